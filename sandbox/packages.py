@@ -2,12 +2,17 @@
 
 import os
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
+from sandbox.layout import cache_root
+from sandbox.locks import locked
 from sandbox.progress import Progress
 
+# For another apt, such as that of unattended upgrades, which knows nothing of our lock.
+_WAIT = ["-o", "DPkg::Lock::Timeout=300"]
 _PATH = f"{os.defpath}:/usr/local/sbin:/usr/sbin:/sbin"
 
 # A program, or a file, that tells whether the package (or another that brings the same) is there.
@@ -30,9 +35,15 @@ DOWNLOADS = {"mvn": "maven"}
 
 def require(wanted: dict[str, str], progress: Progress) -> None:
     """Install the packages whose programs are missing; raise SandboxError if that is not possible."""
-    missing = sorted({package for tell, package in wanted.items() if not _there(tell)})
-    if not missing:
+    if not _missing(wanted):
         return
+    with _one_at_a_time():
+        _install(_missing(wanted), progress)
+
+
+def _install(missing: list[str], progress: Progress) -> None:
+    if not missing:
+        return  # Another sandbox has installed them while this one waited for the lock.
     names = " ".join(missing)
     if shutil.which("apt-get") is None:
         raise SandboxError(f"these are missing and there is no apt-get to install them: {names}; install them by hand")
@@ -40,7 +51,10 @@ def require(wanted: dict[str, str], progress: Progress) -> None:
     with progress.step(f"installing {names}"):
         try:
             run(["apt-get", "-q", "update"], environment=environment)
-            run(["apt-get", "-q", "-y", "install", "--no-install-recommends", *missing], environment=environment)
+            run(
+                ["apt-get", "-q", "-y", *_WAIT, "install", "--no-install-recommends", *missing],
+                environment=environment,
+            )
         except CommandError as error:
             raise SandboxError(
                 f"apt-get could not install {names}; is there a network, and is no other apt running? ({error})"
@@ -49,9 +63,18 @@ def require(wanted: dict[str, str], progress: Progress) -> None:
 
 def offered(package: str) -> bool:
     """Tell whether this machine's package sources have the package."""
-    if not any(Path("/var/lib/apt/lists").glob("*_Packages*")):
-        run(["apt-get", "-q", "update"])
+    with _one_at_a_time():
+        if not any(Path("/var/lib/apt/lists").glob("*_Packages*")):
+            run(["apt-get", "-q", "update"])
     return bool(run(["apt-cache", "--names-only", "search", f"^{package}$"]).strip())
+
+
+def _one_at_a_time() -> AbstractContextManager[None]:
+    return locked(cache_root() / "packages.lock")
+
+
+def _missing(wanted: dict[str, str]) -> list[str]:
+    return sorted({package for tell, package in wanted.items() if not _there(tell)})
 
 
 def _there(tell: str) -> bool:

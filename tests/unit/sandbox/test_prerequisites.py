@@ -5,6 +5,7 @@ import resource
 import shutil
 import socket
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -143,7 +144,7 @@ def test_an_old_go(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Go is too old ('go version go1.19.8 linux/amd64')" in _refusal(layout)
 
 
-def test_no_network_for_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_network_for_packages(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(argv: list[str], **_: Any) -> str:
         raise CommandError(f"{argv[0]} failed", "Temporary failure resolving")
 
@@ -157,7 +158,34 @@ def test_no_network_for_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         packages.require({"no-such-program": "thing"}, _QUIET)
 
 
-def test_no_apt_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_sandboxes_at_once_install_a_package_once(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = layout.root.parent.parent / "thing"
+    begun, calls = Event(), list[list[str]]()
+
+    def installs(argv: list[str], **_: Any) -> str:
+        calls.append(argv)
+        if "install" in argv:
+            begun.set()
+            second.join(timeout=0.2)  # It waits for the lock, so this is the whole time.
+            program.touch()
+        return ""
+
+    def require() -> None:
+        packages.require({str(program): "thing"}, _QUIET)
+
+    def require_later() -> None:
+        assert begun.wait(timeout=10)
+        require()
+
+    monkeypatch.setattr(packages, "run", installs)
+    second = Thread(target=require_later)
+    second.start()
+    require()
+    second.join()
+    assert [argv[-1] for argv in calls] == ["update", "thing"]
+
+
+def test_no_apt_at_all(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", _nothing)
     with pytest.raises(SandboxError, match="there is no apt-get to install them: thing; install them by hand"):
         packages.require({"no-such-program": "thing"}, _QUIET)
