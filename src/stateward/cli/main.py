@@ -2,37 +2,52 @@
 
 import importlib
 import sys
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from stateward import __version__
 from stateward.cli.shared.failures import Failure, failure_of
 
-COMMANDS = {
-    "status": "stateward.cli.status.status:status",
-    "plan": "stateward.cli.preview.plan:plan",
-    "explain": "stateward.cli.status.explain:explain",
-    "list": "stateward.cli.status.clusters:clusters",
-    "pause": "stateward.cli.steering.pause:pause",
-    "resume": "stateward.cli.steering.pause:resume",
-    "restart": "stateward.cli.steering.restart:restart",
-    "stop": "stateward.cli.steering.stop:stop",
-    "start": "stateward.cli.steering.stop:start",
-    "replace": "stateward.cli.steering.replace:replace",
-    "keep": "stateward.cli.steering.replace:keep",
-    "detect": "stateward.cli.steering.detect:detect",
-    "validate": "stateward.cli.preview.validate:validate",
-    "package": "stateward.cli.packages.package:package",
-    "installation": "stateward.cli.packages.installations:installation",
-    "manifests": "stateward.cli.run.manifests:manifests",
-    "simulate": "stateward.cli.run.simulate:simulate",
-    "operator": "stateward.cli.run.operator:operator",
-}
-"""Each command as `module:attribute`, in the order in which help lists them."""
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command, imported when it is used: its place here as `module:attribute`, and its first sentence of help."""
+
+    place: str
+    help: str
+
+
+COMMANDS = {
+    "status": Entry("status.status:status", "Show the state of a cluster, once or continuously."),
+    "plan": Entry("preview.plan:plan", "Show the effect of a change before you make it."),
+    "explain": Entry("status.explain:explain", "Explain what a cluster waits for."),
+    "list": Entry("status.clusters:clusters", "List the clusters, one line each."),
+    "pause": Entry("steering.pause:pause", "Hold all changes of a cluster."),
+    "resume": Entry("steering.pause:resume", "Continue the changes of a cluster."),
+    "restart": Entry("steering.restart:restart", "Restart all members, one safe set at a time."),
+    "stop": Entry("steering.stop:stop", "Keep the process of MEMBER stopped."),
+    "start": Entry("steering.stop:start", "Start the process of MEMBER again."),
+    "replace": Entry("steering.replace:replace", "Replace a member by a new one."),
+    "keep": Entry(
+        "steering.replace:keep",
+        "Never replace a member, and cancel its replacement if one is in progress.",
+    ),
+    "detect": Entry("steering.detect:detect", "Find missing members, and notify the operator."),
+    "validate": Entry("preview.validate:validate", "Check files, without any server unless --server is given."),
+    "package": Entry("packages.package:package", "Inspect packages, create them, and preview their objects."),
+    "installation": Entry(
+        "packages.installations:installation", "Show installations of packages, and run their plans."
+    ),
+    "manifests": Entry("run.manifests:manifests", "Print everything to install."),
+    "simulate": Entry("run.simulate:simulate", "Search for bugs of the operator in simulated worlds."),
+    "operator": Entry("run.operator:operator", "Run the operator."),
+}
+"""Each command, in the order in which help lists them."""
 
 INTERRUPTED = 130
 """Exit code of a program that Ctrl-C has ended, as shells expect it."""
@@ -49,8 +64,18 @@ class Commands(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        module, _, attribute = COMMANDS[cmd_name].place.partition(":")
+        return getattr(importlib.import_module(f"stateward.cli.{module}"), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without an import of any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command without an import of any."""
+        named = [CompletionItem(name, help=COMMANDS[name].help) for name in COMMANDS if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

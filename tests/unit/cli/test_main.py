@@ -1,5 +1,9 @@
 """The command line as a whole: what it offers, and how it fails."""
 
+import subprocess
+import sys
+from importlib import import_module
+
 import pytest
 from click.testing import CliRunner
 
@@ -92,3 +96,35 @@ def test_what_the_api_server_did_not_do_comes_with_advice(error: errors.ApiError
 
 def test_a_bug_is_not_hidden() -> None:
     assert failure_of(KeyError("x")) is None
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_help_says(name: str) -> None:
+    command = COMMANDS[name]
+    module, _, attribute = command.place.partition(":")
+    loaded = getattr(import_module(f"stateward.cli.{module}"), attribute)
+    assert loaded.help.replace("\n", " ").startswith(command.help)
+
+
+@pytest.mark.parametrize("words", [("--help",), ("status", "--help"), ("list", "--help"), ("restart", "--help")])
+def test_a_command_imports_only_what_it_uses(words: tuple[str, ...]) -> None:
+    code = (
+        f"import sys; from stateward.cli.main import cli; cli.main({words!r}, standalone_mode=False)\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    slow = {"aiohttp", "gotpl", "stateward.packages", "stateward.simulation", "stateward.planning.plan"}
+    assert not slow & set(done.stderr.split())
+
+
+def test_names_of_commands_are_completed_without_an_import_of_any() -> None:
+    code = "import sys; from stateward.cli.main import main; main()\n"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code],
+        env={"_STATEWARD_COMPLETE": "bash_complete", "COMP_WORDS": "stateward re", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line.split(",")[1] for line in done.stdout.splitlines()] == ["resume", "restart", "replace"]
+    assert "stateward.cli.steering" not in done.stderr

@@ -11,11 +11,9 @@ import click
 from stateward.api.pod_policy import Level
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api
-from stateward.kube.client.http_client import HttpApi
+from stateward.kube.client.exec import Execute, no_exec
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
-from stateward.operator.databases.foundationdb_shell import Execute
-from stateward.operator.installations.execution.tasks import no_exec
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
 from stateward.operator.runtime import logs
 
@@ -62,6 +60,9 @@ Opener = Callable[[Target], AbstractAsyncContextManager[Session]]
 @asynccontextmanager
 async def open_session(target: Target) -> AsyncGenerator[Session]:
     """Connect as kubectl does; raise ConfigError."""
+    # A help text needs no client of HTTP, which takes longest to import.
+    from stateward.kube.client.http_client import HttpApi  # noqa: PLC0415
+
     connection = connect(kubeconfig=target.kubeconfig, context=target.context)
     async with HttpApi(connection) as api:
         yield Session(api, target.namespace or connection.namespace, execute=api.execute)

@@ -20,7 +20,7 @@ from stateward.kube.client.client import (
     WatchStart,
 )
 from stateward.kube.client.decoding import decode_event, decode_object, decode_page, is_status
-from stateward.kube.client.exec import PROTOCOL, output
+from stateward.kube.client.exec_stream import PROTOCOL, output
 from stateward.kube.client.transport import Call, Limits, Transport
 from stateward.kube.objects.errors import DecodeError
 from stateward.kube.objects.metadata import Key, T

@@ -19,10 +19,11 @@ from stateward.engines.search.configuration.security import TOGETHER, secured
 from stateward.engines.search.objects import desired, member, shared
 from stateward.engines.search.spec.flavor import HTTP_PORT, Flavor
 from stateward.engines.search.spec.identity import cluster_name
+from stateward.kube.client.exec import Execute
 from stateward.kube.objects.pods import Pod
 from stateward.operator.databases.agents import Agents, open_agents
 from stateward.operator.databases.foundationdb import FoundationDBFamily
-from stateward.operator.databases.foundationdb_shell import ExecShell, Execute
+from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.objects.translate import inputs

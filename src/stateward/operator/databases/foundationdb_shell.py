@@ -1,17 +1,12 @@
 """Runs `fdbcli` in a pod by the API server's `exec`, where the binary and the newest cluster file are."""
 
-from collections.abc import Awaitable, Callable, Sequence
-
 from stateward.engines.connection.answer_limits import USUAL, mib
 from stateward.engines.connection.base import GarbledError, TooLargeError, UnreachableError
 from stateward.engines.foundationdb.database.commands import STATUS, Printed
 from stateward.engines.foundationdb.objects.labels import ENGINE
-from stateward.kube.client.exec import ExecError, TooMuchError
+from stateward.kube.client.exec import ExecError, Execute, TooMuchError
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
-
-Execute = Callable[[Key, str, Sequence[str], int], Awaitable[bytes]]
-"""Runs a command in a container of a pod, and returns at most so many bytes of what it writes."""
 
 LIMIT = 8 << 20
 """Bytes of a status: it has up to 10 KB for each process, so 800 processes fit in."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from stateward.api.kinds.installation import Installation
 from stateward.kube.cache.store import Store
+from stateward.kube.client.exec import Execute
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key, key_of
@@ -13,7 +14,7 @@ from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.execution.rendered_steps import RenderedSteps
 from stateward.operator.installations.execution.service_account import Accounts
-from stateward.operator.installations.execution.tasks import Exec, ExecAs, no_exec_as
+from stateward.operator.installations.execution.tasks import ExecAs, no_exec_as
 from stateward.operator.installations.objects.applier import Applier, ObjectTools
 from stateward.operator.installations.objects.cached_objects import CachedObjects
 from stateward.operator.installations.objects.faults import NotAllowedError
@@ -75,7 +76,7 @@ class SharedTools:
         """
         return replace(self.tools, api=self.tools.api.acting_as(self.accounts.user_of(live)))
 
-    def execute_of(self, live: Installation) -> Exec:
+    def execute_of(self, live: Installation) -> Execute:
         """Return a runner of commands in pods with the rights of an account; raises NotAllowedError without one.
 
         The API server gives no reason when it refuses such a connection, so the missing right is named here.

@@ -5,7 +5,8 @@ import json
 import pytest
 from aiohttp import web
 
-from stateward.kube.client.exec import PROTOCOL, ExecError
+from stateward.kube.client.exec import ExecError
+from stateward.kube.client.exec_stream import PROTOCOL
 from stateward.kube.objects import errors
 from stateward.kube.objects.metadata import Key
 from tests.unit.kube.fake_server import Step, answer, serving, status

@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.client.exec import Execute
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.installations.controller import InstallationControl, Setting
 from stateward.operator.installations.execution.background import Background, in_foreground
-from stateward.operator.installations.execution.tasks import Exec, ExecAs
+from stateward.operator.installations.execution.tasks import ExecAs
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
@@ -214,7 +215,7 @@ class Town:
         self.waiter = self.there("Pod", pod.name)["spec"]["containers"][-1]
         return self.written[command[-1]]
 
-    def _execute_as(self, _user: str) -> Exec:
+    def _execute_as(self, _user: str) -> Execute:
         return self._execute
 
     @asynccontextmanager

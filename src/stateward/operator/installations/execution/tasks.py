@@ -6,10 +6,10 @@ differ each time (a password, a certificate), so the pod runs once for a step of
 other reasons.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 
 from stateward.api.values.base import GROUP
-from stateward.kube.client.exec import ExecError
+from stateward.kube.client.exec import ExecError, Execute, no_exec
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import RenderNested, RenderObjects
@@ -26,10 +26,8 @@ from stateward.packages.rendering.rendering import Place, Use
 
 ANNOTATION_MADE = f"{GROUP}/pipe-run"
 """On objects of a pipe: the run and the step that created them."""
-Exec = Callable[[ObjectKey, str, Sequence[str], int], Awaitable[bytes]]
-"""Runs a command in a container of a pod and returns what it writes, at most so many bytes; may raise ExecError."""
 
-ExecAs = Callable[[str], Exec]
+ExecAs = Callable[[str], Execute]
 """Returns what runs commands with the rights of a user."""
 
 
@@ -40,7 +38,7 @@ class Tasks:
     """
 
     def __init__(
-        self, applier: Applier, library: Library, execute: Exec, background: Background, run: str, image: str = ""
+        self, applier: Applier, library: Library, execute: Execute, background: Background, run: str, image: str = ""
     ) -> None:
         self._applier = applier
         self._library = library
@@ -118,12 +116,7 @@ class Tasks:
             raise HeldError(f"{path} cannot be read from pod {pod}: {error}") from error
 
 
-async def no_exec(pod: ObjectKey, container: str, command: Sequence[str], limit: int) -> bytes:
-    """Refuse commands in pods if they are not available."""
-    raise ExecError(f"the operator cannot run commands in pods here ({pod}, {container}: {' '.join(command)}, {limit})")
-
-
-def no_exec_as(user: str) -> Exec:
+def no_exec_as(user: str) -> Execute:
     """Return what refuses to run commands, for any user."""
     del user
     return no_exec
