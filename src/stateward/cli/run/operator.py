@@ -22,7 +22,12 @@ def option(name: str, text: str = "", kind: Any = None, **more: Any) -> click.Op
     default = getattr(DEFAULTS, name)
     dashed = name.replace("_", "-")
     flags = [f"--{dashed}/--no-{dashed}" if isinstance(default, bool) else f"--{dashed}"]
-    given = {"envvar": f"STATEWARD_{name.upper()}", "show_default": default not in ("", ()), "default": default, **more}
+    given: dict[str, Any] = {
+        "envvar": f"STATEWARD_{name.upper()}",
+        "show_default": default not in ("", ()),
+        "default": default,
+        **more,
+    }
     return click.Option([*given.pop("flags", flags), name], type=kind, help=text, **given)
 
 
