@@ -9,6 +9,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
+from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.invariants import Watchdog
 from tests.simulation.story import PODS, SETS, Story, hot, managers
 
@@ -47,6 +48,24 @@ async def test_a_copy_on_its_way_to_who_is_let_go_is_seen() -> None:
         story.database.version += 1
         story.run.watchdog.looked(story.database)
         member = story.object(SETS, other.name)
+        assert member is not None
+        assert "b" in let_go(story.run.watchdog, story.world.clusters, member)
+
+
+async def test_a_member_whose_volume_has_what_the_database_misses_is_not_let_go_though_no_node_is_listed() -> None:
+    with Story(managers(1), hot(3)).told() as story:
+        await story.begin(indices=1)
+        (shard,) = story.database.shards
+        machine = {node.id: node.container.node for node in story.nodes()}
+        leader = next(machine[node.id] for node in story.nodes() if node.name == "logs-managers-0")
+        copy = next(copy for copy in shard.copies if copy.active and machine[copy.node] != leader)
+        node = story.database.nodes[copy.node]
+        copy.primary, shard.copies, shard.in_sync = True, [copy], {copy.allocation}
+        story.world.databases.isolate(node.container.node, on=True)
+        await asyncio.sleep(40.0)
+        assert shard.primary.state is State.UNASSIGNED
+        story.run.watchdog.looked(story.database)
+        member = story.object(SETS, node.name)
         assert member is not None
         assert "b" in let_go(story.run.watchdog, story.world.clusters, member)
 

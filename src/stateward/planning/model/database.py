@@ -114,7 +114,9 @@ class Database(Struct, frozen=True):
     voting_exclusions: frozenset[str] = frozenset()
     """Members without a vote, and ids of nodes that are not there, as far as they were excluded by id."""
     draining: frozenset[str] = frozenset()
-    """Members that Stateward drains."""
+    """Members that Stateward drains: all of the drain is in force."""
+    half_draining: frozenset[str] = frozenset()
+    """Members with only a part of what a drain sets, because a crash or another client came in between."""
     undrainable: Mapping[str, str] = {}
     """By member: why the database would refuse to drain it now, as a clause."""
     unmovable: Mapping[str, str] = {}
@@ -134,5 +136,7 @@ class Database(Struct, frozen=True):
     """The settings that the database needs for its own sake, as a clause; empty if there are none."""
     limited: bool = False
     """Whether Stateward has limited the allocation or started the maintenance (and so must end it)."""
+    half_limited: bool = False
+    """Whether something of a limit is left after it was lifted, because a crash came in between."""
     balance_paused: bool = False
     """Whether Stateward prevents the database from rebalancing copies (and so must end that)."""

@@ -81,6 +81,14 @@ class Databases:
             if cluster.identity == gone.identity:
                 self.damage.losses += [Loss(cluster.name, *lost) for lost in self._lost(cluster, gone)]
 
+    def kept(self, disk: str) -> frozenset[str]:
+        """Return the shards of which a disk has a copy that is in sync."""
+        found = self.disks.get(disk)
+        cluster = self.clusters.get(found.identity) if found is not None else None
+        if found is None or cluster is None:
+            return frozenset()
+        return frozenset(shard.name for shard in cluster.shards if found.copies.get(shard.name) in shard.in_sync)
+
     def _lost(self, cluster: Cluster, gone: Disk) -> list[tuple[str, int]]:
         left = {(name, allocation) for d in self.disks.values() for name, allocation in d.copies.items()}
         return [

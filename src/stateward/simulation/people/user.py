@@ -139,11 +139,18 @@ class User:
             self._world.create(deepcopy(self.spec), self._name)
 
     def heed(self) -> None:
-        """Do what the operator waits for: let go of who cannot join, add pools that are missing, insist on less."""
+        """Do what the operator waits for: let go of members that cannot join, add missing pools, ask for less.
+
+        A version to which the cluster cannot go back is set forward: a member may have joined with the newer one after
+        the last edit.
+        """
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
         self._ask_for_fewer_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
         self._let_go([wait["subject"] for wait in waits if wait["reason"] == "NeverJoined"])
+        version = self._reachable()
+        if version != self.spec["version"] and any(wait["reason"] == "CannotGoBack" for wait in waits):
+            self.set("version that cannot be gone back to", version=version)
         members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
         needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
         there = {pool["name"] for pool in self.spec["pools"]}

@@ -57,7 +57,7 @@ def judge(going: Departure) -> Iterator[tuple[str, str]]:
     if unused(going):
         return
     yield from ((("d", shortage),) if (shortage := too_few(going)) else ())
-    held = still_held(going)
+    held = still_held(going) or missing_data(going)
     if held:
         yield "b", f" while it has {held}"
     if going.look is not None and going.member in going.look.voters:
@@ -87,6 +87,18 @@ def still_held(going: Departure) -> str:
     # If every other eligible member has a copy that stays, the member's own copy has no other place.
     stay = {shard: nodes - look.moving.get(shard, frozenset()) for shard, nodes in look.holders.items()}
     return next((f"a copy of {shard}" for shard in held if not places or not places <= stay[shard]), "")
+
+
+def missing_data(going: Departure) -> str:
+    """Return the shard that the operator saw without any started copy, and that the member's volume has."""
+    workload = going.workload.key
+    claim = going.world.store.get(CLAIMS, Key(workload.namespace, names.claim(workload.name)))
+    accepted = going.member in part(going.spec, "members").get("acceptDataLoss", ())
+    if going.look is None or claim is None or accepted:
+        return ""
+    kept = going.world.databases.kept(claim.uid)
+    lost = (shard for shard, holders in going.look.holders.items() if not holders and shard in kept)
+    return next((f"a copy of {shard}, which has no started one" for shard in lost), "")
 
 
 def let_go(going: Departure) -> frozenset[str]:

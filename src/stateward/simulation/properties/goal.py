@@ -1,7 +1,7 @@
 """Compares a world with its cluster resource, from outside and not from the operator's reports."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -18,6 +18,9 @@ from stateward.simulation.world.world import NAME, World
 
 SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
+JudgeProcess = Callable[[Stored, Stored], Iterator[str]]
+"""Yields what the process of a member (its StatefulSet, its pod) is not."""
+
 
 def unmet(world: World, name: str = NAME) -> list[str]:
     """Return all differences from the desired state, in words; empty if it is reached."""
@@ -25,20 +28,40 @@ def unmet(world: World, name: str = NAME) -> list[str]:
     if resource is None:
         return ["there is no cluster resource"]
     cluster: SearchCluster = resource.view(world.product.kind.resource.view)
-    pools = {pool.name: pool for pool in world.product.desired(cluster).pools}
-    found = [*status_problems(resource), *_database(world, name, cluster)]
-    members = [s for s in world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == name]
-    for pool in pools.values():
+
+    def process(member: Stored, pod: Stored) -> Iterator[str]:
+        return _process(world, member, pod, cluster.spec.version)
+
+    pools = world.product.desired(cluster).pools
+    return [*_database(world, name, cluster), *unmet_objects(world, name, pools, process)]
+
+
+def unmet_objects(world: World, name: str, pools: Iterable[Pool], process: JudgeProcess | None = None) -> Iterator[str]:
+    """Yield what the status, the members, their pods and their volumes are not; the same for each engine.
+
+    `process` yields what the process in a ready pod of a member is not.
+    """
+    resource = world.resource(name)
+    if resource is not None:
+        yield from status_problems(resource)
+    by_name = {pool.name: pool for pool in pools}
+    members = members_of(world, name)
+    for pool in by_name.values():
         count = sum(m.labels.get(names.LABEL_POOL) == pool.name for m in members)
         if count != pool.replicas:
-            found.append(f"pool {pool.name} has {count} members instead of {pool.replicas}")
+            yield f"pool {pool.name} has {count} members instead of {pool.replicas}"
     for member in members:
-        pool = pools.get(member.labels.get(names.LABEL_POOL, ""))
+        pool = by_name.get(member.labels.get(names.LABEL_POOL, ""))
         if pool is None:
-            found.append(f"{member.key.name} belongs to no pool")
+            yield f"{member.key.name} belongs to no pool"
         else:
-            found += _member(world, member, pool, cluster.spec.version)
-    return [*found, *left_behind(world, name, {member.key.name for member in members})]
+            yield from _member(world, member, pool, process)
+    yield from left_behind(world, name, {member.key.name for member in members})
+
+
+def members_of(world: World, name: str) -> list[Stored]:
+    """Return the StatefulSets of a cluster's members."""
+    return [found for found in world.store.all(SETS) if found.labels.get(names.LABEL_CLUSTER) == name]
 
 
 def left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
@@ -60,7 +83,7 @@ def status_problems(resource: Stored) -> Iterator[str]:
         yield f"the status is not Ready: {status.get('doing', '')} {waits}"
 
 
-def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[str]:
+def _member(world: World, member: Stored, pool: Pool, process: JudgeProcess | None) -> Iterator[str]:
     name = member.key.name
     pod = world.store.get(PODS, Key(member.key.namespace, names.pod(name)))
     mine = pod is not None and any(o["uid"] == member.uid for o in items(pod.doc, "metadata", "ownerReferences"))
@@ -74,6 +97,13 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
     if made_from != dict(pool.inputs):
         differing = sorted(k for k in {*made_from, *pool.inputs} if made_from.get(k) != pool.inputs.get(k))
         yield f"{name} was made from other inputs: {', '.join(differing)}"
+    if process is not None:
+        yield from process(member, pod)
+    yield from claim_problems(world, member, pool)
+
+
+def _process(world: World, member: Stored, pod: Stored, version: str) -> Iterator[str]:
+    name = member.key.name
     process = world.databases.nodes.get(pod.uid)
     if process is None or process.version != version:
         yield f"{name} does not run {version}"
@@ -81,7 +111,6 @@ def _member(world: World, member: Stored, pool: Pool, version: str) -> Iterator[
     secret = world.store.get("/secrets", member.key)
     if process.files != (part(secret.doc, "data") if secret is not None else {}):
         yield f"{name} runs with another configuration than its Secret has"
-    yield from claim_problems(world, member, pool)
 
 
 def claim_problems(world: World, member: Stored, pool: Pool) -> Iterator[str]:
@@ -104,7 +133,7 @@ def _database(world: World, name: str, cluster: SearchCluster) -> Iterator[str]:
     if database is None:
         yield "no database was formed"
         return
-    wanted = {s.key.name for s in world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == name}
+    wanted = {member.key.name for member in members_of(world, name)}
     there = {node.name for node in database.nodes.values() if node.reachable}
     if there != wanted:
         yield f"in the database are {sorted(there)} instead of {sorted(wanted)}"

@@ -106,6 +106,16 @@ def test_an_unheard_of_value_is_an_error() -> None:
         marks.allocation(sections(marks.ENABLE, "sometimes", None))
 
 
+def test_a_member_that_somebody_has_taken_out_of_the_exclusion_is_not_drained() -> None:
+    drained = after(sections(marks.EXCLUDE, None, None), marks.drain(sections(marks.EXCLUDE, None, None), {"hot-0"}))
+    assert marks.draining(drained) == {"hot-0"}
+    for somebody in ({"persistent": {marks.EXCLUDE: "theirs"}}, {"transient": {marks.EXCLUDE: "theirs"}}):
+        changed = after(drained, somebody)
+        assert marks.draining(changed) == frozenset()
+        assert marks.marked_as_draining(changed) == {"hot-0"}
+        assert marks.draining(after(changed, marks.drain(changed, {"hot-0"}))) == {"hot-0"}
+
+
 @settings(deadline=None)
 @given(NAMES, st.none() | NAMES, st.lists(MEMBERS, max_size=3))
 def test_draining_ends_without_a_trace(theirs: list[str], overriding: list[str] | None, steps: list[set[str]]) -> None:

@@ -76,6 +76,20 @@ def test_a_member_holds_what_is_lost_though_it_serves_and_holds_nothing_that_is_
         assert "may hold the last one" in (hidden_data(red, red.members[name]) or "")
 
 
+def test_a_member_with_a_kept_volume_holds_what_is_lost_though_nobody_knows_that_it_ever_joined() -> None:
+    """A cluster that was deleted and created again has forgotten its members, and their volumes have not."""
+    red = with_database(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), LOST)
+    forgotten = again(red, lambda obs: replace(obs, records={}))
+    assert "may hold the last one" in (hidden_data(forgotten, forgotten.members["hot-3"]) or "")
+
+    def unbound(member: o.Member) -> o.Member:
+        claim = member.claim
+        return replace(member, claim=claim and replace(claim, capacity=0)) if member.name == "hot-3" else member
+
+    new = again(forgotten, lambda obs: replace(obs, members=tuple(map(unbound, obs.members))))
+    assert hidden_data(new, new.members["hot-3"]) is None
+
+
 def test_a_member_that_is_down_stays_until_the_database_is_whole_and_one_that_serves_does_not() -> None:
     """What it has on its volume may be newer than what is being recovered elsewhere."""
     whole = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")

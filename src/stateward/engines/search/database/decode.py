@@ -54,6 +54,8 @@ def database(data_roles: frozenset[str], answers: Answers) -> Database:
         raise TooLargeError(f"the cluster's state has {copies:,} copies of shards, and the limit is {COPIES:,}")
     units = tuple(_units(answers, names))
     coordination = state.metadata.cluster_coordination
+    draining = marks.draining(answers.settings)
+    parts = marks.marked_as_draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE)
     return Database(
         identity=state.cluster_uuid,
         health=health(units),
@@ -64,10 +66,12 @@ def database(data_roles: frozenset[str], answers: Answers) -> Database:
         voters=frozenset(names.get(identifier, identifier) for identifier in coordination.last_committed_config),
         nameless=frozenset(coordination.last_committed_config) - names.keys(),
         voting_exclusions=excluded(coordination),
-        draining=marks.draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE),
+        draining=draining,
+        half_draining=parts - draining,
         allocation=_allocation(answers.settings),
         balance_paused=marks.balance_paused(answers.settings),
-        limited=marks.limited(answers.settings) or bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
+        limited=marks.limited(answers.settings),
+        half_limited=bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
     )
 
 

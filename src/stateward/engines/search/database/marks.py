@@ -53,7 +53,13 @@ def balance_paused(settings: ClusterSettings) -> bool:
 
 
 def draining(settings: ClusterSettings) -> frozenset[str]:
-    """Return the members that Stateward drains."""
+    """Return the members that Stateward drains: they are marked, and excluded by the setting in force."""
+    section = settings.transient if EXCLUDE in settings.transient else settings.persistent
+    return marked_as_draining(settings).intersection(_names(section, EXCLUDE))
+
+
+def marked_as_draining(settings: ClusterSettings) -> frozenset[str]:
+    """Return the members that Stateward has marked as draining, whether or not they are still excluded."""
     return frozenset(_names(settings.persistent, DRAINING))
 
 

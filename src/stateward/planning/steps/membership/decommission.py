@@ -17,7 +17,12 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
 from stateward.planning.safety.capacity import capacity_problem, remaining_data_members, units_to_move
 from stateward.planning.safety.health_gate import health_problem, lost_units
-from stateward.planning.steps.membership.release import delete_members, hold_leaving, release
+from stateward.planning.steps.membership.release import (
+    delete_members,
+    hold_leaving,
+    may_hold_missing_data,
+    release,
+)
 from stateward.planning.steps.membership.scale import Scale
 from stateward.planning.steps.membership.surge import Departures
 from stateward.planning.steps.membership.voting_exclusions import (
@@ -219,13 +224,14 @@ def hidden_data(facts: Facts, member: Member) -> str | None:
     """Return why a data member may not leave although the database lists no shard on it.
 
     While a shard is missing, its place is unknown; and the volume of an unavailable member may hold a newer copy than
-    the one that is being recovered elsewhere.
+    the one that is being recovered elsewhere. The disaster this prevents: a cluster is deleted and created again, which
+    forgets who had joined, and a member with a kept volume leaves before it joins, with the last copy.
     """
     if facts.database is None:
         return "the database does not answer"
-    if member.name not in facts.obs.records or not facts.holds_data(member):
+    known, missing = member.name in facts.obs.records, lost_units(facts.database)
+    if not facts.holds_data(member):
         return None
-    missing = lost_units(facts.database)
-    if missing:
+    if missing and (known or may_hold_missing_data(facts, member)):
         return f"shard {missing[0]} has no started copy, and {member.name} may hold the last one"
-    return None if facts.joined(member.name) else health_problem(facts)
+    return health_problem(facts) if known and not facts.joined(member.name) else None

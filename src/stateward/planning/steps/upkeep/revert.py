@@ -2,6 +2,10 @@
 
 This needs no memory: the database reports what Stateward has set (`limited`, `balance_paused`, `draining`, the voting
 exclusions), and the parts of the plan say what they need now. The difference is reverted.
+
+A crash between two requests leaves half of a setting (`half_draining`, `half_limited`). It has to be reverted, and
+never counts as the whole. The disaster this prevents: the record that a node leaves is still there, its exclusion is
+not, and the plan waits forever for data that nothing moves away.
 """
 
 from stateward.planning.facts.departed_voters import departed_voters
@@ -34,14 +38,14 @@ def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> tuple[Acti
     if database is None:
         return ()
     actions: list[Action] = []
-    if database.limited and not allocation_needed(facts, part):
+    if (database.limited or database.half_limited) and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
     if database.balance_paused and not pause_needed(facts, part):
         actions.append(ResumeBalancing(why="no single copy is being moved"))
     drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed_voters(facts)
     before, without = database.draining, database.voting_exclusions
-    if not hold and drain != before:
-        actions.append(Drain(why=members_reason("data moves away from", drain), members=drain, lifts=drain < before))
+    if not hold and (drain != before or database.half_draining - drain):
+        actions.append(Drain(why=members_reason("data moves away from", drain), members=drain, lifts=drain <= before))
     if not hold and exclude != without:
         actions.append(
             ExcludeVoters(why=members_reason("votes are moved from", exclude), members=exclude, lifts=exclude < without)

@@ -82,6 +82,22 @@ def test_a_member_that_leaves_stays_drained_until_nothing_of_it_is_left_that_goe
     assert not world.draining
 
 
+def test_half_of_a_drain_or_of_a_limit_is_reverted_and_counts_for_nothing() -> None:
+    """The disaster this prevents: a plan that waits forever for data that nothing moves away from the member."""
+    seen = small().observe()
+    assert isinstance(seen.database, o.Database)
+    half = replace(seen.database, half_draining=frozenset({"c-hot-1"}), half_limited=True)
+    made = plan(replace(seen, database=half), 0.0).actions
+    assert [x.members for x in made if isinstance(x, a.Drain)] == [frozenset()]
+    assert any(isinstance(x, a.RestoreAllocation) for x in made)
+    world = settled(managers(), hot(3)).edit(pools=[managers(), hot(2)]).until(lambda w: bool(w.draining))
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    begun = replace(seen.database, draining=frozenset(), half_draining=seen.database.draining)
+    again = [x for x in plan(replace(seen, database=begun), world.now).actions if isinstance(x, a.Drain)]
+    assert [(x.members, x.lifts) for x in again] == [(seen.database.draining, False)]
+
+
 @pytest.mark.parametrize("terminating", [True, False])
 def test_a_member_that_left_stays_drained_while_its_volume_goes_and_not_where_it_is_kept(*, terminating: bool) -> None:
     world = small().edit(pools=[managers(), hot(2)]).run()
