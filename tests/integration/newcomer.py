@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.integration.ground import PATIENCE
+from tests.integration.api_server import PATIENCE
 
 PROGRAMS = Path(sys.executable).parent
 """Where `stateward` and `kubectl-stateward` are."""

@@ -16,7 +16,7 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import NAMESPACES, SERVICE_ACCOUNTS
-from tests.integration.ground import ROOT
+from tests.integration.api_server import ROOT
 
 SYSTEM = "stateward-system"
 RBAC = "rbac.authorization.k8s.io"

@@ -25,7 +25,7 @@ from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.yamltext import to_yaml
-from tests.integration.ground import PATIENCE, at_work, define, own_namespace
+from tests.integration.api_server import PATIENCE, at_work, define, own_namespace
 from tests.integration.shipped import SYSTEM, bind, logged_in, may, person, ship
 
 TENANT = "tenant"

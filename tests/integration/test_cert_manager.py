@@ -26,7 +26,7 @@ from stateward.operator.security.given_secrets import LOOK_AGAIN, text_content
 from stateward.operator.security.security import RAW_SECRETS, Keeper, Kept
 from stateward.pki.authority import SETTLING
 from stateward.pki.certificate import pem
-from tests.integration.ground import define, own_namespace
+from tests.integration.api_server import define, own_namespace
 
 pytestmark = pytest.mark.integration
 DAY = timedelta(days=1)
@@ -81,7 +81,7 @@ class Signed:
         return {"tls.crt": self.chain, "tls.key": key.decode(), "ca.crt": self.root}
 
 
-class Ground:
+class ClusterAndOperator:
     """A namespace with a cluster that takes its certificates from cert-manager's Secrets."""
 
     def __init__(self, api: Api, cluster: OpenSearchCluster) -> None:
@@ -128,7 +128,7 @@ class Ground:
 
 
 @pytest.fixture
-async def ground(control_plane: Path) -> AsyncGenerator[Ground]:
+async def cluster(control_plane: Path) -> AsyncGenerator[ClusterAndOperator]:
     async with own_namespace(control_plane, "cert-manager") as (api, namespace):
         await define(api, CLUSTERS)
         body = {
@@ -145,19 +145,21 @@ async def ground(control_plane: Path) -> AsyncGenerator[Ground]:
                 },
             },
         }
-        yield Ground(api, await api.apply(CLUSTERS, Key(namespace, "logs"), body, ApplyOptions("person")))
+        yield ClusterAndOperator(api, await api.apply(CLUSTERS, Key(namespace, "logs"), body, ApplyOptions("person")))
 
 
-async def test_what_cert_manager_renews_is_followed_and_its_secrets_stay_as_they_are(ground: Ground) -> None:
+async def test_what_cert_manager_renews_is_followed_and_its_secrets_stay_so(
+    cluster: ClusterAndOperator,
+) -> None:
     root = Signed("company root", None, days=3650)
     team = Signed("team CA", root, days=365)
-    first, leaf = Signed("logs CA", team), Signed("logs", team, names=(ground.name, "logs.example.com"))
-    theirs = [await ground.write("logs-own-ca", first), await ground.write("logs-http", leaf)]
+    first, leaf = Signed("logs CA", team), Signed("logs", team, names=(cluster.name, "logs.example.com"))
+    theirs = [await cluster.write("logs-own-ca", first), await cluster.write("logs-http", leaf)]
 
-    kept = await ground.kept()
+    kept = await cluster.kept()
     assert kept.protection is not None
     assert (kept.protection.enabled, kept.protection.faults) == (True, {})
-    members, authority = await ground.files("logs-tls"), await ground.files("logs-ca")
+    members, authority = await cluster.files("logs-tls"), await cluster.files("logs-ca")
     assert pki.split(members["http.crt"])[0] == pem(leaf.certificate)
     assert pem(team.certificate) in members["http.crt"], "clients know the root and not what is between"
     assert members["http.key"].startswith("-----BEGIN PRIVATE KEY-----"), "Java reads no other form"
@@ -165,43 +167,43 @@ async def test_what_cert_manager_renews_is_followed_and_its_secrets_stay_as_they
     assert kept.access is not None
     assert root.root in kept.access.trusted
 
-    again = Signed("logs", team, names=(ground.name, "logs.example.com"))
-    renewed = await ground.write("logs-http", again)
-    assert (await ground.kept()).protection is not None
-    after = await ground.files("logs-tls")
+    again = Signed("logs", team, names=(cluster.name, "logs.example.com"))
+    renewed = await cluster.write("logs-http", again)
+    assert (await cluster.kept()).protection is not None
+    after = await cluster.files("logs-tls")
     assert pki.split(after["http.crt"])[0] == pem(again.certificate)
     assert after["tls.crt"] == members["tls.crt"], "the members' own certificate is the CA's, and was not due"
 
     second = Signed("logs CA", team)
-    theirs = [await ground.write("logs-own-ca", second), renewed]
-    await ground.kept()
-    both = await ground.files("logs-ca")
+    theirs = [await cluster.write("logs-own-ca", second), renewed]
+    await cluster.kept()
+    both = await cluster.files("logs-ca")
     assert pki.split(both["tls.crt"])[0] == pem(first.certificate)
     assert {pem(first.certificate), pem(second.certificate)} <= set(pki.split(both["ca.crt"]))
-    await ground.kept(later=timedelta(seconds=SETTLING))
-    signs = await ground.files("logs-ca")
+    await cluster.kept(later=timedelta(seconds=SETTLING))
+    signs = await cluster.files("logs-ca")
     assert pki.split(signs["tls.crt"])[0] == pem(second.certificate)
     assert pem(first.certificate) in signs["ca.crt"]
 
     for before in theirs:
         name = before["metadata"]["name"]
-        now = await ground.api.get(RAW_SECRETS, Key(ground.namespace, name))
+        now = await cluster.api.get(RAW_SECRETS, Key(cluster.namespace, name))
         assert now["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"], f"{name} was written"
 
 
-async def test_what_is_not_what_it_has_to_be_is_named_and_what_there_was_goes_on(ground: Ground) -> None:
+async def test_what_is_not_what_it_has_to_be_is_named_and_what_there_was_goes_on(cluster: ClusterAndOperator) -> None:
     root = Signed("company root", None)
-    good, ca = Signed("logs", root, names=(ground.name,)), Signed("logs CA", root)
-    await ground.write("logs-own-ca", ca)
-    await ground.write("logs-http", good)
-    await ground.kept()
-    before = await ground.files("logs-tls")
+    good, ca = Signed("logs", root, names=(cluster.name,)), Signed("logs CA", root)
+    await cluster.write("logs-own-ca", ca)
+    await cluster.write("logs-http", good)
+    await cluster.kept()
+    before = await cluster.files("logs-tls")
     for name, wrong, said in (
-        ("logs-http", Signed("logs", root, names=("logs.example.com",)), ground.name),
-        ("logs-own-ca", Signed("logs", root, names=(ground.name,)), "isCA: true"),
+        ("logs-http", Signed("logs", root, names=("logs.example.com",)), cluster.name),
+        ("logs-own-ca", Signed("logs", root, names=(cluster.name,)), "isCA: true"),
     ):
-        await ground.write(name, wrong)
-        kept = await ground.kept()
+        await cluster.write(name, wrong)
+        kept = await cluster.kept()
         assert kept.protection is not None
         assert said in str(kept.protection.faults)
-        assert await ground.files("logs-tls") == before
+        assert await cluster.files("logs-tls") == before

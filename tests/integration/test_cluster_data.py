@@ -12,13 +12,13 @@ from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditi
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS, SECRETS
 from stateward.operator.objects.caches import CLUSTERS
-from tests.integration.stage import POOLS, Stage, on_stage, settled
+from tests.integration.operator_at_work import POOLS, OperatorAtWork, operator_at_work, settled
 
 pytestmark = pytest.mark.integration
 
 ENV: dict[str, Any] = {
     "spec": {
-        "schedulerName": "puppet",
+        "schedulerName": "fake",
         "containers": [{"name": "opensearch", "envFrom": [{"secretRef": {"name": "words", "optional": True}}]}],
     }
 }
@@ -26,81 +26,81 @@ USING: list[dict[str, Any]] = [POOLS[0], {**POOLS[1], "podTemplate": ENV}]
 HOT = ["logs-hot-1", "logs-hot-0"]
 
 
-async def put(stage: Stage, name: str, skip: str = "", **values: str) -> None:
+async def put(work: OperatorAtWork, name: str, skip: str = "", **values: str) -> None:
     notes = {"stateward.dev/skip-restart": skip} if skip else {}
     meta = {"name": name, "annotations": notes}
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "stringData": values}
-    await stage.api.apply(SECRETS.raw(), Key(stage.namespace, name), body, ApplyOptions("person", force=True))
+    await work.api.apply(SECRETS.raw(), Key(work.namespace, name), body, ApplyOptions("person", force=True))
 
 
-async def remove(stage: Stage, name: str) -> None:
-    key = Key(stage.namespace, name)
-    found = await stage.api.get(SECRETS, key)
-    await stage.api.delete(SECRETS, key, DeleteOptions(Preconditions.of(found)))
+async def remove(work: OperatorAtWork, name: str) -> None:
+    key = Key(work.namespace, name)
+    found = await work.api.get(SECRETS, key)
+    await work.api.delete(SECRETS, key, DeleteOptions(Preconditions.of(found)))
 
 
 def digest(cluster: Cluster, name: str) -> str:
     return (cluster.status.data or {}).get(name, "")
 
 
-async def known(stage: Stage, name: str, other: str = "") -> str:
+async def known(work: OperatorAtWork, name: str, other: str = "") -> str:
     """Wait until the cluster is settled and knows a key, as another one than it was; return its digest."""
-    found = await stage.until("logs", lambda c: settled(c) and digest(c, name) not in ("", other))
+    found = await work.until("logs", lambda c: settled(c) and digest(c, name) not in ("", other))
     return digest(found, name)
 
 
 async def test_a_changed_variable_makes_the_pods_that_have_it_anew_and_nothing_else_does(control_plane: Path) -> None:
-    async with on_stage(control_plane) as stage:
-        await stage.apply("logs", pools=USING)
-        await stage.until("logs", settled)
+    async with operator_at_work(control_plane) as work:
+        await work.apply("logs", pools=USING)
+        await work.until("logs", settled)
 
-        await put(stage, "words", WORD="hush")
-        first = await known(stage, "Secret/words:WORD")
-        assert stage.kubelet.stopped == []
+        await put(work, "words", WORD="hush")
+        first = await known(work, "Secret/words:WORD")
+        assert work.kubelet.stopped == []
 
-        await put(stage, "words", WORD="other")
-        second = await known(stage, "Secret/words:WORD", first)
-        assert stage.kubelet.stopped == HOT
+        await put(work, "words", WORD="other")
+        second = await known(work, "Secret/words:WORD", first)
+        assert work.kubelet.stopped == HOT
 
-        await remove(stage, "words")
-        await stage.until("logs", lambda c: settled(c) and not digest(c, "Secret/words:WORD"))
-        await put(stage, "words", WORD="other")
-        assert await known(stage, "Secret/words:WORD") == second
-        await put(stage, "words", skip="WORD", WORD="third")
-        await known(stage, "Secret/words:WORD", second)
-        assert stage.kubelet.stopped == HOT
+        await remove(work, "words")
+        await work.until("logs", lambda c: settled(c) and not digest(c, "Secret/words:WORD"))
+        await put(work, "words", WORD="other")
+        assert await known(work, "Secret/words:WORD") == second
+        await put(work, "words", skip="WORD", WORD="third")
+        await known(work, "Secret/words:WORD", second)
+        assert work.kubelet.stopped == HOT
 
-        pod = await stage.api.get(PODS.raw(), Key(stage.namespace, "logs-hot-0-0"))
-        cluster = await stage.api.get(CLUSTERS.raw(), Key(stage.namespace, "logs"))
+        pod = await work.api.get(PODS.raw(), Key(work.namespace, "logs-hot-0-0"))
+        cluster = await work.api.get(CLUSTERS.raw(), Key(work.namespace, "logs"))
         shown = f"{pod['metadata']}{cluster}"
         assert not [word for word in ("hush", "aHVzaA", "b3RoZXI") if word in shown]
 
 
 async def test_a_secret_of_the_keystore_is_waited_for_and_its_change_reaches_every_member(control_plane: Path) -> None:
-    async with on_stage(control_plane) as stage:
-        await stage.apply("logs", pools=POOLS, secureSettings=[{"secretName": "store"}])
-        await stage.until("logs", lambda c: any(w.reason == "SecretMissing" for w in c.status.waiting))
-        assert "secrets logs" not in f"{stage.counting.writes}"
+    async with operator_at_work(control_plane) as work:
+        await work.apply("logs", pools=POOLS, secureSettings=[{"secretName": "store"}])
+        await work.until("logs", lambda c: any(w.reason == "SecretMissing" for w in c.status.waiting))
+        assert "secrets logs" not in f"{work.counting.writes}"
 
-        await put(stage, "store", word="one")
-        first = await known(stage, "keystore/Secret/store:word")
-        assert stage.kubelet.stopped == []
+        await put(work, "store", word="one")
+        first = await known(work, "keystore/Secret/store:word")
+        assert work.kubelet.stopped == []
 
-        await put(stage, "store", word="two")
-        await known(stage, "keystore/Secret/store:word", first)
-        assert len(stage.kubelet.stopped) == 5
-        before = await configuration(stage)
+        await put(work, "store", word="two")
+        await known(work, "keystore/Secret/store:word", first)
+        assert len(work.kubelet.stopped) == 5
+        before = await configuration(work)
 
-        await remove(stage, "store")
-        stage.operator.controllers["opensearch"].queue.add(Key(stage.namespace, "logs"))
+        await remove(work, "store")
+        work.operator.controllers["opensearch"].queue.add(Key(work.namespace, "logs"))
         await asyncio.sleep(1.0)
-        await stage.until("logs", settled)
-        assert await configuration(stage) == before
-        assert len(stage.kubelet.stopped) == 5
+        await work.until("logs", settled)
+        assert await configuration(work) == before
+        assert len(work.kubelet.stopped) == 5
 
 
-async def configuration(stage: Stage) -> dict[str, str]:
+async def configuration(work: OperatorAtWork) -> dict[str, str]:
     """Return what the configuration of a member has for its keystore, and the checksum that its pod waits for."""
-    raw = await stage.api.get(SECRETS.raw(), Key(stage.namespace, "logs-hot-0"))
+    raw = await work.api.get(SECRETS.raw(), Key(work.namespace, "logs-hot-0"))
     checksum = {"checksum": raw["metadata"]["annotations"][names.ANNOTATION_CHECKSUM]}
     return {name: value for name, value in raw["data"].items() if "keystore" in name} | checksum

@@ -25,7 +25,7 @@ from stateward.operator.detection.look import look
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model.observation import Database, Health, Node
 from tests.integration.rights import SYSTEM, as_account, installed
-from tests.support.puppet import PuppetDatabase
+from tests.support.fakes import FakeDatabase
 
 pytestmark = pytest.mark.integration
 
@@ -97,7 +97,7 @@ async def test_there_is_one_while_replacement_is_enabled_with_its_settings_and_n
     server.delete(f"{CLUSTERS}/watched")
 
 
-class Empty(PuppetDatabase):
+class Empty(FakeDatabase):
     """A database that answers, and has no members."""
 
     async def observe(self, target: Target) -> Database:

@@ -11,7 +11,7 @@ from stateward.kube.objects.resources import CONFIG_MAPS, SERVICES
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE
-from tests.integration.ground import JOBS, ROOT, define, own_namespace
+from tests.integration.api_server import JOBS, ROOT, define, own_namespace
 from tests.integration.packaged import DEPLOYMENTS, Place
 
 pytestmark = pytest.mark.integration

@@ -27,7 +27,7 @@ from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAG
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
 from stateward.pki import issue, new_authority
-from tests.integration.ground import PATIENCE, define, own_namespace
+from tests.integration.api_server import PATIENCE, define, own_namespace
 from tests.unit.packages.samples import files
 
 pytestmark = pytest.mark.integration

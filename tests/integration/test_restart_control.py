@@ -24,7 +24,7 @@ from stateward.operator.restarts.views import ANNOTATION_CONTROL, SOURCES, WORKL
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.restarts.guards import ANNOTATION_PAUSED
 from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
-from tests.integration.ground import PATIENCE, define, own_namespace
+from tests.integration.api_server import PATIENCE, define, own_namespace
 
 pytestmark = pytest.mark.integration
 DEPLOYMENTS = WORKLOADS["Deployment"].raw()

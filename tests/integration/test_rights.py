@@ -41,14 +41,14 @@ from stateward.operator.process import (
 from stateward.operator.restarts.views import SOURCES
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
-from tests.integration.ground import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
+from tests.integration.api_server import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
 from tests.integration.packaged import Place, is_ready
 from tests.integration.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
 from tests.integration.shipped import bind, subject
 from tests.integration.tenants import package
 from tests.integration.test_restart_guards import CLASSES, put_class
 from tests.integration.test_restart_guards import Place as Workloads
-from tests.support.puppet import PuppetDatabase, PuppetKubelet
+from tests.support.fakes import FakeDatabase, FakeKubelet
 
 pytestmark = pytest.mark.integration
 
@@ -71,8 +71,8 @@ SPEC: dict[str, Any] = {
     "security": {"enabled": True},
     "replacement": {"enabled": True},
     "update": {"inPlace": "Never"},
-    # The scheduler would call pods unschedulable here, at moments of its own, that the puppet has made Ready.
-    "podTemplate": {"spec": {"schedulerName": "puppet"}},
+    # The scheduler would call pods unschedulable here, at moments of its own, when they are Ready already.
+    "podTemplate": {"spec": {"schedulerName": "fake"}},
 }
 
 
@@ -95,13 +95,13 @@ async def written(pod: Key, container: str, command: Sequence[str], limit: int) 
     return f"{container}: {' '.join(command)}"[:limit].encode()
 
 
-def families(database: PuppetDatabase) -> tuple[Family, ...]:
+def families(database: FakeDatabase) -> tuple[Family, ...]:
     """Return all kinds of clusters, with a database that does as told."""
     search = OpenSearchFamily(database, "stateward:test"), ElasticsearchFamily(database, "stateward:test")
     return *search, FoundationDBFamily(ExecShell(written), "stateward:test")
 
 
-class Stage:
+class RestrictedOperator:
     """The operator at work with its own account in two namespaces, and the administrator beside it.
 
     Clusters are in `namespace`; workloads and installations are in that of `packages`, where every pod becomes Ready.
@@ -145,7 +145,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
+async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]:
     """Have the whole operator at work with its own account, its companions too."""
     installed(KubeApi(kubeconfig), *FILES)
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as admin, as_account(kubeconfig, ACCOUNT, uses) as api:
@@ -154,7 +154,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
         for name in names:
             await admin.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         await bind(admin, names[1], "stateward-packages", subject(names[1], "default"))
-        database = PuppetDatabase()
+        database = FakeDatabase()
         options = OperatorOptions(
             namespaces=names,
             identity="test",
@@ -170,57 +170,57 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[Stage]:
             installation_control(operator, lambda _: written, WorkerPool()),
             detection_control(operator),
         ]
-        PuppetKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
+        FakeKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
         running = asyncio.create_task(operator.run())
         try:
             async with at_work(*others):
-                yield Stage(admin, operator, *names)
+                yield RestrictedOperator(admin, operator, *names)
         finally:
             await operator.stop()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
 
-async def clusters(stage: Stage) -> None:
+async def clusters(setup: RestrictedOperator) -> None:
     """A cluster from its first day to its last, and one of each other kind."""
     pools = [{"name": "all", "replicas": 1}]
-    await stage.make(
+    await setup.make(
         ELASTICSEARCH.resource, "search", spec={"version": "8.19.0", "update": {"paused": True}, "pools": pools}
     )
-    await stage.make(
+    await setup.make(
         FOUNDATIONDB.resource, "base", spec={"version": "7.3.59", "update": {"paused": True}, "pools": FOUNDATION_POOLS}
     )
     for kind, name in ((ELASTICSEARCH, "search"), (FOUNDATIONDB, "base")):
-        await stage.until(kind.resource, name, lambda body: body and body.get("status", {}).get("conditions"))
-    await stage.make(CLUSTERS, "logs", spec=SPEC)
-    await stage.settled()
-    await stage.change(config={"action.auto_create_index": False}, volumes={"onClusterDelete": "Delete"})
-    await stage.settled()
-    await stage.change(volumes={"onScaleDown": "Delete"}, pools=[POOLS[0], POOLS[1] | {"replicas": 2}])
-    await stage.settled()
-    await stage.until(kinds.CLAIMS, claim("logs-hot-2"), lambda body: body is None)
-    await stage.delete(CLUSTERS, "logs")
-    await stage.until(SECRETS, "logs-ca", lambda body: body is None)
+        await setup.until(kind.resource, name, lambda body: body and body.get("status", {}).get("conditions"))
+    await setup.make(CLUSTERS, "logs", spec=SPEC)
+    await setup.settled()
+    await setup.change(config={"action.auto_create_index": False}, volumes={"onClusterDelete": "Delete"})
+    await setup.settled()
+    await setup.change(volumes={"onScaleDown": "Delete"}, pools=[POOLS[0], POOLS[1] | {"replicas": 2}])
+    await setup.settled()
+    await setup.until(kinds.CLAIMS, claim("logs-hot-2"), lambda body: body is None)
+    await setup.delete(CLUSTERS, "logs")
+    await setup.until(SECRETS, "logs-ca", lambda body: body is None)
 
 
-async def guarded(stage: Stage) -> None:
+async def guarded(setup: RestrictedOperator) -> None:
     """A cluster that names an account which nobody has allowed for pods."""
     spec = {"version": "8.19.0", "pools": [{"name": "all", "replicas": 1}]}
     named = {"podTemplate": {"spec": {"serviceAccountName": "default", "automountServiceAccountToken": True}}}
-    await stage.make(ELASTICSEARCH.resource, "curious", spec=spec | named)
+    await setup.make(ELASTICSEARCH.resource, "curious", spec=spec | named)
 
     def refused(body: dict[str, Any] | None) -> bool:
         return "ServiceAccount default must have the label" in str((body or {}).get("status"))
 
-    await stage.until(ELASTICSEARCH.resource, "curious", refused)
+    await setup.until(ELASTICSEARCH.resource, "curious", refused)
 
 
-async def restarts(stage: Stage) -> None:
+async def restarts(setup: RestrictedOperator) -> None:
     """Workloads of all kinds that restart as data changes that they use, of a Secret store's class too."""
-    place = Workloads(stage.admin, stage.packages.namespace)
+    place = Workloads(setup.admin, setup.packages.namespace)
     name = CLASSES["metadata"]["name"]
-    await stage.admin.apply(DEFINITIONS, Key("", name), CLASSES, ApplyOptions("test", force=True))
+    await setup.admin.apply(DEFINITIONS, Key("", name), CLASSES, ApplyOptions("test", force=True))
     await put_class(place, "first")
     await place.put("ConfigMap", "used", mode="slow")
     source = {"driver": "secrets-store.csi.k8s.io", "volumeAttributes": {"secretProviderClass": "vault"}}
@@ -234,9 +234,9 @@ async def restarts(stage: Stage) -> None:
         await place.restarted(kind, "app", digest)
 
 
-async def installations(stage: Stage) -> None:
+async def installations(setup: RestrictedOperator) -> None:
     """An installation from its first day to its last."""
-    place = stage.packages
+    place = setup.packages
     await place.package("shop-1.2.0")
     await place.install("shop-1.2.0")
     await place.ready()
@@ -248,29 +248,32 @@ async def installations(stage: Stage) -> None:
     await place.until(INSTALLATIONS, "web", lambda body: body is None)
 
 
-async def edges(stage: Stage) -> None:
+async def edges(setup: RestrictedOperator) -> None:
     """An installation of what a package has beside its workloads."""
-    place = stage.packages
+    place = setup.packages
     await place.package("edge-1", package(*EDGES))
     await place.install("edge-1", name="edge")
     await place.until(INGRESSES, "edge", lambda body: body)
 
 
-async def judged(stage: Stage) -> None:
+async def judged(setup: RestrictedOperator) -> None:
     """What the webhook looks up before it lets a cluster be stored."""
     template = {"spec": {"priorityClassName": "high", "imagePullSecrets": [{"name": "pull"}]}}
     head = {"apiVersion": CLUSTERS.api_version, "kind": "OpenSearchCluster"}
-    body = head | {"metadata": {"name": "new", "namespace": stage.namespace}, "spec": SPEC | {"podTemplate": template}}
-    verdict = await stage.operator.judge(msgspec.convert(body, OpenSearchCluster, strict=False), None)
+    body = head | {
+        "metadata": {"name": "new", "namespace": setup.namespace},
+        "spec": SPEC | {"podTemplate": template},
+    }
+    verdict = await setup.operator.judge(msgspec.convert(body, OpenSearchCluster, strict=False), None)
     assert "high" in str(verdict.warnings)
 
 
-async def closed(stage: Stage) -> None:
+async def closed(setup: RestrictedOperator) -> None:
     """Network policies of the clusters, by an operator that makes them and by one that makes none any more."""
     for wanted in (True, False):
-        stage.operator.options = replace(stage.operator.options, network_policies=wanted)
-        await network_control(stage.operator).sweep()
-        found = await Place(stage.admin, stage.namespace).get(kinds.NETWORK_POLICIES, "search-members")
+        setup.operator.options = replace(setup.operator.options, network_policies=wanted)
+        await network_control(setup.operator).sweep()
+        found = await Place(setup.admin, setup.namespace).get(kinds.NETWORK_POLICIES, "search-members")
         assert (found is not None) is wanted
 
 
@@ -278,9 +281,9 @@ STORIES = (clusters, guarded, closed, restarts, installations, edges, judged)
 
 
 async def play(kubeconfig: Path, uses: Uses) -> None:
-    async with at(kubeconfig, uses) as stage:
+    async with at(kubeconfig, uses) as setup:
         for story in STORIES:
-            await story(stage)
+            await story(setup)
 
 
 @pytest.fixture(scope="module")

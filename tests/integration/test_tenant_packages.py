@@ -19,7 +19,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
 from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS
 from stateward.operator.objects.kinds import OPENSEARCH
-from tests.integration.ground import DEFINITIONS, ROOT, at_work, run_pods
+from tests.integration.api_server import DEFINITIONS, ROOT, at_work, run_pods
 from tests.integration.packaged import DEPLOYMENTS
 from tests.integration.shipped import (
     CLUSTER_ROLE_BINDINGS,

@@ -26,11 +26,11 @@ from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.process import Operator
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
-from tests.integration.ground import PATIENCE, define
+from tests.integration.api_server import PATIENCE, define
 from tests.integration.rights import as_account, installed
 from tests.integration.shipped import SYSTEM, bind, person
 from tests.integration.tenants import TENANT
-from tests.support.puppet import PuppetDatabase
+from tests.support.fakes import FakeDatabase
 
 pytestmark = pytest.mark.integration
 
@@ -183,7 +183,7 @@ class NoShell:
 
 
 @dataclass(frozen=True)
-class Town:
+class Tenancy:
     """A namespace with a tenant, with things that are not the tenant's, and the administrator's way in."""
 
     admin: KubeApi
@@ -228,8 +228,8 @@ class Town:
         shell: Any = NoShell()
         silent: Shell = shell
         families = (
-            OpenSearchFamily(PuppetDatabase()),
-            ElasticsearchFamily(PuppetDatabase()),
+            OpenSearchFamily(FakeDatabase()),
+            ElasticsearchFamily(FakeDatabase()),
             FoundationDBFamily(silent),
         )
         operator = Operator(self.operator, families, options)
@@ -257,7 +257,7 @@ def server(control_plane: Path) -> KubeApi:
 
 
 @pytest.fixture
-async def town(control_plane: Path, server: KubeApi) -> AsyncGenerator[Town]:
+async def tenancy(control_plane: Path, server: KubeApi) -> AsyncGenerator[Tenancy]:
     namespace = f"tenant-{uuid4().hex[:8]}"
     core = f"/api/v1/namespaces/{namespace}"
 
@@ -283,7 +283,7 @@ async def town(control_plane: Path, server: KubeApi) -> AsyncGenerator[Town]:
         for role in ("stateward-edit", "stateward-view"):
             await bind(admin, namespace, role, person(TENANT))
         operator = await stack.enter_async_context(as_account(control_plane, "stateward"))
-        yield Town(server, namespace, admin.acting_as(TENANT), operator)
+        yield Tenancy(server, namespace, admin.acting_as(TENANT), operator)
     server.delete(f"/api/v1/namespaces/{namespace}")
 
 
@@ -320,86 +320,86 @@ def powers(template: Json) -> set[str]:
     return found
 
 
-def templates(town: Town) -> dict[str, Json]:
+def templates(tenancy: Tenancy) -> dict[str, Json]:
     """Return every template of pods, and every pod, that is there."""
-    found = {f"StatefulSet {s['metadata']['name']}": s["spec"]["template"] for s in town.sets()}
-    found |= {f"Pod {p['metadata']['name']}": p for p in town.items("/api/v1/namespaces/{}/pods")}
+    found = {f"StatefulSet {s['metadata']['name']}": s["spec"]["template"] for s in tenancy.sets()}
+    found |= {f"Pod {p['metadata']['name']}": p for p in tenancy.items("/api/v1/namespaces/{}/pods")}
     for kind in ("jobs", "cronjobs"):
-        for job in town.items(f"/apis/batch/v1/namespaces/{{}}/{kind}"):
+        for job in tenancy.items(f"/apis/batch/v1/namespaces/{{}}/{kind}"):
             inner = job["spec"] if kind == "jobs" else job["spec"]["jobTemplate"]["spec"]
             found[f"{kind} {job['metadata']['name']}"] = inner["template"]
     return found
 
 
-def readable(town: Town) -> set[str]:
+def readable(tenancy: Tenancy) -> set[str]:
     """Return the Secrets that the operator has made with something of a Secret that is somebody else's."""
     theirs = "dGhlaXJz"  # base64 of what is in them
     given = {SECRET, OPEN, OWN, f"{PAYMENTS}-tls"}
-    secrets = {s["metadata"]["name"]: s.get("data") or {} for s in town.items("/api/v1/namespaces/{}/secrets")}
+    secrets = {s["metadata"]["name"]: s.get("data") or {} for s in tenancy.items("/api/v1/namespaces/{}/secrets")}
     keystores = (name for name in secrets if name not in given and "with-what-is-allowed" not in name)
     return {name for name in keystores if any(theirs in value for value in secrets[name].values())}
 
 
-async def test_a_tenant_gets_no_power_by_way_of_a_cluster(town: Town) -> None:
-    async with town.at_work(pod_policy="baseline", pod_references=LABELLED):
+async def test_a_tenant_gets_no_power_by_way_of_a_cluster(tenancy: Tenancy) -> None:
+    async with tenancy.at_work(pod_policy="baseline", pod_references=LABELLED):
         for name, (engine, spec) in EVERY.items():
-            await town.apply(name, engine, spec)
-        await town.apply(PAYMENTS, "opensearch", {})
+            await tenancy.apply(name, engine, spec)
+        await tenancy.apply(PAYMENTS, "opensearch", {})
         for name, spec in ORDINARY.items():
-            await town.apply(name, "opensearch", spec)
+            await tenancy.apply(name, "opensearch", spec)
         asked = {**EVERY, PAYMENTS: ("opensearch", {})}
 
         def told() -> set[str]:
             refused = {"PodNotAllowed", "SecretNotUsable"}
-            return {name for name, (engine, _) in asked.items() if not town.reasons(name, engine) & refused}
+            return {name for name, (engine, _) in asked.items() if not tenancy.reasons(name, engine) & refused}
 
         def missing() -> set[str]:
-            made = {s["metadata"]["name"] for s in town.sets()}
+            made = {s["metadata"]["name"] for s in tenancy.sets()}
             return {name for name in ORDINARY if f"{name}-all-0" not in made}
 
-        await town.until(lambda: not told() and not missing(), lambda: (told(), missing()))
+        await tenancy.until(lambda: not told() and not missing(), lambda: (told(), missing()))
         # What was taken back, and then asked for again, is no way in either.
         for name in ("privileged", "account", "secret"):
-            await town.apply(name, "opensearch", {})
-        await town.until(lambda: "privileged-all-0" in {s["metadata"]["name"] for s in town.sets()}, town.sets)
+            await tenancy.apply(name, "opensearch", {})
+        await tenancy.until(lambda: "privileged-all-0" in {s["metadata"]["name"] for s in tenancy.sets()}, tenancy.sets)
         for name in ("privileged", "account", "secret"):
-            await town.apply(name, "opensearch", WAYS[name])
-        await town.until(lambda: not told(), told)
+            await tenancy.apply(name, "opensearch", WAYS[name])
+        await tenancy.until(lambda: not told(), told)
         await asyncio.sleep(5.0)
-        found = {name: has for name, template in templates(town).items() if (has := powers(template))}
+        found = {name: has for name, template in templates(tenancy).items() if (has := powers(template))}
     assert found == {}
-    assert readable(town) == set()
+    assert readable(tenancy) == set()
     assert len(EVERY) > 40
 
 
-async def test_the_same_is_made_where_the_operator_is_told_to_allow_it(town: Town) -> None:
+async def test_the_same_is_made_where_the_operator_is_told_to_allow_it(tenancy: Tenancy) -> None:
     """So the test above would see it: all that it looks for is there, but for what the API server itself refuses."""
     refused = {"ephemeral", "host-process", "claim-copied", "host-path-in-place", "probe", "hook"}
     ways = {n: s for n, s in WAYS.items() if "account" not in n and "token" not in n and n not in refused}
-    async with town.at_work(pod_policy="privileged", pod_references="any"):
+    async with tenancy.at_work(pod_policy="privileged", pod_references="any"):
         for name, spec in ways.items():
-            await town.apply(name, "opensearch", spec)
+            await tenancy.apply(name, "opensearch", spec)
 
         def powerless() -> set[str]:
-            known = {name: powers(template) for name, template in templates(town).items()}
+            known = {name: powers(template) for name, template in templates(tenancy).items()}
             held = {name for name in ways if "keystore" in name or "-as-" in name}
             return {name for name in ways.keys() - held if not known.get(f"StatefulSet {name}-all-0")}
 
-        await town.until(lambda: not powerless(), powerless)
+        await tenancy.until(lambda: not powerless(), powerless)
 
 
-async def test_the_tenant_has_no_other_way_to_any_of_it(town: Town) -> None:
+async def test_the_tenant_has_no_other_way_to_any_of_it(tenancy: Tenancy) -> None:
     """Else the tests above would show nothing."""
 
     def kind(plural: str, name: str, group: str = "") -> Resource[Json]:
         return Resource(group, "v1", plural, name, dict[str, Any])
 
-    place = town.namespace
+    place = tenancy.namespace
     pod = {"metadata": {"name": "own"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     label = {"metadata": {"labels": {"stateward.dev/allowed-for-pods": "true"}}}
     for plural, name in (("pods", "Pod"), ("secrets", "Secret"), ("serviceaccounts", "ServiceAccount")):
         with pytest.raises(Forbidden):
-            await town.tenant.create(kind(plural, name), {"apiVersion": "v1", "kind": name, **pod}, namespace=place)
+            await tenancy.tenant.create(kind(plural, name), {"apiVersion": "v1", "kind": name, **pod}, namespace=place)
     for plural, name, key in (
         ("secrets", "Secret", SECRET),
         ("serviceaccounts", "ServiceAccount", ACCOUNT),
@@ -407,7 +407,7 @@ async def test_the_tenant_has_no_other_way_to_any_of_it(town: Town) -> None:
     ):
         body = {"apiVersion": "v1", "kind": name, **label}
         with pytest.raises(ApiError) as refusal:
-            await town.tenant.apply(kind(plural, name), Key(place, key), body, ApplyOptions("tenant", force=True))
+            await tenancy.tenant.apply(kind(plural, name), Key(place, key), body, ApplyOptions("tenant", force=True))
         assert refusal.value.status == 403
     with pytest.raises(Forbidden):
-        await town.tenant.get(kind("secrets", "Secret"), Key(place, SECRET))
+        await tenancy.tenant.get(kind("secrets", "Secret"), Key(place, SECRET))

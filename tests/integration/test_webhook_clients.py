@@ -26,7 +26,7 @@ from stateward.operator.admission.keys import SERVICE
 from stateward.operator.admission.registration import CONFIGURATION, CONFIGURATIONS
 from stateward.operator.admission.server import PATH, Webhook, open_webhook
 from stateward.operator.objects.kinds import OPENSEARCH
-from tests.integration.ground import PATIENCE, define, own_namespace
+from tests.integration.api_server import PATIENCE, define, own_namespace
 from tests.unit.agent.authority import Authority
 
 pytestmark = pytest.mark.integration

@@ -9,14 +9,14 @@ from sandbox import Sandbox
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from tests.e2e.operators import kubectl
-from tests.e2e.packages.ground import Ground
+from tests.e2e.packages.package_namespace import PackageNamespace
 
 
 @pytest.fixture
-async def ground(api: HttpApi, stateward: Sandbox, images: None) -> AsyncGenerator[Ground]:
+async def place(api: HttpApi, stateward: Sandbox, images: None) -> AsyncGenerator[PackageNamespace]:
     namespace = f"packages-{uuid4().hex[:6]}"
     await api.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     role, account = "--clusterrole=stateward-packages", f"--serviceaccount={namespace}:default"
     kubectl(stateward, "-n", namespace, "create", "rolebinding", "packages", role, account)
-    yield Ground(api, stateward, namespace)
+    yield PackageNamespace(api, stateward, namespace)
     kubectl(stateward, "delete", "namespace", namespace, "--wait=true", "--timeout=180s")

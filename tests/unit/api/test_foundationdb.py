@@ -11,7 +11,7 @@ from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.schema.crd import FOUNDATIONDB, crd
 from stateward.api.validation import validate
 from stateward.api.values.problem import Problem, Severity
-from tests.unit.engines.foundationdb_town import POOLS, cluster
+from tests.unit.engines.foundationdb_model import POOLS, cluster
 
 
 def found(severity: Severity = Severity.ERROR, **spec: Any) -> list[Problem]:

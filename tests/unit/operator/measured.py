@@ -60,7 +60,7 @@ HARDEST = (Does.MEMBERS, Does.REPLACE, Does.RECREATE, Does.RESTART, Does.RELOAD)
 """What counts where members of one cluster meet different ends: a replacement also creates."""
 
 
-class Ground:
+class SettledCluster:
     """Clusters of one kind, and the Secrets that secured ones have."""
 
     def __init__(self, kind: Kind) -> None:
@@ -101,7 +101,7 @@ class Ground:
         kept = await self.keeper.keep(cluster)
         return kept.cluster, kept.protection is not None and bool(refusals(cluster, kept.protection))
 
-    async def begin(self) -> "Ground":
+    async def begin(self) -> "SettledCluster":
         """Make the namespace of the clusters."""
         await self.api.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
         return self

@@ -17,7 +17,7 @@ from stateward.api.schema.crd import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB,
 from stateward.api.schema.living import TABLES, Does, leaves, paths
 from stateward.api.values.base import Json
 from stateward.planning.model.observation import Desired, Pool, Replacement
-from tests.unit.operator.measured import Ground
+from tests.unit.operator.measured import SettledCluster
 
 FAST = {"limits": {"memory": "2Gi"}, "requests": {"memory": "2Gi"}}
 
@@ -212,11 +212,11 @@ def test_the_table_has_every_field_of_the_schema_and_no_other(kind: Kind) -> Non
 async def test_a_change_does_what_the_table_says(kind: Kind, path: str, schema: Json) -> None:
     value, besides = sample(kind, path, schema)
     before = {**deepcopy(BASES[kind.name]), **deepcopy(besides)}
-    ground = await Ground(kind).begin()
-    await give(ground, besides)
+    settled = await SettledCluster(kind).begin()
+    await give(settled, besides)
     after = put(before, path, value)
     assert after != before
-    found = Does.REFUSED if immutable(kind, path) else await ground.measure(before, after)
+    found = Does.REFUSED if immutable(kind, path) else await settled.measure(before, after)
     says = TABLES[kind][path]
     assert found is says.does
     assert says.word or found is not Does.NOTHING, "what has no effect says when it has one"
@@ -243,9 +243,9 @@ async def test_a_change_that_is_taken_back_is_obeyed_as_well(kind: Kind, path: s
         return
     value, besides = sample(kind, path, schema)
     before = {**deepcopy(BASES[kind.name]), **deepcopy(besides)}
-    ground = await Ground(kind).begin()
-    await give(ground, besides)
-    assert await ground.measure(put(before, path, value), before) is BACK.get(path, says.does)
+    settled = await SettledCluster(kind).begin()
+    await give(settled, besides)
+    assert await settled.measure(put(before, path, value), before) is BACK.get(path, says.does)
 
 
 def test_what_should_be_is_read_by_the_planner() -> None:
@@ -256,10 +256,10 @@ def test_what_should_be_is_read_by_the_planner() -> None:
             assert re.search(rf"\.{name}\b", text), f"{kind.__name__}.{name} is read by nobody"
 
 
-async def give(ground: Ground, besides: Json) -> None:
+async def give(settled: SettledCluster, besides: Json) -> None:
     """Make the Secrets that the security of a cluster may name."""
-    for name, files in given(ground.clock.now().timestamp()).items() if "security" in besides else ():
-        await ground.give(name, files)
+    for name, files in given(settled.clock.now().timestamp()).items() if "security" in besides else ():
+        await settled.give(name, files)
 
 
 @cache

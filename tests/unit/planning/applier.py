@@ -5,7 +5,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.model.phase import AFTER, BEGUN, Phase
 from tests.unit.planning.kubernetes import FakeKubernetes
 from tests.unit.planning.pools import PoolSpec
-from tests.unit.planning.things import Body, Claim, Workload
+from tests.unit.planning.world_objects import Body, Claim, Workload
 
 
 class Hands(FakeKubernetes):

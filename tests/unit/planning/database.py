@@ -2,10 +2,10 @@
 
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model import observation as o
-from tests.unit.planning.things import Index, Pod, Shard, Things
+from tests.unit.planning.world_objects import Index, Pod, Shard, WorldObjects
 
 
-class FakeDatabase(Things):
+class FakeDatabase(WorldObjects):
     """The database behind the cluster."""
 
     def joined(self) -> dict[str, Pod]:

@@ -2,7 +2,7 @@
 
 from stateward.planning.facts.upgrade_order import newer, parse
 from tests.unit.planning.database import FakeDatabase
-from tests.unit.planning.things import Body, Pod, Workload
+from tests.unit.planning.world_objects import Body, Pod, Workload
 
 
 def node_of(body: Body) -> str:

@@ -21,7 +21,7 @@ from tests.support.kstatus import CURRENT, FAILED, IN_PROGRESS, judged
 from tests.unit.planning.applier import Hands
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed
-from tests.unit.planning.things import Body, Index, Shard
+from tests.unit.planning.world_objects import Body, Index, Shard
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 

@@ -18,7 +18,7 @@ from stateward.packages.plans.steps import (
     set_id,
 )
 from tests.unit.cli.fake_api import Run
-from tests.unit.cli.shelf import Shelf, bad, good, installed
+from tests.unit.cli.writable_api import WritableApi, bad, good, installed
 from tests.unit.operator.admission.test_admission_packages import package
 from tests.unit.packages.samples import files
 
@@ -26,9 +26,9 @@ MADE = (("configmaps", "ConfigMap", "v1", "web-config"), ("deployments", "Deploy
 
 
 @pytest.fixture
-def api() -> Shelf:
+def api() -> WritableApi:
     """A server on which `web` is installed."""
-    shelf = Shelf()
+    shelf = WritableApi()
     shelf.add("packages", package(namespace="default"))
     meta: dict[str, Any] = {"name": "web", "namespace": "default", "resourceVersion": "1", "uid": "u"}
     meta["annotations"] = {"applyset.kubernetes.io/contains-group-kinds": "ConfigMap,Deployment.apps"}
@@ -73,7 +73,7 @@ def test_scaling_restarts_nothing_and_nothing_to_do_is_said(run: Run) -> None:
     assert "nothing changes: the installation matches its spec" in said
 
 
-def test_a_workload_of_nobodys_package_that_asks_for_it_restarts_too(run: Run, api: Shelf) -> None:
+def test_a_workload_of_nobodys_package_that_asks_for_it_restarts_too(run: Run, api: WritableApi) -> None:
     use = {"name": "c", "envFrom": [{"configMapRef": {"name": "web-config"}}]}
     for name, asks in (("asks", "true"), ("silent", "false")):
         meta = {"name": name, "namespace": "default", "annotations": {"stateward.dev/restart-on-change": asks}}
@@ -97,7 +97,7 @@ def test_another_version_in_the_same_file_is_planned_before_it_is_stored(run: Ru
     assert "pods of Deployment web restart: its template changes (spec.template.spec.containers[app].image)" in said
 
 
-def test_a_first_installation_says_what_is_in_its_way(run: Run, api: Shelf) -> None:
+def test_a_first_installation_says_what_is_in_its_way(run: Run, api: WritableApi) -> None:
     foreign: dict[str, Any] = {"name": "new-config", "namespace": "default"}
     api.add("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": foreign})
     code, said = asked(run, document({}, name="new"))
@@ -118,7 +118,7 @@ def test_wrong_values_and_missing_packages_are_said(run: Run) -> None:
     assert "spec.pakage" in asked(run, wrong)[1]
 
 
-def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: Shelf) -> None:
+def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: WritableApi) -> None:
     body = api.there("installations", "web")
     target = body["status"]["installed"]
     body["status"]["run"] = {"plan": "deploy", "stage": "Running", "target": target}
@@ -135,7 +135,7 @@ def test_a_wish_runs_its_plan(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("plan", "again"), [("backup", True), ("deploy", False)])
-def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: Shelf, plan: str, *, again: bool) -> None:
+def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: WritableApi, plan: str, *, again: bool) -> None:
     notes = {ANNOTATION_PLAN: plan, ANNOTATION_PHASE: "backup", ANNOTATION_STEP: "job"}
     labels = {LABEL_PART_OF: set_id("web", "default")}
     made: dict[str, Any] = {"name": f"{plan}-job", "namespace": "default", "labels": labels, "annotations": notes}
@@ -149,7 +149,7 @@ def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: Shelf, plan
     assert (f"note: Job {plan}-job exists and runs once more" in said) is again
 
 
-def test_what_was_made_from_lost_content_is_not_known(run: Run, api: Shelf) -> None:
+def test_what_was_made_from_lost_content_is_not_known(run: Run, api: WritableApi) -> None:
     api.there("installations", "web")["status"]["installed"]["digest"] = "sha256:other"
     code, said = asked(run, document({"COUNT": 5}))
     assert code == 0
@@ -172,7 +172,7 @@ def test_one_of_several_is_named(run: Run, tmp_path: Path) -> None:
     assert "spec.replicas" in good(run, "plan", "web", "-f", str(file))
 
 
-def test_files_with_installations_are_checked_for_their_shape(run: Run, api: Shelf, tmp_path: Path) -> None:
+def test_files_with_installations_are_checked_for_their_shape(run: Run, api: WritableApi, tmp_path: Path) -> None:
     file = tmp_path / "web.yaml"
     file.write_text(yaml.safe_dump(document({})))
     assert ": no problems found" in good(run, "validate", "-f", str(file))
@@ -181,7 +181,7 @@ def test_files_with_installations_are_checked_for_their_shape(run: Run, api: She
     assert Key("default", "web") in {key for _, key in api.objects}
 
 
-def test_an_upgrade_is_shown_before_it_is_made(run: Run, api: Shelf) -> None:
+def test_an_upgrade_is_shown_before_it_is_made(run: Run, api: WritableApi) -> None:
     before = dict(api.objects)
     said = good(run, "package", "upgrade", "web", "-p", "MODE=fast", "--dry-run")
     assert "pods of Deployment web restart: it uses ConfigMap/web-config, whose key mode changes" in said
@@ -189,7 +189,7 @@ def test_an_upgrade_is_shown_before_it_is_made(run: Run, api: Shelf) -> None:
     assert api.objects == before
 
 
-def test_a_first_installation_is_shown_before_it_is_made(run: Run, api: Shelf, tmp_path: Path) -> None:
+def test_a_first_installation_is_shown_before_it_is_made(run: Run, api: WritableApi, tmp_path: Path) -> None:
     for path, content in files().items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)

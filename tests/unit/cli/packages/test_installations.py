@@ -9,13 +9,13 @@ from stateward.cli.main import cli
 from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.cli.fake_api import Run
-from tests.unit.cli.shelf import DIGEST, Shelf, bad, good, installed
+from tests.unit.cli.writable_api import DIGEST, WritableApi, bad, good, installed
 from tests.unit.packages.samples import files
 
 
 @pytest.fixture
-def api() -> Shelf:
-    return Shelf()
+def api() -> WritableApi:
+    return WritableApi()
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def written(folder: Path, found: dict[str, bytes]) -> str:
     return str(folder)
 
 
-def test_install_makes_the_package_and_the_installation(run: Run, api: Shelf, folder: str) -> None:
+def test_install_makes_the_package_and_the_installation(run: Run, api: WritableApi, folder: str) -> None:
     said = good(run, "package", "install", folder, "web", "-p", "COUNT=3", "-n", "prod")
     assert said == "web: shop 1.2.0 is being installed\n"
     package = api.there("packages", "shop-1.2.0", "prod")["spec"]
@@ -40,7 +40,7 @@ def test_install_makes_the_package_and_the_installation(run: Run, api: Shelf, fo
     assert spec == {"package": "shop-1.2.0", "parameters": {"COUNT": "3"}}
 
 
-def test_the_same_package_serves_two_installations(run: Run, api: Shelf, folder: str) -> None:
+def test_the_same_package_serves_two_installations(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "a")
     good(run, "package", "install", folder, "b", "--adopt")
     assert api.names("packages") == ["shop-1.2.0"]
@@ -48,7 +48,9 @@ def test_the_same_package_serves_two_installations(run: Run, api: Shelf, folder:
     assert "a is already installed: `package upgrade a` changes it" in bad(run, "package", "install", folder, "a")
 
 
-def test_the_account_is_written_when_it_is_installed_and_when_it_is_changed(run: Run, api: Shelf, folder: str) -> None:
+def test_the_account_is_written_when_it_is_installed_and_when_it_is_changed(
+    run: Run, api: WritableApi, folder: str
+) -> None:
     good(run, "package", "install", folder, "web", "--service-account", "packages")
     assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
     good(run, "package", "upgrade", "web", "-p", "COUNT=5")
@@ -57,7 +59,7 @@ def test_the_account_is_written_when_it_is_installed_and_when_it_is_changed(run:
     assert api.there("installations", "web")["spec"]["serviceAccountName"] == "other"
 
 
-def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: Shelf, folder: str) -> None:
+def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: WritableApi, folder: str) -> None:
     words = ("package", "install", folder, "web", "--service-account", "packages", "--dry-run")
     assert "may not" not in good(run, *words)
     user = "system:serviceaccount:default:packages"
@@ -76,20 +78,20 @@ def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: Shelf, folde
 
 
 def test_who_may_not_act_as_the_account_is_told_that_its_rights_are_not_known(
-    run: Run, api: Shelf, folder: str
+    run: Run, api: WritableApi, folder: str
 ) -> None:
     api.lacks.add(("", "impersonate", "serviceaccounts"))
     said = good(run, "package", "install", folder, "web", "--service-account", "packages", "--dry-run")
     assert "note: you may not act as service account packages (verb impersonate): its rights are not known here" in said
 
 
-def test_a_shared_package_is_the_clusters(run: Run, api: Shelf, folder: str) -> None:
+def test_a_shared_package_is_the_clusters(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "--shared")
     assert api.names("clusterpackages") == ["shop-1.2.0"]
     assert api.names("installations") == ["shop"]
 
 
-def test_a_version_with_other_content_is_refused(run: Run, api: Shelf, folder: str, tmp_path: Path) -> None:
+def test_a_version_with_other_content_is_refused(run: Run, api: WritableApi, folder: str, tmp_path: Path) -> None:
     good(run, "package", "install", folder, "a")
     other = written(tmp_path / "other", files(app=("image: shop:", "image: store:")))
     assert "already exists with other content: a changed package needs another version" in bad(
@@ -98,7 +100,7 @@ def test_a_version_with_other_content_is_refused(run: Run, api: Shelf, folder: s
     assert api.names("installations") == ["a"]
 
 
-def test_wrong_values_are_refused_before_anything_is_made(run: Run, api: Shelf, folder: str) -> None:
+def test_wrong_values_are_refused_before_anything_is_made(run: Run, api: WritableApi, folder: str) -> None:
     before = dict(api.objects)
     said = bad(run, "package", "install", folder, "-p", "COUNT=many", "-p", "MOED=fast")
     assert "COUNT: 'many': must be a whole number" in said
@@ -106,13 +108,13 @@ def test_wrong_values_are_refused_before_anything_is_made(run: Run, api: Shelf, 
     assert api.objects == before
 
 
-def test_upgrade_changes_values_and_keeps_the_others(run: Run, api: Shelf, folder: str) -> None:
+def test_upgrade_changes_values_and_keeps_the_others(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web", "-p", "COUNT=3")
     good(run, "package", "upgrade", "web", "-p", "MODE=fast")
     assert api.there("installations", "web")["spec"]["parameters"] == {"COUNT": "3", "MODE": "fast"}
 
 
-def test_upgrade_brings_another_version(run: Run, api: Shelf, folder: str, tmp_path: Path) -> None:
+def test_upgrade_brings_another_version(run: Run, api: WritableApi, folder: str, tmp_path: Path) -> None:
     good(run, "package", "install", folder, "web", "-p", "COUNT=3")
     newer = written(tmp_path / "newer", files(operator=('operatorVersion: "1.2.0"', 'operatorVersion: "1.3.0"')))
     assert good(run, "package", "upgrade", "web", newer) == "web: shop 1.3.0 is being installed\n"
@@ -120,7 +122,7 @@ def test_upgrade_brings_another_version(run: Run, api: Shelf, folder: str, tmp_p
     assert spec == {"package": "shop-1.3.0", "parameters": {"COUNT": "3"}}
 
 
-def test_upgrade_refuses_what_cannot_be_changed(run: Run, api: Shelf, folder: str) -> None:
+def test_upgrade_refuses_what_cannot_be_changed(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web", "-p", "STORAGE=1Gi")
     installed(api)
     said = bad(run, "package", "upgrade", "web", "-p", "STORAGE=2Gi")
@@ -128,14 +130,14 @@ def test_upgrade_refuses_what_cannot_be_changed(run: Run, api: Shelf, folder: st
     assert "there is no installation 'nobody'" in bad(run, "package", "upgrade", "nobody", "-p", "COUNT=3")
 
 
-def test_uninstall_removes_this_installation(run: Run, api: Shelf, folder: str) -> None:
+def test_uninstall_removes_this_installation(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     assert good(run, "package", "uninstall", "web") == "web is being removed\n"
     assert api.names("installations") == []
     assert "there is no installation 'web' in namespace 'default'" in bad(run, "package", "uninstall", "web")
 
 
-def test_status_list_and_history_say_where_it_is(run: Run, api: Shelf, folder: str) -> None:
+def test_status_list_and_history_say_where_it_is(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     assert good(run, "installation", "status", "web") == "web: shop-1.2.0, not installed: working\n"
     assert good(run, "installation", "plan", "web") == "web: no plan has run yet\n"
@@ -149,7 +151,7 @@ def test_status_list_and_history_say_where_it_is(run: Run, api: Shelf, folder: s
         assert "there is no installation 'nobody'" in bad(run, "installation", command, "nobody")
 
 
-def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Shelf, folder: str) -> None:
+def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     steps = [
         {"phase": "main", "step": "app", "stage": "Retrying", "message": "Deployment web is there", "failures": 2},
@@ -176,7 +178,7 @@ def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
     assert run("installation", "list", "-A").stderr == "there is no installation in any namespace\n"
 
 
-def test_trigger_asks_for_a_plan_once(run: Run, api: Shelf, folder: str) -> None:
+def test_trigger_asks_for_a_plan_once(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     said = good(run, "installation", "trigger", "web", "backup")
     assert "`kubectl stateward installation plan web` shows how far it is" in said
@@ -184,7 +186,7 @@ def test_trigger_asks_for_a_plan_once(run: Run, api: Shelf, folder: str) -> None
     assert wish == "backup/2026-11-21T12:00:00.000000Z"
 
 
-def test_trigger_refuses_a_plan_that_the_package_does_not_have(run: Run, api: Shelf, folder: str) -> None:
+def test_trigger_refuses_a_plan_that_the_package_does_not_have(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     assert "'bakcup': shop has the plans deploy, backup" in bad(run, "installation", "trigger", "web", "bakcup")
     assert api.there("installations", "web")["metadata"].get("annotations", {}) == {}
@@ -196,7 +198,7 @@ def test_commands_on_packages_need_no_server(folder: str) -> None:
     assert CliRunner().invoke(cli, ["package", "verify", folder]).exit_code == 0
 
 
-def test_trigger_runs_a_cleanup_only_when_the_name_is_said_once_more(run: Run, api: Shelf, folder: str) -> None:
+def test_trigger_runs_a_cleanup_only_when_the_name_is_said_once_more(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     del api.objects["packages", Key("default", "shop-1.2.0")]
     for said in ((), ("--yes", "other")):

@@ -18,7 +18,7 @@ from stateward.operator.databases.foundationdb_shell import printed
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database
 from tests.support.fuzz import fuzzed
-from tests.unit.engines.foundationdb_town import Town, cluster
+from tests.unit.engines.foundationdb_model import Model, cluster
 from tests.unit.engines.replay import EXPLAIN, PARTS, TARGET, Replay, recorded
 
 MEMBERS = frozenset({"m-1", "gone"})
@@ -206,7 +206,7 @@ async def test_any_bytes_in_answer_to_an_order_are_obeyed_or_an_error_of_the_dri
     await obeyed(ORDERS[order](driver(Strange(data))))
 
 
-class StrangeTown(Town):
+class StrangeTown(Model):
     """A database whose command line prints something else where it is told so."""
 
     instead: Callable[[str, str], bytes | None] | None = None
@@ -217,43 +217,43 @@ class StrangeTown(Town):
         return found if text is None else printed(text.decode(errors="replace"))
 
 
-FOUNDATION: Mapping[str, Callable[[Town], Awaitable[object]]] = {
-    "form": lambda town: town.engine.create_database(town.target()),
-    "tend": lambda town: town.engine.configure(town.target()),
-    "limit": lambda town: town.engine.limit_allocation(town.target(), Allocation.NONE, frozenset({"ledger-log-1"})),
-    "restore": lambda town: town.engine.restore_allocation(town.target()),
-    "drain": lambda town: town.engine.drain(town.target(), frozenset({"ledger-log-1"})),
-    "voters": lambda town: town.engine.exclude_voters(town.target(), frozenset({"ledger-log-1"})),
+FOUNDATION: Mapping[str, Callable[[Model], Awaitable[object]]] = {
+    "form": lambda model: model.engine.create_database(model.target()),
+    "tend": lambda model: model.engine.configure(model.target()),
+    "limit": lambda model: model.engine.limit_allocation(model.target(), Allocation.NONE, frozenset({"ledger-log-1"})),
+    "restore": lambda model: model.engine.restore_allocation(model.target()),
+    "drain": lambda model: model.engine.drain(model.target(), frozenset({"ledger-log-1"})),
+    "voters": lambda model: model.engine.exclude_voters(model.target(), frozenset({"ledger-log-1"})),
 }
 END = b"\nstateward-exit 0\n"
 
 
 async def formed() -> StrangeTown:
-    town = StrangeTown(cluster())
-    await town.made()
-    return town
+    model = StrangeTown(cluster())
+    await model.made()
+    return model
 
 
-async def looked(town: Town) -> None:
-    found = await town.engine.observe(town.target())
+async def looked(model: Model) -> None:
+    found = await model.engine.observe(model.target())
     assert isinstance(found, Database) or found.why
 
 
-async def status(town: StrangeTown) -> Any:
-    return json.loads((await town.run("bank/ledger-storage-0-0", STATUS, 10)).output)
+async def status(model: StrangeTown) -> Any:
+    return json.loads((await model.run("bank/ledger-storage-0-0", STATUS, 10)).output)
 
 
 @pytest.mark.parametrize("order", ["look", "tend", "drain"])
 async def test_any_value_in_a_status_makes_a_picture_or_a_reason(order: str) -> None:
-    town = await formed()
-    whole = await status(town)
+    model = await formed()
+    whole = await status(model)
     processes = whole["cluster"]["processes"]
     few = dict(list(processes.items())[:2])
     body = {**whole, "cluster": {**whole["cluster"], "processes": few}}
     for changed in changes(body):
         printing = encoded(changed) + END
-        town.instead = lambda command, _, printing=printing: printing if command == STATUS else None
-        await (looked(town) if order == "look" else obeyed(FOUNDATION[order](town)))
+        model.instead = lambda command, _, printing=printing: printing if command == STATUS else None
+        await (looked(model) if order == "look" else obeyed(FOUNDATION[order](model)))
 
 
 @fuzzed(100)
@@ -266,6 +266,6 @@ async def test_any_output_of_fdbcli_makes_a_picture_or_a_reason(order: str, data
         text = strange(data, json.loads(output)) if command == STATUS else data.draw(st.binary())
         return text + (END if data.draw(st.booleans()) else b"")
 
-    town = await formed()
-    town.instead = instead
-    await (looked(town) if order == "look" else obeyed(FOUNDATION[order](town)))
+    model = await formed()
+    model.instead = instead
+    await (looked(model) if order == "look" else obeyed(FOUNDATION[order](model)))

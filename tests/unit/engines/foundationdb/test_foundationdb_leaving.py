@@ -11,102 +11,102 @@ from stateward.engines.foundationdb.database.exclusion import missing_data_probl
 from stateward.engines.foundationdb.database.status import Status
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
-from tests.unit.engines.foundationdb_town import Town, cluster
+from tests.unit.engines.foundationdb_model import Model, cluster
 
 
 @pytest.fixture
-async def town() -> Town:
-    return await Town(cluster()).made()
+async def model() -> Model:
+    return await Model(cluster()).made()
 
 
-async def excluded(town: Town) -> list[str]:
+async def excluded(model: Model) -> list[str]:
     """Return all that is excluded in the database, by whomever."""
-    status = await town.engine._status(town.target())
+    status = await model.engine._status(model.target())
     configuration = status[1].cluster.configuration
     assert configuration is not None
     return sorted(entry.address or entry.locality or "" for entry in configuration.excluded_servers or ())
 
 
-async def test_who_was_never_there_is_not_on_its_way_back_and_keeps_nobody(town: Town) -> None:
-    processes = dict.fromkeys([*town.addresses, "ledger-storage-5"], 1)
+async def test_who_was_never_there_is_not_on_its_way_back_and_keeps_nobody(model: Model) -> None:
+    processes = dict.fromkeys([*model.addresses, "ledger-storage-5"], 1)
     leaving = frozenset({"ledger-storage-4"})
-    await town.engine.drain(town.target(processes=processes), leaving)
-    assert (await town.seen(processes=processes)).draining == frozenset()
-    await town.engine.drain(town.target(processes=processes, fresh=frozenset({"ledger-storage-5"})), leaving)
-    assert (await town.seen(processes=processes)).draining == leaving
+    await model.engine.drain(model.target(processes=processes), leaving)
+    assert (await model.seen(processes=processes)).draining == frozenset()
+    await model.engine.drain(model.target(processes=processes, fresh=frozenset({"ledger-storage-5"})), leaving)
+    assert (await model.seen(processes=processes)).draining == leaving
 
 
-async def test_coordinators_move_away_from_a_member_that_is_not_drained(town: Town) -> None:
-    await town.engine.exclude_voters(town.target(), frozenset({"ledger-storage-0"}))
-    database = await town.seen()
+async def test_coordinators_move_away_from_a_member_that_is_not_drained(model: Model) -> None:
+    await model.engine.exclude_voters(model.target(), frozenset({"ledger-storage-0"}))
+    database = await model.seen()
     assert "ledger-storage-0" not in database.voters
     assert len(database.voters) == 3
     assert database.draining == database.voting_exclusions == frozenset()
-    await town.engine.exclude_voters(town.target(), frozenset({"ledger-storage-0"}))
-    assert len([c for c in town.commands if c.startswith("coordinators")]) == 1
+    await model.engine.exclude_voters(model.target(), frozenset({"ledger-storage-0"}))
+    assert len([c for c in model.commands if c.startswith("coordinators")]) == 1
 
 
 async def test_a_coordinator_stays_while_nobody_can_take_over_and_keeps_nobody_else() -> None:
     pools = [{"name": "storage", "processClass": "storage", "replicas": 5}]
     pools.append({"name": "stateless", "processClass": "stateless", "replicas": 5})
-    town = await Town(cluster(pools)).made()
+    model = await Model(cluster(pools)).made()
     for member in ("ledger-storage-3", "ledger-storage-4"):
-        town.ensemble.end(town.addresses[member])
-    await town.settle(900.0)
+        model.ensemble.end(model.addresses[member])
+    await model.settle(900.0)
     voter, other = "ledger-storage-0", "ledger-stateless-4"
     missing = {"ledger-storage-3": 1.0, "ledger-storage-4": 1.0}
-    await town.engine.exclude_voters(town.target(missing=missing), frozenset({voter}))
-    await town.engine.drain(town.target(missing=missing), frozenset({voter, other}))
-    database = await town.seen(missing=missing)
+    await model.engine.exclude_voters(model.target(missing=missing), frozenset({voter}))
+    await model.engine.drain(model.target(missing=missing), frozenset({voter, other}))
+    database = await model.seen(missing=missing)
     assert voter in database.voters
     assert "coordinators cannot move away from ledger-storage-0" in database.unmovable[voter]
     assert database.draining == {other}
 
 
-async def test_a_coordinator_is_not_excluded_while_nobody_else_can_be_it(town: Town) -> None:
+async def test_a_coordinator_is_not_excluded_while_nobody_else_can_be_it(model: Model) -> None:
     voter = "ledger-storage-0"
-    voters = (await town.seen()).voters
-    target = msgspec.structs.replace(town.target(), lasting=voters)
-    await town.engine.drain(target, frozenset({voter, "ledger-stateless-1"}))
-    await town.settle(60.0)
-    database = await town.engine.observe(target)
+    voters = (await model.seen()).voters
+    target = msgspec.structs.replace(model.target(), lasting=voters)
+    await model.engine.drain(target, frozenset({voter, "ledger-stateless-1"}))
+    await model.settle(60.0)
+    database = await model.engine.observe(target)
     assert isinstance(database, Database)
     assert database.draining == {"ledger-stateless-1"}
     assert "coordinators cannot move away" in database.undrainable[voter]
 
 
-async def test_who_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(town: Town) -> None:
-    assert (await town.seen()).undrainable == {}
-    await town.engine.drain(town.target(), frozenset({"ledger-stateless-0", "ledger-stateless-1"}))
-    database = await town.seen()
+async def test_who_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(model: Model) -> None:
+    assert (await model.seen()).undrainable == {}
+    await model.engine.drain(model.target(), frozenset({"ledger-stateless-0", "ledger-stateless-1"}))
+    database = await model.seen()
     assert database.draining == {"ledger-stateless-0"}
     assert database.undrainable["ledger-stateless-1"] == "the remaining members could not replace one more"
 
 
-async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look(town: Town) -> None:
+async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look(model: Model) -> None:
     member = "ledger-storage-4"
-    gone = town.addresses[member]
-    town.ensemble.end(gone)
-    await town.settle(900.0)
-    await town.engine.drain(town.target(missing={member: 1.0}), frozenset({member}))
-    await town.settle(900.0)
-    run = town.run
+    gone = model.addresses[member]
+    model.ensemble.end(gone)
+    await model.settle(900.0)
+    await model.engine.drain(model.target(missing={member: 1.0}), frozenset({member}))
+    await model.settle(900.0)
+    run = model.run
 
     async def dies(pod: str, command: str, seconds: int) -> Printed:
         if command.startswith("include"):
             raise asyncio.CancelledError
         return await run(pod, command, seconds)
 
-    town.run = dies
+    model.run = dies
     with pytest.raises(asyncio.CancelledError):
-        await town.engine.observe(town.target())
-    town.run = run
-    assert {gone, f"{MARK}{gone}"} <= set(await excluded(town))
-    town.start(member, "storage", "z4")
+        await model.engine.observe(model.target())
+    model.run = run
+    assert {gone, f"{MARK}{gone}"} <= set(await excluded(model))
+    model.start(member, "storage", "z4")
     await run("bank/ledger-log-0-0", "exclude no_wait 10.9.9.9:4500", 10)
-    await town.seen()
-    await town.engine.drain(town.target(), frozenset())
-    assert await excluded(town) == ["10.9.9.9:4500"], "what a person has excluded stays so"
+    await model.seen()
+    await model.engine.drain(model.target(), frozenset())
+    assert await excluded(model) == ["10.9.9.9:4500"], "what a person has excluded stays so"
 
 
 @pytest.mark.parametrize("name", ["ledger-errors-4", "error-storage-4", "error-error-0"])
@@ -123,18 +123,18 @@ def test_what_the_command_line_calls_an_error_is_one_whatever_its_code(text: str
 GONE = "ledger-storage-4"
 
 
-async def unaddressed(town: Town, *, after: float = 900.0) -> Database:
+async def unaddressed(model: Model, *, after: float = 900.0) -> Database:
     """Let a storage server that is excluded end for good, with an address that nobody knows; return what is seen."""
-    began = town.now
-    town.ensemble.end(town.addresses[GONE])
-    await town.settle(30.0)
-    await town.engine.drain(town.target(missing={GONE: 1.0}), frozenset({GONE}))
-    await town.settle(after)
-    return await town.seen(**forgotten(town, began))
+    began = model.now
+    model.ensemble.end(model.addresses[GONE])
+    await model.settle(30.0)
+    await model.engine.drain(model.target(missing={GONE: 1.0}), frozenset({GONE}))
+    await model.settle(after)
+    return await model.seen(**forgotten(model, began))
 
 
-def forgotten(town: Town, since: float) -> dict[str, Any]:
-    known = {name: frozenset({address}) for name, address in town.addresses.items() if name != GONE}
+def forgotten(model: Model, since: float) -> dict[str, Any]:
+    known = {name: frozenset({address}) for name, address in model.addresses.items() if name != GONE}
     return {"known": known, "missing": {GONE: since}, "silent": {GONE: since}}
 
 
@@ -144,32 +144,38 @@ def why(database: Database) -> str | None:
 
 
 async def test_a_member_whose_address_nobody_knows_may_go_when_the_database_has_long_been_whole_without_it(
-    town: Town,
+    model: Model,
 ) -> None:
-    assert why(await unaddressed(town)) is None
-    assert not [c for c in town.commands if "stateward_proves" in c]
+    assert why(await unaddressed(model)) is None
+    assert not [c for c in model.commands if "stateward_proves" in c]
 
 
-async def test_one_whose_address_another_member_has_by_now_may_go_in_the_same_way(town: Town) -> None:
-    await unaddressed(town)
-    town.addresses[GONE] = town.addresses["ledger-log-1"]
-    assert why(await town.seen(missing={GONE: 1.0}, silent={GONE: 1.0})) is None
+async def test_one_whose_address_another_member_has_by_now_may_go_in_the_same_way(
+    model: Model,
+) -> None:
+    await unaddressed(model)
+    model.addresses[GONE] = model.addresses["ledger-log-1"]
+    assert why(await model.seen(missing={GONE: 1.0}, silent={GONE: 1.0})) is None
 
 
-async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_way_back(town: Town) -> None:
-    found = why(await unaddressed(town, after=200.0))
+async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_way_back(
+    model: Model,
+) -> None:
+    found = why(await unaddressed(model, after=200.0))
     assert found is not None
     assert "the address of ledger-storage-4 is not known" in found
     assert "healthy without it for 300 s" in found
     assert ", and neither is the time since which it has been unavailable" in (
-        why(await town.seen(**{**forgotten(town, 1.0), "silent": {}})) or ""
+        why(await model.seen(**{**forgotten(model, 1.0), "silent": {}})) or ""
     )
 
 
-async def test_a_member_whose_address_nobody_knows_stays_while_the_database_misses_a_storage_server(town: Town) -> None:
-    await unaddressed(town)
-    town.ensemble.end(town.addresses["ledger-storage-3"])
-    found = why(await town.seen(**forgotten(town, 1.0)))
+async def test_a_member_whose_address_nobody_knows_stays_while_the_database_misses_a_storage_server(
+    model: Model,
+) -> None:
+    await unaddressed(model)
+    model.ensemble.end(model.addresses["ledger-storage-3"])
+    found = why(await model.seen(**forgotten(model, 1.0)))
     assert found is not None
     assert "replicated" in found or "1 of its storage servers" in found
 

@@ -22,7 +22,7 @@ from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, with_immutable_inputs
 from stateward.planning.model.observation import Effect, Inputs, Pool, ProtocolSwitch
-from tests.unit.engines.foundationdb_town import POOLS, cluster
+from tests.unit.engines.foundationdb_model import POOLS, cluster
 
 AT = Build("7.1.67")
 

@@ -17,7 +17,7 @@ from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.databases.foundationdb import FoundationDBFamily, addresses, domains
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from tests.unit.engines.foundationdb_town import Nobody, cluster
+from tests.unit.engines.foundationdb_model import Nobody, cluster
 
 
 def pod(member: str, node: str) -> Pod:

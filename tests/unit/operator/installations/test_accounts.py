@@ -18,15 +18,15 @@ from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules, denied
 from tests.unit.operator.installations.test_tasks import JOB, POD, SERVICE, package
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.world import World
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: stolen}\n"
 APPLY_ONE = {"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def rules() -> Rules:
     return Rules()
 
 
-def ruled(town: Town, rules: Rules) -> Any:
-    return Ruled(copy(town.api), rules)
+def ruled(world: World, rules: Rules) -> Any:
+    return Ruled(copy(world.api), rules)
 
 
 def powerless(asked: Asked) -> bool:
@@ -52,192 +52,194 @@ def of(*kinds: str) -> Any:
     return denies
 
 
-def stuck(town: Town, reason: str = "NotAllowed") -> str:
+def stuck(world: World, reason: str = "NotAllowed") -> str:
     """Return why a person is needed, if it is for this reason."""
-    found = town.condition("Stalled")
+    found = world.condition("Stalled")
     return found["message"] if (found.get("status"), found.get("reason")) == ("True", reason) else ""
 
 
 @pytest.mark.parametrize("account", ["", "builder"])
 async def test_every_request_of_plans_adoption_repair_pruning_and_the_end_is_made_as_the_account(
-    town: Town, rules: Rules, account: str
+    world: World, rules: Rules, account: str
 ) -> None:
-    town.package("shop-1")
+    world.package("shop-1")
     spec = {"serviceAccountName": account, "adopt": True} if account else {"adopt": True}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web-config"}, "data": {"x": "1"}}
-    town.server.create("/configmaps", HOME, body)
-    town.install("shop-1", spec=spec, EXTRA=True)
-    async with town.operator(ruled(town, rules)):
-        await town.until(town.ready)
-        town.annotate(ANNOTATION_TRIGGER, "backup/1")
-        await town.until(lambda: town.get("Job", "backup-job") and town.ready())
-        town.install("shop-1", spec=spec, EXTRA=False, MODE="fast")
-        await town.until(lambda: town.ready() and town.get("Service", "web-extra") is None)
-        town.uninstall()
-        await town.until(lambda: town.get("Installation", "web") is None)
+    world.server.create("/configmaps", HOME, body)
+    world.install("shop-1", spec=spec, EXTRA=True)
+    async with world.operator(ruled(world, rules)):
+        await world.until(world.ready)
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: world.get("Job", "backup-job") and world.ready())
+        world.install("shop-1", spec=spec, EXTRA=False, MODE="fast")
+        await world.until(lambda: world.ready() and world.get("Service", "web-extra") is None)
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None)
     assert {each.user for each in rules.nested_installation()} == {user(HOME, account or "default")}
     assert {"apply", "delete", "get", "list"} <= {each.verb for each in rules.nested_installation()}
 
 
-async def test_a_right_that_is_missing_is_the_reason_at_once_and_nothing_is_made(town: Town, rules: Rules) -> None:
-    town.package("shop-1")
-    town.install("shop-1", spec={"serviceAccountName": "builder"}, EXTRA=True)
+async def test_a_right_that_is_missing_is_the_reason_at_once_and_nothing_is_made(world: World, rules: Rules) -> None:
+    world.package("shop-1")
+    world.install("shop-1", spec={"serviceAccountName": "builder"}, EXTRA=True)
     rules.denies = powerless
-    async with town.operator(ruled(town, rules)):
-        await town.until(lambda: stuck(town), 5.0)
+    async with world.operator(ruled(world, rules)):
+        await world.until(lambda: stuck(world), 5.0)
         said = f"service account builder of namespace {HOME} may not list configmaps in namespace {HOME}: give it"
-        assert said in stuck(town)
-        assert town.status()["run"]["steps"][0]["reason"] == "NotAllowed"
-        assert town.get("ConfigMap", "web-config") is None
+        assert said in stuck(world)
+        assert world.status()["run"]["steps"][0]["reason"] == "NotAllowed"
+        assert world.get("ConfigMap", "web-config") is None
         rules.denies = lambda _: False
-        await town.until(town.ready, 130.0)
-    assert town.condition("Stalled")["status"] == "False"
+        await world.until(world.ready, 130.0)
+    assert world.condition("Stalled")["status"] == "False"
 
 
-async def test_another_account_takes_effect_at_once(town: Town, rules: Rules) -> None:
-    town.package("shop-1")
-    town.install("shop-1", spec={"serviceAccountName": "weak"})
+async def test_another_account_takes_effect_at_once(world: World, rules: Rules) -> None:
+    world.package("shop-1")
+    world.install("shop-1", spec={"serviceAccountName": "weak"})
     rules.denies = lambda asked: asked.user.endswith(":weak")
-    async with town.operator(ruled(town, rules)):
-        await town.until(lambda: stuck(town))
+    async with world.operator(ruled(world, rules)):
+        await world.until(lambda: stuck(world))
         await asyncio.sleep(100.0)
-        town.install("shop-1", spec={"serviceAccountName": "strong"})
-        await town.until(town.ready, 10.0)
-        town.install("shop-1", spec={"serviceAccountName": "weak"}, MODE="fast")
-        await town.until(lambda: stuck(town))
-        town.install("shop-1", spec={"serviceAccountName": "strong"}, MODE="fast")
-        await town.until(town.ready, 10.0)
+        world.install("shop-1", spec={"serviceAccountName": "strong"})
+        await world.until(world.ready, 10.0)
+        world.install("shop-1", spec={"serviceAccountName": "weak"}, MODE="fast")
+        await world.until(lambda: stuck(world))
+        world.install("shop-1", spec={"serviceAccountName": "strong"}, MODE="fast")
+        await world.until(world.ready, 10.0)
 
 
 @pytest.mark.parametrize("verb", ["get", "apply", "delete"])
 async def test_a_right_that_is_lost_while_it_lives_is_told_and_when_it_is_back_all_goes_on(
-    town: Town, rules: Rules, verb: str
+    world: World, rules: Rules, verb: str
 ) -> None:
-    town.package("shop-1")
-    town.install("shop-1", EXTRA=True)
-    async with town.operator(ruled(town, rules)):
-        await town.until(town.ready)
+    world.package("shop-1")
+    world.install("shop-1", EXTRA=True)
+    async with world.operator(ruled(world, rules)):
+        await world.until(world.ready)
         rules.denies = lambda asked: bool(asked.user) and asked.verb == verb
-        town.install("shop-1", EXTRA=False, MODE="fast")
-        await town.until(lambda: stuck(town))
-        assert f"may not {'patch' if verb == 'apply' else verb} " in stuck(town)
+        world.install("shop-1", EXTRA=False, MODE="fast")
+        await world.until(lambda: stuck(world))
+        assert f"may not {'patch' if verb == 'apply' else verb} " in stuck(world)
         if verb == "apply":
-            assert town.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
+            assert world.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
         else:
-            assert town.there("Service", "web-extra")
+            assert world.there("Service", "web-extra")
         rules.denies = lambda _: False
-        await town.until(lambda: town.ready() and town.get("Service", "web-extra") is None)
+        await world.until(lambda: world.ready() and world.get("Service", "web-extra") is None)
 
 
-async def test_what_others_change_is_not_put_right_against_the_rights_of_the_account(town: Town, rules: Rules) -> None:
-    town.package("shop-1")
-    town.install("shop-1")
-    async with town.operator(ruled(town, rules)):
-        await town.until(town.ready)
+async def test_what_others_change_is_not_put_right_against_the_rights_of_the_account(
+    world: World, rules: Rules
+) -> None:
+    world.package("shop-1")
+    world.install("shop-1")
+    async with world.operator(ruled(world, rules)):
+        await world.until(world.ready)
         await asyncio.sleep(5.0)
         rules.denies = powerless
-        stored = town.store.get("/configmaps", Key(HOME, "web-config"))
+        stored = world.store.get("/configmaps", Key(HOME, "web-config"))
         assert stored is not None
-        town.ground.change(stored, ("data", "mode"), "odd")
-        await town.until(lambda: stuck(town))
-        assert "changes by other clients cannot be reverted: service account default" in stuck(town)
-        assert town.there("ConfigMap", "web-config")["data"]["mode"] == "odd"
+        world.ground.change(stored, ("data", "mode"), "odd")
+        await world.until(lambda: stuck(world))
+        assert "changes by other clients cannot be reverted: service account default" in stuck(world)
+        assert world.there("ConfigMap", "web-config")["data"]["mode"] == "odd"
         rules.denies = lambda _: False
-        await town.until(lambda: town.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
+        await world.until(lambda: world.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
 
 
-async def test_a_package_that_asked_for_too_much_can_be_corrected_and_removed(town: Town, rules: Rules) -> None:
+async def test_a_package_that_asked_for_too_much_can_be_corrected_and_removed(world: World, rules: Rules) -> None:
     """What was never made is not looked for: else the list that nobody may read would hold up both."""
-    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=NAMESPACE))
-    town.package("other-2", package([APPLY_ONE], {"deploy": ["one"]}, "2.0.0", one=SERVICE.replace("NAME", "one")))
-    town.install("other-1")
+    world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=NAMESPACE))
+    world.package("other-2", package([APPLY_ONE], {"deploy": ["one"]}, "2.0.0", one=SERVICE.replace("NAME", "one")))
+    world.install("other-1")
     rules.denies = of("namespaces")
-    async with town.operator(ruled(town, rules)):
-        await town.until(lambda: stuck(town))
-        assert "may not list namespaces of the whole cluster" in stuck(town)
-        town.install("other-2")
-        await town.until(town.ready, 10.0)
-        town.install("other-1")
-        await town.until(lambda: stuck(town))
-        town.uninstall()
-        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
-    assert town.get("Service", "one") is None
+    async with world.operator(ruled(world, rules)):
+        await world.until(lambda: stuck(world))
+        assert "may not list namespaces of the whole cluster" in stuck(world)
+        world.install("other-2")
+        await world.until(world.ready, 10.0)
+        world.install("other-1")
+        await world.until(lambda: stuck(world))
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None, 10.0)
+    assert world.get("Service", "one") is None
 
 
-async def test_an_installation_that_never_made_anything_goes_without_any_right(town: Town, rules: Rules) -> None:
-    town.package("shop-1")
-    town.install("shop-1")
+async def test_an_installation_that_never_made_anything_goes_without_any_right(world: World, rules: Rules) -> None:
+    world.package("shop-1")
+    world.install("shop-1")
     rules.denies = powerless
-    async with town.operator(ruled(town, rules)):
-        await town.until(lambda: stuck(town))
-        town.uninstall()
-        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+    async with world.operator(ruled(world, rules)):
+        await world.until(lambda: stuck(world))
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None, 10.0)
 
 
 async def test_the_end_without_rights_says_which_one_is_missing_and_how_to_end_without_it(
-    town: Town, rules: Rules
+    world: World, rules: Rules
 ) -> None:
     tasks = [APPLY_ONE, {"name": "job", "kind": "Apply", "spec": {"resources": ["job.yaml"]}}]
     plans = {"deploy": ["one"], "cleanup": ["job"]}
-    town.package("other-1", package(tasks, plans, one=SERVICE.replace("NAME", "one"), job=JOB))
-    town.install("other-1")
-    async with town.operator(ruled(town, rules)):
-        await town.until(town.ready)
+    world.package("other-1", package(tasks, plans, one=SERVICE.replace("NAME", "one"), job=JOB))
+    world.install("other-1")
+    async with world.operator(ruled(world, rules)):
+        await world.until(world.ready)
         rules.denies = powerless
-        town.uninstall()
-        await town.until(lambda: "may not list jobs.batch" in stuck(town))
-        await town.until(lambda: "its objects cannot be removed:" in stuck(town), 900.0)
-        assert f"service account default of namespace {HOME} may not list services in namespace {HOME}" in stuck(town)
-        assert f"remove the finalizer {FINALIZER}" in stuck(town)
-        assert town.there("Service", "one")
+        world.uninstall()
+        await world.until(lambda: "may not list jobs.batch" in stuck(world))
+        await world.until(lambda: "its objects cannot be removed:" in stuck(world), 900.0)
+        assert f"service account default of namespace {HOME} may not list services in namespace {HOME}" in stuck(world)
+        assert f"remove the finalizer {FINALIZER}" in stuck(world)
+        assert world.there("Service", "one")
         rules.denies = lambda asked: asked.user.endswith(":default")
-        town.install("other-1", spec={"serviceAccountName": "other"})
-        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
-    assert town.get("Service", "one") is None
+        world.install("other-1", spec={"serviceAccountName": "other"})
+        await world.until(lambda: world.get("Installation", "web") is None, 10.0)
+    assert world.get("Service", "one") is None
 
 
-async def test_the_way_out_without_rights_leaves_what_was_made(town: Town, rules: Rules) -> None:
-    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
-    town.install("other-1")
-    async with town.operator(ruled(town, rules)):
-        await town.until(town.ready)
+async def test_the_way_out_without_rights_leaves_what_was_made(world: World, rules: Rules) -> None:
+    world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    world.install("other-1")
+    async with world.operator(ruled(world, rules)):
+        await world.until(world.ready)
         rules.denies = powerless
-        town.uninstall()
-        await town.until(lambda: FINALIZER in stuck(town))
-        live = town.store.get("stateward.dev/installations", Key(HOME, "web"))
+        world.uninstall()
+        await world.until(lambda: FINALIZER in stuck(world))
+        live = world.store.get("stateward.dev/installations", Key(HOME, "web"))
         assert live is not None
         bare = {**live.doc, "metadata": {**live.meta, "finalizers": []}}
-        town.server.update("stateward.dev/installations", live.key, bare)
-        assert town.get("Installation", "web") is None
+        world.server.update("stateward.dev/installations", live.key, bare)
+        assert world.get("Installation", "web") is None
         await asyncio.sleep(30.0)
-    assert town.there("Service", "one")
+    assert world.there("Service", "one")
 
 
 async def test_what_is_somebody_elses_is_adopted_only_where_the_account_may_read_and_change_it(
-    town: Town, rules: Rules
+    world: World, rules: Rules
 ) -> None:
-    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
     body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one"}, "spec": {"ports": [{"port": 1}]}}
-    town.server.create("/services", HOME, body)
-    town.install("other-1", spec={"adopt": True})
-    async with town.operator(ruled(town, rules)):
+    world.server.create("/services", HOME, body)
+    world.install("other-1", spec={"adopt": True})
+    async with world.operator(ruled(world, rules)):
         for verb in ("get", "apply"):
             rules.denies = lambda asked, verb=verb: bool(asked.user) and asked.verb == verb
-            town.install("other-1", spec={"adopt": True, "stepTimeout": 5000 + len(verb)})
-            await town.until(
-                lambda verb=verb: f"may not {'patch' if verb == 'apply' else verb} services one" in stuck(town)
+            world.install("other-1", spec={"adopt": True, "stepTimeout": 5000 + len(verb)})
+            await world.until(
+                lambda verb=verb: f"may not {'patch' if verb == 'apply' else verb} services one" in stuck(world)
             )
-        assert "labels" not in town.there("Service", "one")["metadata"]
+        assert "labels" not in world.there("Service", "one")["metadata"]
         rules.denies = lambda _: False
-        await town.until(town.ready)
-    assert 80 in [port["port"] for port in town.there("Service", "one")["spec"]["ports"]]
+        await world.until(world.ready)
+    assert 80 in [port["port"] for port in world.there("Service", "one")["spec"]["ports"]]
 
 
-async def test_files_of_pods_are_read_with_the_rights_of_the_account(town: Town) -> None:
+async def test_files_of_pods_are_read_with_the_rights_of_the_account(world: World) -> None:
     pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/a", "kind": "ConfigMap", "key": "made"}]}
-    town.package("other-1", package([{"name": "p", "kind": "Pipe", "spec": pipe}], {"deploy": ["p"]}, pod=POD))
-    town.install("other-1", spec={"serviceAccountName": "reader"})
-    town.written["/d/a"] = b"x"
+    world.package("other-1", package([{"name": "p", "kind": "Pipe", "spec": pipe}], {"deploy": ["p"]}, pod=POD))
+    world.install("other-1", spec={"serviceAccountName": "reader"})
+    world.written["/d/a"] = b"x"
     users = list[str]()
 
     def execute(who: str) -> Any:
@@ -245,59 +247,61 @@ async def test_files_of_pods_are_read_with_the_rights_of_the_account(town: Town)
             users.append(who)
             if len(users) < 2:
                 raise Forbidden("Invalid response status")
-            return town.written[args[2][-1]]
+            return world.written[args[2][-1]]
 
         return run
 
-    async with town.operator(execute=execute):
-        await town.until(lambda: stuck(town))
-        assert f"service account reader of namespace {HOME} may not run commands in pod " in stuck(town)
-        assert "create and get of pods/exec" in stuck(town)
-        await town.until(town.ready)
+    async with world.operator(execute=execute):
+        await world.until(lambda: stuck(world))
+        assert f"service account reader of namespace {HOME} may not run commands in pod " in stuck(world)
+        assert "create and get of pods/exec" in stuck(world)
+        await world.until(world.ready)
     assert set(users) == {user(HOME, "reader")}
 
 
-async def test_who_may_not_see_autoscalers_does_not_undo_what_they_set(town: Town, rules: Rules) -> None:
-    town.package("shop-1")
-    town.install("shop-1")
-    async with town.operator(ruled(town, rules)):
-        await town.until(town.ready)
-        live = town.there("Deployment", "web")
+async def test_who_may_not_see_autoscalers_does_not_undo_what_they_set(world: World, rules: Rules) -> None:
+    world.package("shop-1")
+    world.install("shop-1")
+    async with world.operator(ruled(world, rules)):
+        await world.until(world.ready)
+        live = world.there("Deployment", "web")
         rules.denies = of("horizontalpodautoscalers")
         scaled = {**live, "spec": {**live["spec"], "replicas": 7}}
-        town.server.update("apps/deployments", Key(HOME, "web"), scaled)
-        await town.until(lambda: "may not list horizontalpodautoscalers.autoscaling" in stuck(town))
-        assert town.there("Deployment", "web")["spec"]["replicas"] == 7
+        world.server.update("apps/deployments", Key(HOME, "web"), scaled)
+        await world.until(lambda: "may not list horizontalpodautoscalers.autoscaling" in stuck(world))
+        assert world.there("Deployment", "web")["spec"]["replicas"] == 7
 
 
-async def test_the_operators_own_account_is_found_by_asking_the_server_and_refused(town: Town) -> None:
-    town.api.name = user(HOME, "ops")
-    town.package("shop-1")
-    town.install("shop-1", spec={"serviceAccountName": "ops"})
-    async with town.operator():
-        await town.until(lambda: stuck(town))
-        assert f"ops of namespace {HOME} is an account of the operator itself" in stuck(town)
-        assert town.get("ConfigMap", "web-config") is None
-        town.uninstall()
-        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+async def test_the_operators_own_account_is_found_by_asking_the_server_and_refused(world: World) -> None:
+    world.api.name = user(HOME, "ops")
+    world.package("shop-1")
+    world.install("shop-1", spec={"serviceAccountName": "ops"})
+    async with world.operator():
+        await world.until(lambda: stuck(world))
+        assert f"ops of namespace {HOME} is an account of the operator itself" in stuck(world)
+        assert world.get("ConfigMap", "web-config") is None
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None, 10.0)
 
 
-async def test_an_installation_that_is_switched_to_the_operators_account_stays_as_it_is(town: Town) -> None:
-    town.api.name = user(HOME, "ops")
-    town.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
-        town.install("other-1", spec={"serviceAccountName": "ops"})
-        await town.until(lambda: stuck(town))
-        town.uninstall()
-        await town.until(lambda: FINALIZER in stuck(town))
-        assert town.there("Service", "one")
-        town.install("other-1", spec={"serviceAccountName": "default"})
-        await town.until(lambda: town.get("Installation", "web") is None, 10.0)
+async def test_an_installation_that_is_switched_to_the_operators_account_stays_as_it_is(
+    world: World,
+) -> None:
+    world.api.name = user(HOME, "ops")
+    world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("other-1", spec={"serviceAccountName": "ops"})
+        await world.until(lambda: stuck(world))
+        world.uninstall()
+        await world.until(lambda: FINALIZER in stuck(world))
+        assert world.there("Service", "one")
+        world.install("other-1", spec={"serviceAccountName": "default"})
+        await world.until(lambda: world.get("Installation", "web") is None, 10.0)
 
 
-async def test_nothing_is_installed_before_the_operator_knows_its_own_account(town: Town) -> None:
+async def test_nothing_is_installed_before_the_operator_knows_its_own_account(world: World) -> None:
     class Mute(Ruled):
         """A server that does not say as whom it knows a client."""
 
@@ -308,14 +312,14 @@ async def test_nothing_is_installed_before_the_operator_knows_its_own_account(to
                 raise TransportError("no answer")
             return await self._api.request(request)
 
-    town.package("shop-1")
-    town.install("shop-1")
-    api = Mute(town.api, Rules())
-    async with town.operator(api):
+    world.package("shop-1")
+    world.install("shop-1")
+    api = Mute(world.api, Rules())
+    async with world.operator(api):
         await asyncio.sleep(120.0)
-        assert town.status() == {}
+        assert world.status() == {}
         api.mute = False
-        await town.until(town.ready)
+        await world.until(world.ready)
 
 
 @pytest.mark.parametrize("answer", [b"{}", b"no json", b'{"status": {"userInfo": {"username": ""}}}'])

@@ -20,7 +20,7 @@ from stateward.packages.plans.steps import LABEL_PART_OF
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules
 from tests.unit.operator.installations.test_properties import played
 from tests.unit.operator.installations.test_tasks import POD, package
-from tests.unit.operator.installations.town import PLURALS, Town
+from tests.unit.operator.installations.world import PLURALS, World
 
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
 SECRET = {"name": "V", "valueFrom": {"secretKeyRef": {"name": "one", "key": "a"}}}
@@ -117,30 +117,30 @@ def test_whatever_a_package_renders_every_request_for_it_is_made_as_its_account(
     first: Drawn, second: Drawn, account: str, *, adopt: bool, refused: frozenset[tuple[str, str]]
 ) -> None:
     async def story() -> None:
-        town, rules = Town(), Rules()
+        world, rules = World(), Rules()
         no = {(verb, PLURALS[kind][2]) for verb, kind in refused}
         rules.denies = lambda asked: bool(asked.user) and (asked.verb, asked.plural) in no
-        town.written["/d/a"] = b"x"
+        world.written["/d/a"] = b"x"
         tasks = [{"name": "a", "kind": "Apply", "spec": {"resources": ["a.yaml"]}}]
         inner = package(tasks, {"deploy": ["a"]}, a=manifest("ConfigMap", "inner", "", ""))
         inner["operator.yaml"] = inner["operator.yaml"].replace(b"name: other", b"name: inner")
-        town.package("inner-1", inner)
+        world.package("inner-1", inner)
         foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}, "data": {"a": "eA=="}}
-        town.server.create("/secrets", HOME, foreign)
-        town.package("made-1", first.files(1))
-        town.package("made-2", second.files(2))
+        world.server.create("/secrets", HOME, foreign)
+        world.package("made-1", first.files(1))
+        world.package("made-2", second.files(2))
         spec = {"serviceAccountName": account, "adopt": adopt}
-        town.install("made-1", spec=spec)
-        async with town.operator(Ruled(copy(town.api), rules)):
+        world.install("made-1", spec=spec)
+        async with world.operator(Ruled(copy(world.api), rules)):
             await asyncio.sleep(30.0)
-            town.annotate(ANNOTATION_TRIGGER, "backup/1")
-            for stored in list(town.store.everything()):
+            world.annotate(ANNOTATION_TRIGGER, "backup/1")
+            for stored in list(world.store.everything()):
                 if stored.kind in {"/configmaps", "/services"}:
-                    town.store.remove(stored)
+                    world.store.remove(stored)
             await asyncio.sleep(30.0)
-            town.install("made-2", spec=spec)
+            world.install("made-2", spec=spec)
             await asyncio.sleep(30.0)
-            town.uninstall()
+            world.uninstall()
             await asyncio.sleep(60.0)
         as_itself = [asked for asked in rules.asked if not asked.user]
         assert [asked for asked in as_itself if not own(asked)] == []

@@ -25,7 +25,7 @@ from stateward.packages.plans.steps import set_id
 from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.restarts.digests import Key as DigestKey
 from stateward.simulation.apiserver.client import WorldApi
-from tests.unit.operator.installations.town import HOME, KnownKinds, Town
+from tests.unit.operator.installations.world import HOME, KnownKinds, World
 
 MAPS = tuple(f"m{number}" for number in range(8))
 
@@ -49,12 +49,12 @@ class Counting(WorldApi):
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
-def counting(town: Town) -> Counting:
-    made = Counting(town.server, town.bell, town.network, "stateward")
+def counting(world: World) -> Counting:
+    made = Counting(world.server, world.bell, world.network, "stateward")
     made.calls = Counter()
     return made
 
@@ -79,13 +79,13 @@ def files(maps: tuple[str, ...] = MAPS, version: str = "1.0.0") -> dict[str, byt
     return {path: text.encode() for path, text in found.items()}
 
 
-async def test_a_step_that_waits_is_not_made_once_more_but_asked_for_its_health(town: Town) -> None:
-    town.package("made-1", files())
-    town.healthy = False
-    town.install("made-1")
-    api = counting(town)
-    async with town.operator(api):
-        await town.until(lambda: "Deployment" in town.status().get("doing", ""))
+async def test_a_step_that_waits_is_not_made_once_more_but_asked_for_its_health(world: World) -> None:
+    world.package("made-1", files())
+    world.healthy = False
+    world.install("made-1")
+    api = counting(world)
+    async with world.operator(api):
+        await world.until(lambda: "Deployment" in world.status().get("doing", ""))
         await asyncio.sleep(1.0)
         assert {n: c for n, c in api.calls.items() if n.startswith("apply")} == {
             "apply configmaps": len(MAPS),
@@ -94,43 +94,45 @@ async def test_a_step_that_waits_is_not_made_once_more_but_asked_for_its_health(
         api.calls.clear()
         await asyncio.sleep(30.0)
         assert set(api.calls) == {"get deployments"}
-        town.roll_out()
-        await town.until(town.ready)
+        world.roll_out()
+        await world.until(world.ready)
     assert not [name for name in api.calls if name.startswith(("apply", "list"))]
 
 
-async def test_a_change_asks_for_what_it_changes_and_restarts_once(town: Town) -> None:
-    town.package("made-1", files())
-    town.install("made-1")
-    api = counting(town)
-    async with town.operator(api):
-        await town.until(town.ready)
+async def test_a_change_asks_for_what_it_changes_and_restarts_once(world: World) -> None:
+    world.package("made-1", files())
+    world.install("made-1")
+    api = counting(world)
+    async with world.operator(api):
+        await world.until(world.ready)
         await asyncio.sleep(5.0)
         api.calls.clear()
-        town.install("made-1", LEVEL="2")
-        await town.until(town.ready)
+        world.install("made-1", LEVEL="2")
+        await world.until(world.ready)
         await asyncio.sleep(30.0)
-    assert town.rollouts == {"w": 1}
+    assert world.rollouts == {"w": 1}
     assert api.calls["apply configmaps"] == 1
     assert not [name for name in api.calls if name.startswith("list")]
     assert api.calls["get configmaps"] == 0
     assert api.calls.total() <= 8, api.calls
 
 
-async def test_what_is_rendered_no_more_is_pruned_by_who_has_made_it_and_by_who_comes_after(town: Town) -> None:
-    town.package("made-1", files())
-    town.package("made-2", files(MAPS[:6], "1.1.0"))
-    town.package("made-3", files(MAPS[:4], "1.2.0"))
-    town.install("made-1")
-    async with town.operator():
-        await town.until(town.ready)
-        town.install("made-2")
-        await town.until(town.ready)
-    assert [name for name in MAPS if town.get("ConfigMap", name)] == list(MAPS[:6])
-    town.install("made-3")
-    async with town.operator():
-        await town.until(town.ready)
-    assert [name for name in MAPS if town.get("ConfigMap", name)] == list(MAPS[:4])
+async def test_what_is_rendered_no_more_is_pruned_by_who_has_made_it_and_by_who_comes_after(
+    world: World,
+) -> None:
+    world.package("made-1", files())
+    world.package("made-2", files(MAPS[:6], "1.1.0"))
+    world.package("made-3", files(MAPS[:4], "1.2.0"))
+    world.install("made-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("made-2")
+        await world.until(world.ready)
+    assert [name for name in MAPS if world.get("ConfigMap", name)] == list(MAPS[:6])
+    world.install("made-3")
+    async with world.operator():
+        await world.until(world.ready)
+    assert [name for name in MAPS if world.get("ConfigMap", name)] == list(MAPS[:4])
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,40 +145,40 @@ class Stale(CachedObjects):
         return self.shown
 
 
-async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritten(town: Town) -> None:
+async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritten(world: World) -> None:
     """The caches have not heard of it: the object is applied by its UID, and that is another one."""
-    town.package("made-1", files())
-    town.install("made-1")
-    async with town.operator():
-        await town.until(town.ready)
-    before = town.there("ConfigMap", "m0")
+    world.package("made-1", files())
+    world.install("made-1")
+    async with world.operator():
+        await world.until(world.ready)
+    before = world.there("ConfigMap", "m0")
     meta = before["metadata"]
-    town.server.delete("/configmaps", Key(HOME, "m0"), DeleteOptions(Preconditions(meta["uid"])))
-    town.server.create("/configmaps", HOME, {"metadata": {"name": "m0"}, "data": {"a": "mine"}})
+    world.server.delete("/configmaps", Key(HOME, "m0"), DeleteOptions(Preconditions(meta["uid"])))
+    world.server.create("/configmaps", HOME, {"metadata": {"name": "m0"}, "data": {"a": "mine"}})
 
-    live = await town.api.get(INSTALLATIONS, Key(HOME, "web"))
+    live = await world.api.get(INSTALLATIONS, Key(HOME, "web"))
     shown = msgspec.convert({"metadata": meta}, PartialObject)
     use = Use(read_package(files()), "web", HOME, {"LEVEL": "3"})
-    watches = Watches(town.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
+    watches = Watches(world.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
     cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
-    applier = Applier(ObjectTools(town.api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
+    applier = Applier(ObjectTools(world.api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
     with pytest.raises(HeldError, match="already exists"):
         await applier.make(use, place, body)
-    assert town.there("ConfigMap", "m0")["data"] == {"a": "mine"}
+    assert world.there("ConfigMap", "m0")["data"] == {"a": "mine"}
 
 
-async def test_what_others_may_scale_is_read_before_it_is_applied(town: Town) -> None:
-    town.package("made-1", files())
-    town.install("made-1")
-    async with town.operator():
-        await town.until(town.ready)
-    made = town.there("ConfigMap", "m1")
-    api, use = counting(town), Use(read_package(files()), "web", HOME)
+async def test_what_others_may_scale_is_read_before_it_is_applied(world: World) -> None:
+    world.package("made-1", files())
+    world.install("made-1")
+    async with world.operator():
+        await world.until(world.ready)
+    made = world.there("ConfigMap", "m1")
+    api, use = counting(world), Use(read_package(files()), "web", HOME)
     watches = Watches(api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
     shown = msgspec.convert({"metadata": made["metadata"]}, PartialObject)
-    live = await town.api.get(INSTALLATIONS, Key(HOME, "web"))
+    live = await world.api.get(INSTALLATIONS, Key(HOME, "web"))
     cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
     applier = Applier(ObjectTools(api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))

@@ -5,38 +5,38 @@ from typing import Any
 
 import pytest
 
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.world import World
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
 async def test_it_is_not_ready_while_its_rounds_fail_and_is_again_afterwards(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    town.package("shop-1")
-    town.install("shop-1")
-    async with town.operator():
-        await town.until(town.ready)
-        generation = town.status()["observedGeneration"]
+    world.package("shop-1")
+    world.install("shop-1")
+    async with world.operator():
+        await world.until(world.ready)
+        generation = world.status()["observedGeneration"]
 
         def broken(*_: Any) -> Any:
             raise KeyError("hunter2")
 
         with monkeypatch.context() as patched:
             patched.setattr("stateward.operator.installations.reconcile.decide", broken)
-            town.install("shop-1", COUNT="3")
-            await town.until(lambda: town.condition("Stalled").get("reason") == "RoundsFail")
+            world.install("shop-1", COUNT="3")
+            await world.until(lambda: world.condition("Stalled").get("reason") == "RoundsFail")
             await asyncio.sleep(600)
-            assert town.condition("Ready")["status"] == "False"
-            assert town.condition("Stalled")["status"] == "True"
-            assert "KeyError" in town.status()["doing"]
-            assert town.status()["observedGeneration"] == generation
-            assert "hunter2" not in str(town.status())
-            events = [stored.doc for stored in town.store.all("events.k8s.io/events")]
+            assert world.condition("Ready")["status"] == "False"
+            assert world.condition("Stalled")["status"] == "True"
+            assert "KeyError" in world.status()["doing"]
+            assert world.status()["observedGeneration"] == generation
+            assert "hunter2" not in str(world.status())
+            events = [stored.doc for stored in world.store.all("events.k8s.io/events")]
             assert any(event["reason"] == "RoundsFail" for event in events)
             assert "hunter2" not in str(events)
-        await town.until(town.ready, 900)
-        assert town.condition("Stalled")["status"] == "False"
+        await world.until(world.ready, 900)
+        assert world.condition("Stalled")["status"] == "False"

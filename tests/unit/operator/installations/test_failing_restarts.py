@@ -10,15 +10,15 @@ from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.operator.restarts.views import ANNOTATION_CONTROL
 from stateward.operator.runtime.metrics import Metrics
-from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.operator.installations.world import HOME, World
 
 POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
 
 
 async def test_an_event_on_it_says_so_and_the_metric_goes_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    town, clock, metrics = Town(), VirtualClock(), Metrics()
-    recorder = EventRecorder(town.api, "stateward.dev/test", "test", clock=clock)
-    control = RestartControl(Setting(town.api, recorder, clock, "stateward", gauge=metrics))
+    world, clock, metrics = World(), VirtualClock(), Metrics()
+    recorder = EventRecorder(world.api, "stateward.dev/test", "test", clock=clock)
+    control = RestartControl(Setting(world.api, recorder, clock, "stateward", gauge=metrics))
     tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
 
     def broken(*_: Any) -> Any:
@@ -31,9 +31,9 @@ async def test_an_event_on_it_says_so_and_the_metric_goes_when_it_is_over(monkey
         patched.setattr("stateward.operator.restarts.control.dependencies", broken)
         meta = {"name": "app", "annotations": {ANNOTATION_CONTROL: "true"}}
         body = {"metadata": meta, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
-        town.server.create("apps/deployments", HOME, body)
+        world.server.create("apps/deployments", HOME, body)
         await asyncio.sleep(300)
-        events = [stored.doc for stored in town.store.all("events.k8s.io/events")]
+        events = [stored.doc for stored in world.store.all("events.k8s.io/events")]
         assert [event["regarding"]["name"] for event in events if event["reason"] == "RoundsFail"] == ["app"]
         assert "hunter2" not in str(events)
         assert failing()[0].value >= 2

@@ -10,18 +10,18 @@ from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.restarts.digestkey import LOOK_SECONDS, digest_key, keep_key
 from stateward.packages.restarts.digests import Key
 from tests.unit.operator.installations.test_lost_key import WHERE, lose
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.world import World
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
 @asynccontextmanager
-async def kept(town: Town) -> AsyncGenerator[Key]:
-    key = await digest_key(town.api, WHERE.namespace)
-    task = asyncio.create_task(keep_key(town.api, WHERE.namespace, key, VirtualClock()))
+async def kept(world: World) -> AsyncGenerator[Key]:
+    key = await digest_key(world.api, WHERE.namespace)
+    task = asyncio.create_task(keep_key(world.api, WHERE.namespace, key, VirtualClock()))
     try:
         yield key
     finally:
@@ -30,28 +30,28 @@ async def kept(town: Town) -> AsyncGenerator[Key]:
             await task
 
 
-async def test_a_key_whose_secret_is_deleted_is_written_again_as_it_was(town: Town) -> None:
-    async with kept(town) as key:
-        lose(town)
-        await town.until(lambda: town.store.get("/secrets", WHERE))
-        assert await digest_key(town.api, WHERE.namespace) == key
+async def test_a_key_whose_secret_is_deleted_is_written_again_as_it_was(world: World) -> None:
+    async with kept(world) as key:
+        lose(world)
+        await world.until(lambda: world.store.get("/secrets", WHERE))
+        assert await digest_key(world.api, WHERE.namespace) == key
 
 
-async def test_a_key_that_somebody_has_put_there_is_left_and_read_at_the_next_start(town: Town) -> None:
-    async with kept(town) as key:
-        stored = town.store.get("/secrets", WHERE)
+async def test_a_key_that_somebody_has_put_there_is_left_and_read_at_the_next_start(world: World) -> None:
+    async with kept(world) as key:
+        stored = world.store.get("/secrets", WHERE)
         assert stored is not None
         other = {**stored.doc, "data": {"key": "b" * 44}}
-        town.server.update("/secrets", WHERE, other)
+        world.server.update("/secrets", WHERE, other)
         await asyncio.sleep(3 * LOOK_SECONDS)
-        assert await digest_key(town.api, WHERE.namespace) != key
+        assert await digest_key(world.api, WHERE.namespace) != key
 
 
-async def test_a_server_that_does_not_answer_for_a_while_does_not_end_it(town: Town) -> None:
-    async with kept(town) as key:
-        town.network.rates.error = 1.0
+async def test_a_server_that_does_not_answer_for_a_while_does_not_end_it(world: World) -> None:
+    async with kept(world) as key:
+        world.network.rates.error = 1.0
         await asyncio.sleep(2 * LOOK_SECONDS)
-        town.network.rates.error = 0.0
-        lose(town)
-        await town.until(lambda: town.store.get("/secrets", WHERE), 2 * LOOK_SECONDS)
-        assert await digest_key(town.api, WHERE.namespace) == key
+        world.network.rates.error = 0.0
+        lose(world)
+        await world.until(lambda: world.store.get("/secrets", WHERE), 2 * LOOK_SECONDS)
+        assert await digest_key(world.api, WHERE.namespace) == key

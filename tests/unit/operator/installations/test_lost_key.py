@@ -12,28 +12,28 @@ from stateward.operator.restarts.digestkey import NAME
 from stateward.packages.format.trees import at
 from tests.unit.operator.installations.test_restarts import OWN, installed, made
 from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package
-from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.operator.installations.world import HOME, World
 
 WHERE = Key("stateward", NAME)
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {of: package}\n"
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
-def lose(town: Town) -> dict[str, Any]:
+def lose(world: World) -> dict[str, Any]:
     """Delete the key; return what it was."""
-    stored = town.store.get("/secrets", WHERE)
+    stored = world.store.get("/secrets", WHERE)
     assert stored is not None
-    town.server.delete("/secrets", WHERE, DeleteOptions(Preconditions(stored.meta["uid"])))
+    world.server.delete("/secrets", WHERE, DeleteOptions(Preconditions(stored.meta["uid"])))
     return stored.doc
 
 
-def restore(town: Town, secret: dict[str, Any]) -> None:
-    lose(town)
-    town.server.create("/secrets", "stateward", {"metadata": {"name": NAME}, "data": secret["data"]})
+def restore(world: World, secret: dict[str, Any]) -> None:
+    lose(world)
+    world.server.create("/secrets", "stateward", {"metadata": {"name": NAME}, "data": secret["data"]})
 
 
 def whole(version: str = "1.0.0", job: str = JOB) -> dict[str, bytes]:
@@ -43,31 +43,31 @@ def whole(version: str = "1.0.0", job: str = JOB) -> dict[str, bytes]:
     return package(tasks, {"deploy": list(names)}, version, config=CONFIG, job=job, one=service)
 
 
-def write(town: Town, of: str) -> None:
+def write(world: World, of: str) -> None:
     """Change the ConfigMap as a person does."""
-    live = town.there("ConfigMap", "config")
-    town.server.update("/configmaps", Key(HOME, "config"), {**live, "data": {"of": of}})
+    live = world.there("ConfigMap", "config")
+    world.server.update("/configmaps", Key(HOME, "config"), {**live, "data": {"of": of}})
 
 
-async def begin(town: Town) -> None:
-    town.package("other-1", whole())
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
+async def begin(world: World) -> None:
+    world.package("other-1", whole())
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
 
 
-async def test_work_that_is_done_is_not_done_again(town: Town) -> None:
-    await begin(town)
-    lose(town)
-    town.package("other-2", whole("2.0.0"))
-    town.install("other-2")
-    async with town.operator():
-        await town.until(town.ready)
-    assert town.jobs == {"job": 1}
-    assert town.status()["installed"]["version"] == "2.0.0"
+async def test_work_that_is_done_is_not_done_again(world: World) -> None:
+    await begin(world)
+    lose(world)
+    world.package("other-2", whole("2.0.0"))
+    world.install("other-2")
+    async with world.operator():
+        await world.until(world.ready)
+    assert world.jobs == {"job": 1}
+    assert world.status()["installed"]["version"] == "2.0.0"
 
 
-async def test_work_that_the_server_knows_to_be_another_is_made_anew(town: Town) -> None:
+async def test_work_that_the_server_knows_to_be_another_is_made_anew(world: World) -> None:
     class Strict:
         """A client of a server that lets nobody change what a job runs, as every real one does."""
 
@@ -75,77 +75,79 @@ async def test_work_that_the_server_knows_to_be_another_is_made_anew(town: Town)
             return self
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(town.api, name)
+            return getattr(world.api, name)
 
         async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
-            live = town.get("Job", key.name) if resource.kind == "Job" else None
+            live = world.get("Job", key.name) if resource.kind == "Job" else None
             containers = ("spec", "template", "spec", "containers")
             if live is not None and at(live, *containers) != at(body, *containers):
                 said = "Invalid value: {}: field is immutable"
                 causes = (FieldCause(field="spec.template", message=said, reason="FieldValueInvalid"),)
                 raise Invalid("invalid", status=Status(code=422, details=StatusDetails(causes=causes)))
-            return await town.api.apply(resource, key, body, options)
+            return await world.api.apply(resource, key, body, options)
 
-    await begin(town)
-    lose(town)
-    town.package("other-2", whole("2.0.0", JOB.replace("image: x", "image: y")))
-    town.install("other-2")
-    async with town.operator(Strict()):
-        await town.until(town.ready)
-    assert town.jobs == {"job": 2}
-    assert at(town.there("Job", "job"), "spec", "template", "spec", "containers")[0]["image"] == "y"
-
-
-async def test_what_others_change_afterwards_is_put_right_as_before(town: Town) -> None:
-    await begin(town)
-    lose(town)
-    async with town.operator():
-        await town.until(lambda: town.store.get("/secrets", WHERE))
-        await town.until(town.ready)
-        write(town, "person")
-        await town.until(lambda: town.there("ConfigMap", "config")["data"] == {"of": "package"})
-    assert town.jobs == {"job": 1}
+    await begin(world)
+    lose(world)
+    world.package("other-2", whole("2.0.0", JOB.replace("image: x", "image: y")))
+    world.install("other-2")
+    async with world.operator(Strict()):
+        await world.until(world.ready)
+    assert world.jobs == {"job": 2}
+    assert at(world.there("Job", "job"), "spec", "template", "spec", "containers")[0]["image"] == "y"
 
 
-async def test_what_was_changed_while_the_key_was_away_is_not_known_and_stays_until_the_next_plan(town: Town) -> None:
-    await begin(town)
-    lose(town)
-    write(town, "person")
-    async with town.operator():
+async def test_what_others_change_afterwards_is_put_right_as_before(world: World) -> None:
+    await begin(world)
+    lose(world)
+    async with world.operator():
+        await world.until(lambda: world.store.get("/secrets", WHERE))
+        await world.until(world.ready)
+        write(world, "person")
+        await world.until(lambda: world.there("ConfigMap", "config")["data"] == {"of": "package"})
+    assert world.jobs == {"job": 1}
+
+
+async def test_what_was_changed_while_the_key_was_away_is_not_known_and_stays_until_the_next_plan(
+    world: World,
+) -> None:
+    await begin(world)
+    lose(world)
+    write(world, "person")
+    async with world.operator():
         await asyncio.sleep(700)
-        assert town.there("ConfigMap", "config")["data"] == {"of": "person"}
-        town.package("other-2", whole("2.0.0"))
-        town.install("other-2")
-        await town.until(town.ready)
-        assert town.there("ConfigMap", "config")["data"] == {"of": "package"}
+        assert world.there("ConfigMap", "config")["data"] == {"of": "person"}
+        world.package("other-2", whole("2.0.0"))
+        world.install("other-2")
+        await world.until(world.ready)
+        assert world.there("ConfigMap", "config")["data"] == {"of": "package"}
 
 
-async def test_nobody_restarts_and_what_a_plan_changes_next_restarts_who_uses_it(town: Town) -> None:
-    async with town.operator():
-        await installed(town, made("before", web=(OWN,)))
-    lose(town)
-    town.install("made-1", label="new")
-    async with town.operator():
-        await town.until(town.ready)
-        assert town.rollouts == {}
-    lose(town)
-    town.install("made-1", label="new", one_a="1")  # Asked for before anybody knows that the key is lost.
-    async with town.operator():
-        await town.until(town.ready)
-    assert town.rollouts == {"web": 1}
+async def test_nobody_restarts_and_what_a_plan_changes_next_restarts_who_uses_it(world: World) -> None:
+    async with world.operator():
+        await installed(world, made("before", web=(OWN,)))
+    lose(world)
+    world.install("made-1", label="new")
+    async with world.operator():
+        await world.until(world.ready)
+        assert world.rollouts == {}
+    lose(world)
+    world.install("made-1", label="new", one_a="1")  # Asked for before anybody knows that the key is lost.
+    async with world.operator():
+        await world.until(world.ready)
+    assert world.rollouts == {"web": 1}
 
 
-async def test_a_key_that_comes_back_from_a_backup_does_nothing_either(town: Town) -> None:
-    await begin(town)
-    first = lose(town)
-    async with town.operator():
-        await town.until(lambda: town.store.get("/secrets", WHERE))
-        await town.until(town.ready)
-    restore(town, first)
-    town.package("other-2", whole("2.0.0"))
-    town.install("other-2")
-    async with town.operator():
-        await town.until(town.ready)
-        write(town, "person")
-        await town.until(lambda: town.there("ConfigMap", "config")["data"] == {"of": "package"})
-    assert town.jobs == {"job": 1}
+async def test_a_key_that_comes_back_from_a_backup_does_nothing_either(world: World) -> None:
+    await begin(world)
+    first = lose(world)
+    async with world.operator():
+        await world.until(lambda: world.store.get("/secrets", WHERE))
+        await world.until(world.ready)
+    restore(world, first)
+    world.package("other-2", whole("2.0.0"))
+    world.install("other-2")
+    async with world.operator():
+        await world.until(world.ready)
+        write(world, "person")
+        await world.until(lambda: world.there("ConfigMap", "config")["data"] == {"of": "package"})
+    assert world.jobs == {"job": 1}

@@ -9,7 +9,7 @@ from stateward.kube.objects.errors import BadRequest, FieldCause, Invalid, Statu
 from stateward.operator.installations.objects.refusal_text import public
 from stateward.simulation.apiserver.store import Stored
 from tests.unit.operator.installations.test_tasks import package
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.world import World
 
 MARK = "sup3r-s3cret"
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n"
@@ -23,8 +23,8 @@ parameters:
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
 def with_template(text: str, task: dict[str, Any] | None = None) -> dict[str, bytes]:
@@ -33,23 +33,23 @@ def with_template(text: str, task: dict[str, Any] | None = None) -> dict[str, by
     return {**package(tasks, {"deploy": ["config"]}, config=text), "params.yaml": PARAMETERS.encode()}
 
 
-def told(town: Town) -> str:
+def told(world: World) -> str:
     """Return everything that is said of the installation and of what it does, in its status and in events."""
-    status = town.status()
+    status = world.status()
     run = status.get("run") or {}
     said = [status.get("doing"), status.get("conditions"), {**run, "target": None}]
     said += [{**past, "target": None} for past in status.get("history", [])]
-    events: list[Stored] = [each for each in town.store.everything() if "event" in each.kind]
+    events: list[Stored] = [each for each in world.store.everything() if "event" in each.kind]
     return json.dumps([*said, *(each.doc for each in events)])
 
 
-async def failed(town: Town, **values: object) -> str:
+async def failed(world: World, **values: object) -> str:
     """Return what is told of an installation that a person has to look after."""
-    town.install("other", **values)
-    async with town.operator():
-        await town.until(lambda: town.condition("Stalled").get("status") == "True")
-        await town.until(lambda: any("event" in each.kind for each in town.store.everything()))
-    return told(town)
+    world.install("other", **values)
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("status") == "True")
+        await world.until(lambda: any("event" in each.kind for each in world.store.everything()))
+    return told(world)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ async def failed(town: Town, **values: object) -> str:
     ],
 )
 async def test_a_template_that_fails_is_named_with_why_and_its_result_is_not_shown(
-    town: Town, template: str, why: str
+    world: World, template: str, why: str
 ) -> None:
     chosen = f'{{{{ if ne .Params.WORD "word" }}}}{template}{{{{ else }}}}{HEAD}{{{{ end }}}}'
-    town.package("other", with_template(chosen))
-    said = await failed(town, WORD=MARK)
-    assert "templates/config.yaml" in town.status()["run"]["message"]
+    world.package("other", with_template(chosen))
+    said = await failed(world, WORD=MARK)
+    assert "templates/config.yaml" in world.status()["run"]["message"]
     assert why in said
     assert MARK not in said
 
@@ -93,35 +93,35 @@ async def test_a_template_that_fails_is_named_with_why_and_its_result_is_not_sho
     ],
 )
 async def test_a_value_that_is_not_accepted_is_named_by_its_parameter(
-    town: Town, values: dict[str, object], why: str
+    world: World, values: dict[str, object], why: str
 ) -> None:
-    town.package("other", with_template(HEAD))
-    said = await failed(town, **values)
+    world.package("other", with_template(HEAD))
+    said = await failed(world, **values)
     assert why in said
     assert MARK not in said
 
 
-async def test_neither_the_value_that_cannot_change_nor_the_one_before_it_is_told(town: Town) -> None:
-    town.package("other", with_template(HEAD))
-    town.install("other", FIXED=MARK)
-    async with town.operator():
-        await town.until(town.ready)
-    said = await failed(town, FIXED=MARK[::-1])
+async def test_neither_the_value_that_cannot_change_nor_the_one_before_it_is_told(world: World) -> None:
+    world.package("other", with_template(HEAD))
+    world.install("other", FIXED=MARK)
+    async with world.operator():
+        await world.until(world.ready)
+    said = await failed(world, FIXED=MARK[::-1])
     assert "FIXED: cannot be changed once it is installed" in said
     assert MARK not in said
     assert MARK[::-1] not in said
 
 
-async def test_a_toggle_that_says_neither_is_named_without_its_value(town: Town) -> None:
+async def test_a_toggle_that_says_neither_is_named_without_its_value(world: World) -> None:
     task = {"name": "config", "kind": "Toggle", "spec": {"parameter": "SWITCH", "resources": ["config.yaml"]}}
-    town.package("other", with_template(HEAD, task))
-    said = await failed(town, SWITCH=MARK)
+    world.package("other", with_template(HEAD, task))
+    said = await failed(world, SWITCH=MARK)
     assert "SWITCH: must be true or false" in said
     assert MARK not in said
 
 
 @pytest.mark.parametrize("kind", [Invalid, BadRequest])
-async def test_what_the_server_repeats_of_an_object_is_not_told(town: Town, kind: type[Invalid | BadRequest]) -> None:
+async def test_what_the_server_repeats_of_an_object_is_not_told(world: World, kind: type[Invalid | BadRequest]) -> None:
     cause = FieldCause(field="data.a", message=f'Invalid value: "{MARK}": must be short', reason="FieldValueInvalid")
     details = StatusDetails(name="config", kind="ConfigMap", causes=(cause,) if kind is Invalid else ())
 
@@ -130,18 +130,18 @@ async def test_what_the_server_repeats_of_an_object_is_not_told(town: Town, kind
             return self
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(town.api, name)
+            return getattr(world.api, name)
 
         async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
             if resource.kind == "ConfigMap":
                 raise kind(f'cannot be read: "{MARK}" is no such thing', status=Status(code=422, details=details))
-            return await town.api.apply(resource, key, body, options)
+            return await world.api.apply(resource, key, body, options)
 
-    town.package("other", with_template(HEAD + "data: {a: {{ .Params.WORD }}}"))
-    town.install("other", WORD=MARK)
-    async with town.operator(Strict()):
-        await town.until(lambda: town.condition("Stalled").get("status") == "True")
-    said = told(town)
+    world.package("other", with_template(HEAD + "data: {a: {{ .Params.WORD }}}"))
+    world.install("other", WORD=MARK)
+    async with world.operator(Strict()):
+        await world.until(lambda: world.condition("Stalled").get("status") == "True")
+    said = told(world)
     assert ("data.a: Invalid value: must be short" if kind is Invalid else "cannot be read: ...") in said
     assert MARK not in said
 

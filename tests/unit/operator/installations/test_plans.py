@@ -5,98 +5,100 @@ from typing import Any
 
 import pytest
 
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.world import World
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
-async def test_an_installation_runs_its_deploy_plan_and_says_so(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0", COUNT=3)
-    async with town.operator():
-        await town.until(town.ready)
-    assert town.there("Deployment", "web")["spec"]["replicas"] == 3
-    assert town.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
-    assert town.get("Service", "web-extra") is None
-    assert town.get("Job", "deploy-job") is None  # its last step deletes it
-    status = town.status()
+async def test_an_installation_runs_its_deploy_plan_and_says_so(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", COUNT=3)
+    async with world.operator():
+        await world.until(world.ready)
+    assert world.there("Deployment", "web")["spec"]["replicas"] == 3
+    assert world.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
+    assert world.get("Service", "web-extra") is None
+    assert world.get("Job", "deploy-job") is None  # its last step deletes it
+    status = world.status()
     assert status["installed"]["version"] == "1.2.0"
     assert [step["stage"] for step in status["run"]["steps"]] == ["Done", "Done", "Done"]
     assert [(run["plan"], run["stage"]) for run in status["history"]] == [("deploy", "Done")]
 
 
-async def test_a_step_waits_for_health_and_says_for_what(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.healthy = False
-    town.install("shop-1.2.0")
-    async with town.operator():
-        await town.until(lambda: "pods" in str(town.status().get("doing", "")) or town.status().get("doing"))
-        await town.until(lambda: "Deployment" in town.status()["doing"])
-        assert town.condition("Ready")["status"] == "False"
-        assert town.condition("Reconciling")["status"] == "True"
-        assert town.get("Job", "deploy-job") is None
-        town.roll_out()
-        await town.until(town.ready)
+async def test_a_step_waits_for_health_and_says_for_what(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.healthy = False
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(lambda: "pods" in str(world.status().get("doing", "")) or world.status().get("doing"))
+        await world.until(lambda: "Deployment" in world.status()["doing"])
+        assert world.condition("Ready")["status"] == "False"
+        assert world.condition("Reconciling")["status"] == "True"
+        assert world.get("Job", "deploy-job") is None
+        world.roll_out()
+        await world.until(world.ready)
 
 
-async def test_a_missing_package_is_said_and_ends_the_wait_when_it_comes(town: Town) -> None:
-    town.install("shop-1.2.0")
-    async with town.operator():
-        await town.until(lambda: town.condition("Stalled").get("reason") == "PackageMissing")
-        town.package("shop-1.2.0")
-        await town.until(town.ready)
+async def test_a_missing_package_is_said_and_ends_the_wait_when_it_comes(world: World) -> None:
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PackageMissing")
+        world.package("shop-1.2.0")
+        await world.until(world.ready)
 
 
-async def test_wrong_values_are_named_and_begin_nothing(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0", MODE="never", COUNT="many")
-    async with town.operator():
-        await town.until(lambda: town.condition("Stalled").get("reason") == "ParametersInvalid")
-        said = town.condition("Stalled")["message"]
+async def test_wrong_values_are_named_and_begin_nothing(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", MODE="never", COUNT="many")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
+        said = world.condition("Stalled")["message"]
         assert "MODE" in said
         assert "slow, fast" in said
         assert "COUNT" in said
-        assert town.get("Deployment", "web") is None
-        town.install("shop-1.2.0", MODE="fast")
-        await town.until(town.ready)
+        assert world.get("Deployment", "web") is None
+        world.install("shop-1.2.0", MODE="fast")
+        await world.until(world.ready)
 
 
-async def test_wrong_values_are_named_also_while_a_plan_runs_that_goes_on_without_them(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.healthy = False
-    town.install("shop-1.2.0", COUNT=3)
-    async with town.operator():
-        await town.until(lambda: "Deployment" in town.status().get("doing", ""))
-        town.install("shop-1.2.0", COUNT="many")
-        await town.until(lambda: town.condition("Stalled").get("reason") == "ParametersInvalid")
-        assert town.condition("Reconciling")["status"] == "False"
-        assert "plan deploy" in town.status()["doing"]
-        town.install("shop-1.2.0", COUNT=4)
-        await town.until(lambda: town.condition("Stalled")["status"] == "False")
-        town.roll_out()
-        await town.until(town.ready)
-    assert town.there("Deployment", "web")["spec"]["replicas"] == 4
+async def test_wrong_values_are_named_also_while_a_plan_runs_that_goes_on_without_them(
+    world: World,
+) -> None:
+    world.package("shop-1.2.0")
+    world.healthy = False
+    world.install("shop-1.2.0", COUNT=3)
+    async with world.operator():
+        await world.until(lambda: "Deployment" in world.status().get("doing", ""))
+        world.install("shop-1.2.0", COUNT="many")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
+        assert world.condition("Reconciling")["status"] == "False"
+        assert "plan deploy" in world.status()["doing"]
+        world.install("shop-1.2.0", COUNT=4)
+        await world.until(lambda: world.condition("Stalled")["status"] == "False")
+        world.roll_out()
+        await world.until(world.ready)
+    assert world.there("Deployment", "web")["spec"]["replicas"] == 4
 
 
-async def test_what_is_somebody_elses_is_taken_over_only_on_request(town: Town) -> None:
-    town.package("shop-1.2.0")
+async def test_what_is_somebody_elses_is_taken_over_only_on_request(world: World) -> None:
+    world.package("shop-1.2.0")
     other: dict[str, Any] = {"metadata": {"name": "web-config"}, "data": {"mode": "mine"}}
-    town.server.create("/configmaps", "prod", other)
-    town.install("shop-1.2.0")
-    async with town.operator():
-        await town.until(lambda: "spec.adopt" in town.condition("Stalled").get("message", ""))
-        assert town.there("ConfigMap", "web-config")["data"] == {"mode": "mine"}
-        town.install("shop-1.2.0", spec={"adopt": True})
-        await town.until(town.ready)
-        assert town.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
+    world.server.create("/configmaps", "prod", other)
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(lambda: "spec.adopt" in world.condition("Stalled").get("message", ""))
+        assert world.there("ConfigMap", "web-config")["data"] == {"mode": "mine"}
+        world.install("shop-1.2.0", spec={"adopt": True})
+        await world.until(world.ready)
+        assert world.there("ConfigMap", "web-config")["data"]["mode"] == "slow"
 
 
-async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0", COUNT=3)
+async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", COUNT=3)
     applied: list[str] = []
 
     class Counting:
@@ -106,15 +108,15 @@ async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(tow
             return self
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(town.api, name)
+            return getattr(world.api, name)
 
         async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
             applied.append(f"{resource.kind} {key.name}")
-            return await town.api.apply(resource, key, body, options)
+            return await world.api.apply(resource, key, body, options)
 
-    async with town.operator(Counting()):
-        await town.until(town.ready)
+    async with world.operator(Counting()):
+        await world.until(world.ready)
         made = len(applied)
-        town.annotate("some/note", "1")  # Somebody has it looked at once more.
+        world.annotate("some/note", "1")  # Somebody has it looked at once more.
         await asyncio.sleep(30)
         assert applied[made:] == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stateward.kube.timing.virtual_time import VirtualTimeLoop
 from stateward.packages.format.yamltext import to_yaml
-from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.operator.installations.world import HOME, World
 
 MAPS = ("one", "two")
 KEYS = ("a", "b")
@@ -145,23 +145,23 @@ def played(story: Coroutine[Any, Any, None]) -> None:
         runner.run(story)
 
 
-async def settled(town: Town, deaths: tuple[int, ...]) -> None:
+async def settled(world: World, deaths: tuple[int, ...]) -> None:
     """Have operators at work, one after the other where one dies, until the installation is as it should be."""
     for writes in deaths:
-        way, left = town.way(), [writes]
+        way, left = world.way(), [writes]
 
         def wrote(_verb: str, kind: str, left: list[int] = left, way: Any = way) -> None:
             left[0] -= kind != "events.k8s.io/events"
             way.dead = left[0] <= 0
 
         way.wrote = wrote
-        async with town.operator(town.client(way)):
+        async with world.operator(world.client(way)):
             for _ in range(100):
-                if way.dead or town.ready():
+                if way.dead or world.ready():
                     break
                 await asyncio.sleep(0.3)
-    async with town.operator():
-        await town.until(town.ready)
+    async with world.operator():
+        await world.until(world.ready)
         await asyncio.sleep(30.0)
 
 
@@ -171,24 +171,24 @@ def test_pods_restart_if_and_only_if_what_they_use_or_their_template_has_changed
     made: Made, first: Mapping[str, str], edits: list[Edit]
 ) -> None:
     async def story() -> None:
-        town, package, values = Town(), made, first
-        town.package("made-1", package.files())
-        town.install("made-1", **values)
-        await settled(town, ())
-        assert town.rollouts == {}
+        world, package, values = World(), made, first
+        world.package("made-1", package.files())
+        world.install("made-1", **values)
+        await settled(world, ())
+        assert world.rollouts == {}
         for edit in edits:
             before, values = values, edit.values
             if edit.newer:
                 package = replace(package, version=package.version + 1)
-                town.package(f"made-{package.version}", package.files())
-            town.install(f"made-{package.version}", **values)
-            town.rollouts.clear()
-            await settled(town, edit.deaths)
+                world.package(f"made-{package.version}", package.files())
+            world.install(f"made-{package.version}", **values)
+            world.rollouts.clear()
+            await settled(world, edit.deaths)
             for name, uses in made.uses.items():
                 changed = [old != new for old, new in zip(seen(before, uses), seen(values, uses), strict=True)]
                 wanted = sum(changed) if made.order == "after" else int(any(changed))
-                assert town.rollouts.get(name, 0) == wanted, (name, uses, before, values)
-            assert town.there("ConfigMap", "one")["data"]["a"] == values.get("one_a", "0")
+                assert world.rollouts.get(name, 0) == wanted, (name, uses, before, values)
+            assert world.there("ConfigMap", "one")["data"]["a"] == values.get("one_a", "0")
 
     assert HOME
     played(story())

@@ -11,7 +11,7 @@ from stateward.operator.installations.objects.scaling import AUTOSCALERS
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.restarts.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
 from tests.unit.operator.installations.test_tasks import POD, SERVICE, package
-from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.operator.installations.world import HOME, World
 from tests.unit.packages.samples import files
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {of: %s}\n"
@@ -29,30 +29,32 @@ class Fresh(dict[str, bytes]):
         return f"{path} {self.reads}".encode()
 
 
-def exact(town: Town) -> DeleteOptions:
-    return DeleteOptions(Preconditions(town.there("Installation", "web")["metadata"]["uid"]))
+def exact(world: World) -> DeleteOptions:
+    return DeleteOptions(Preconditions(world.there("Installation", "web")["metadata"]["uid"]))
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
-async def test_an_upgrade_that_failed_half_way_is_taken_back_by_asking_for_the_version_of_before(town: Town) -> None:
+async def test_an_upgrade_that_failed_half_way_is_taken_back_by_asking_for_the_version_of_before(
+    world: World,
+) -> None:
     config = {"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}
     bad = {"name": "bad", "kind": "Dummy", "spec": {"wantErr": True, "fatal": True}}
-    town.package("other-1", package([config], {"deploy": ["config"]}, config=CONFIG % "one"))
-    town.package("other-2", package([config, bad], {"deploy": ["config", "bad"]}, "2.0.0", config=CONFIG % "two"))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
-        town.install("other-2")
-        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
-        assert town.there("ConfigMap", "config")["data"] == {"of": "two"}
-        town.install("other-1")
-        await town.until(town.ready)
-    assert town.there("ConfigMap", "config")["data"] == {"of": "one"}
-    assert town.status()["installed"]["version"] == "1.0.0"
+    world.package("other-1", package([config], {"deploy": ["config"]}, config=CONFIG % "one"))
+    world.package("other-2", package([config, bad], {"deploy": ["config", "bad"]}, "2.0.0", config=CONFIG % "two"))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("other-2")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+        assert world.there("ConfigMap", "config")["data"] == {"of": "two"}
+        world.install("other-1")
+        await world.until(world.ready)
+    assert world.there("ConfigMap", "config")["data"] == {"of": "one"}
+    assert world.status()["installed"]["version"] == "1.0.0"
 
 
 def piped(version: str) -> dict[str, bytes]:
@@ -67,112 +69,116 @@ def piped(version: str) -> dict[str, bytes]:
     return {"operator.yaml": to_yaml(head | {"plans": plans}).encode(), "templates/pod.yaml": POD.encode()}
 
 
-async def test_a_pipe_runs_once_for_a_run_however_long_its_step_waits_for_something_else(town: Town) -> None:
+async def test_a_pipe_runs_once_for_a_run_however_long_its_step_waits_for_something_else(
+    world: World,
+) -> None:
     """Disaster prevented: a new password each few seconds, and pods that restart for each of them."""
-    town.written = Fresh()
-    town.package("other-1", piped("1.0.0"))
-    town.package("other-2", piped("2.0.0"))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(lambda: town.get("Secret", "web-pipe-made"))
-        before = town.there("Secret", "web-pipe-made")["data"]
+    world.written = Fresh()
+    world.package("other-1", piped("1.0.0"))
+    world.package("other-2", piped("2.0.0"))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.get("Secret", "web-pipe-made"))
+        before = world.there("Secret", "web-pipe-made")["data"]
         await asyncio.sleep(120)
-        assert town.there("Secret", "web-pipe-made")["data"] == before
-        assert town.store.all("/pods") == []
-        town.install("other-2")
-        await town.until(lambda: town.there("Secret", "web-pipe-made")["data"] != before)
+        assert world.there("Secret", "web-pipe-made")["data"] == before
+        assert world.store.all("/pods") == []
+        world.install("other-2")
+        await world.until(lambda: world.there("Secret", "web-pipe-made")["data"] != before)
         await asyncio.sleep(120)
-    assert town.written.reads == 2
+    assert world.written.reads == 2
 
 
-async def test_packages_that_install_each_other_are_said_to_have_no_end(town: Town) -> None:
+async def test_packages_that_install_each_other_are_said_to_have_no_end(world: World) -> None:
     def installs(name: str) -> dict[str, Any]:
         return {"name": "inner", "kind": "KudoOperator", "spec": {"package": name}}
 
     for name, inner in (("ping", "pong"), ("pong", "ping")):
         content = package([installs(inner)], {"deploy": ["inner"]})
         content["operator.yaml"] = content["operator.yaml"].replace(b"name: other", f"name: {name}".encode())
-        town.package(f"{name}-1", content)
-    town.install("ping-1")
-    async with town.operator():
-        await town.until(lambda: "ping in pong in ping" in str(town.statuses()))
+        world.package(f"{name}-1", content)
+    world.install("ping-1")
+    async with world.operator():
+        await world.until(lambda: "ping in pong in ping" in str(world.statuses()))
         await asyncio.sleep(300)
-    assert len(town.statuses()) == 2
-    assert town.condition("Stalled", "web-pong")["reason"] == "PlanFailed"
+    assert len(world.statuses()) == 2
+    assert world.condition("Stalled", "web-pong")["reason"] == "PlanFailed"
 
 
-async def test_a_record_that_somebody_took_off_is_written_anew_and_restarts_nobody(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0")
-    async with town.operator():
-        await town.until(town.ready)
-        live = town.there("Deployment", "web")
+async def test_a_record_that_somebody_took_off_is_written_anew_and_restarts_nobody(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        live = world.there("Deployment", "web")
         template = live["spec"]["template"]
         assert template["metadata"]["annotations"][ANNOTATION_DIGEST]
         notes = {name: text for name, text in live["metadata"]["annotations"].items() if name != ANNOTATION_RECORD}
-        town.server.update(
+        world.server.update(
             "apps/deployments", Key(HOME, "web"), {**live, "metadata": {**live["metadata"], "annotations": notes}}
         )
-        await town.until(lambda: ANNOTATION_RECORD in town.there("Deployment", "web")["metadata"]["annotations"])
-    assert town.there("Deployment", "web")["spec"]["template"] == template
-    assert town.rollouts == {}
+        await world.until(lambda: ANNOTATION_RECORD in world.there("Deployment", "web")["metadata"]["annotations"])
+    assert world.there("Deployment", "web")["spec"]["template"] == template
+    assert world.rollouts == {}
 
 
-async def test_an_installation_that_is_being_removed_says_what_that_waits_for(town: Town) -> None:
+async def test_an_installation_that_is_being_removed_says_what_that_waits_for(world: World) -> None:
     tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
-    town.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
-        live = town.there("Service", "one")
+    world.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        live = world.there("Service", "one")
         held = {**live, "metadata": {**live["metadata"], "finalizers": ["example.dev/held"]}}
-        town.server.update("/services", Key(HOME, "one"), held)
-        town.server.delete("stateward.dev/installations", Key(HOME, "web"), exact(town))
-        await town.until(lambda: "Service prod/one is being deleted" in town.status().get("doing", ""))
-        assert town.condition("Reconciling")["reason"] == "Removing"
-        live = town.there("Service", "one")
+        world.server.update("/services", Key(HOME, "one"), held)
+        world.server.delete("stateward.dev/installations", Key(HOME, "web"), exact(world))
+        await world.until(lambda: "Service prod/one is being deleted" in world.status().get("doing", ""))
+        assert world.condition("Reconciling")["reason"] == "Removing"
+        live = world.there("Service", "one")
         free = {**live, "metadata": {**live["metadata"], "finalizers": []}}
-        town.server.update("/services", Key(HOME, "one"), free)
-        await town.until(lambda: town.get("Installation", "web") is None)
+        world.server.update("/services", Key(HOME, "one"), free)
+        await world.until(lambda: world.get("Installation", "web") is None)
 
 
-async def test_an_immutable_value_outlives_a_version_with_another_default(town: Town) -> None:
-    town.package("shop-1")
+async def test_an_immutable_value_outlives_a_version_with_another_default(world: World) -> None:
+    world.package("shop-1")
     later = ("default: 1Gi, immutable: true", "default: 9Gi, immutable: true")
     content = files(None, params=later)
     content["operator.yaml"] = content["operator.yaml"].replace(b'"1.2.0"', b'"1.3.0"')
-    town.package("shop-2", content)
-    town.install("shop-1")
-    async with town.operator():
-        await town.until(town.ready)
-        town.install("shop-2")
-        await town.until(lambda: town.ready() and town.status()["installed"]["version"] == "1.3.0")
-    assert town.status()["installed"]["parameters"] == {"STORAGE": "1Gi"}
+    world.package("shop-2", content)
+    world.install("shop-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop-2")
+        await world.until(lambda: world.ready() and world.status()["installed"]["version"] == "1.3.0")
+    assert world.status()["installed"]["parameters"] == {"STORAGE": "1Gi"}
 
 
-async def test_the_same_content_under_another_name_is_enough_to_keep_things_as_they_are(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.package("shop")
-    town.install("shop-1.2.0")
-    async with town.operator():
-        await town.until(town.ready)
-        town.install("shop")
-        await town.until(town.ready)
-        old = town.store.get("stateward.dev/packages", Key(HOME, "shop-1.2.0"))
+async def test_the_same_content_under_another_name_is_enough_to_keep_things_as_they_are(
+    world: World,
+) -> None:
+    world.package("shop-1.2.0")
+    world.package("shop")
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop")
+        await world.until(world.ready)
+        old = world.store.get("stateward.dev/packages", Key(HOME, "shop-1.2.0"))
         assert old is not None
-        town.store.remove(old)
-        found = town.store.get("/configmaps", Key(HOME, "web-config"))
+        world.store.remove(old)
+        found = world.store.get("/configmaps", Key(HOME, "web-config"))
         assert found is not None
-        town.store.remove(found)
-        await town.until(lambda: town.get("ConfigMap", "web-config"))
-        assert town.condition("Stalled")["status"] == "False"
+        world.store.remove(found)
+        await world.until(lambda: world.get("ConfigMap", "web-config"))
+        assert world.condition("Stalled")["status"] == "False"
 
 
 @pytest.mark.parametrize("target", ["web", "other"])
-async def test_replicas_stay_as_an_autoscaler_sets_them_and_else_as_the_package_says(town: Town, target: str) -> None:
+async def test_replicas_stay_as_an_autoscaler_sets_them_and_else_as_the_package_says(world: World, target: str) -> None:
     """Disaster prevented: the autoscaler adds pods, the operator takes them away, all day long."""
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0", COUNT=3)
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", COUNT=3)
     scaler = {"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": target}}}
 
     class Scaling:
@@ -182,23 +188,23 @@ async def test_replicas_stay_as_an_autoscaler_sets_them_and_else_as_the_package_
             return self
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(town.api, name)
+            return getattr(world.api, name)
 
         async def list(self, resource: Any, selection: Any, options: Any = None) -> Any:
             if resource is AUTOSCALERS:
                 return Page((scaler,), "1")
-            return await town.api.list(resource, selection, options)
+            return await world.api.list(resource, selection, options)
 
     def replicas() -> int:
-        return town.there("Deployment", "web")["spec"]["replicas"]
+        return world.there("Deployment", "web")["spec"]["replicas"]
 
-    async with town.operator(Scaling()):
-        await town.until(town.ready)
-        live = town.there("Deployment", "web")
+    async with world.operator(Scaling()):
+        await world.until(world.ready)
+        live = world.there("Deployment", "web")
         scaled = {**live, "spec": {**live["spec"], "replicas": 7}}
-        town.server.update("apps/deployments", Key(HOME, "web"), scaled)
+        world.server.update("apps/deployments", Key(HOME, "web"), scaled)
         await asyncio.sleep(60)
         assert replicas() == (7 if target == "web" else 3)
-        town.install("shop-1.2.0", COUNT=5)
-        await town.until(town.ready)
+        world.install("shop-1.2.0", COUNT=5)
+        await world.until(world.ready)
         assert replicas() == (7 if target == "web" else 5)

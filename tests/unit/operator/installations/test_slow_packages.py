@@ -8,7 +8,7 @@ import pytest
 
 from stateward.operator.installations.execution.jobs import OpenPackage, RenderStep
 from tests.unit.operator.installations.test_tasks import SERVICE, package
-from tests.unit.operator.installations.town import Town
+from tests.unit.operator.installations.world import World
 
 
 class Held:
@@ -36,19 +36,19 @@ def opens_slow(job: Any) -> bool:
 
 @pytest.mark.parametrize("holds", [renders_slow, opens_slow])
 async def test_others_are_installed_changed_and_put_right_while_one_takes_long(holds: Callable[[Any], bool]) -> None:
-    town, held = Town(), Held(holds)
+    world, held = World(), Held(holds)
     tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
-    town.package("slow-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
-    town.package("shop-1.2.0")
-    town.install("slow-1", "slow")
-    async with town.operator(background=held):
-        await town.until(held.begun.is_set)
-        town.install("shop-1.2.0", "web", COUNT=3)
-        await town.until(town.ready)
-        town.install("shop-1.2.0", "web", COUNT=4)
-        await town.until(town.ready)
-        assert town.there("Deployment", "web")["spec"]["replicas"] == 4
-        assert town.get("Service", "one") is None
+    world.package("slow-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    world.package("shop-1.2.0")
+    world.install("slow-1", "slow")
+    async with world.operator(background=held):
+        await world.until(held.begun.is_set)
+        world.install("shop-1.2.0", "web", COUNT=3)
+        await world.until(world.ready)
+        world.install("shop-1.2.0", "web", COUNT=4)
+        await world.until(world.ready)
+        assert world.there("Deployment", "web")["spec"]["replicas"] == 4
+        assert world.get("Service", "one") is None
         held.may.set()
-        await town.until(lambda: town.ready("slow"))
-        assert town.there("Service", "one")
+        await world.until(lambda: world.ready("slow"))
+        assert world.there("Service", "one")

@@ -7,7 +7,7 @@ import pytest
 from stateward.kube.objects.errors import Forbidden
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
-from tests.unit.operator.installations.town import HOME, Town
+from tests.unit.operator.installations.world import HOME, World
 from tests.unit.packages.samples import files
 
 POD = (
@@ -31,8 +31,8 @@ JOB = (
 
 
 @pytest.fixture
-async def town() -> Town:
-    return Town()
+async def world() -> World:
+    return World()
 
 
 def package(
@@ -49,136 +49,138 @@ def package(
     return {path: text.encode() for path, text in found.items()}
 
 
-async def test_a_pipe_reads_what_its_pod_has_made_and_later_steps_use_it(town: Town) -> None:
+async def test_a_pipe_reads_what_its_pod_has_made_and_later_steps_use_it(world: World) -> None:
     pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/index.html", "kind": "ConfigMap", "key": "made"}]}
     tasks = [
         {"name": "pipe", "kind": "Pipe", "spec": pipe},
         {"name": "user", "kind": "Apply", "spec": {"resources": ["user.yaml"]}},
     ]
-    town.written["/d/index.html"] = b"hello"
-    town.package("other-1", package(tasks, {"deploy": ["pipe", "user"]}, pod=POD, user=USER))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
-    assert town.there("ConfigMap", "web-pipe-made")["data"] == {"index.html": "hello"}
-    assert town.waiter["image"] == "r.example/stateward@sha256:ab"
-    assert town.store.all("/pods") == []
-    assert town.there("Deployment", "user")
+    world.written["/d/index.html"] = b"hello"
+    world.package("other-1", package(tasks, {"deploy": ["pipe", "user"]}, pod=POD, user=USER))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+    assert world.there("ConfigMap", "web-pipe-made")["data"] == {"index.html": "hello"}
+    assert world.waiter["image"] == "r.example/stateward@sha256:ab"
+    assert world.store.all("/pods") == []
+    assert world.there("Deployment", "user")
 
 
-async def test_a_package_installs_another_and_waits_for_it(town: Town) -> None:
+async def test_a_package_installs_another_and_waits_for_it(world: World) -> None:
     spec = {"package": "shop", "operatorVersion": "1.2.0", "parameterFile": "values.yaml"}
     tasks = [{"name": "inner", "kind": "KudoOperator", "spec": spec}]
-    town.package("other-1", package(tasks, {"deploy": ["inner"]}, values="COUNT: 3\n"))
-    town.install("other-1", spec={"parameters": {}})
-    async with town.operator():
-        await town.until(lambda: "no Package of shop" in town.condition("Stalled").get("message", ""))
-        town.package("shop-1.2.0", files())
-        await town.until(town.ready)
-        assert town.there("Deployment", "web-shop")["spec"]["replicas"] == 3
-        assert town.ready("web-shop")
-        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
-        await town.until(lambda: town.get("Installation", "web") is None)
-        assert town.get("Installation", "web-shop") is None
-        assert town.get("Deployment", "web-shop") is None
+    world.package("other-1", package(tasks, {"deploy": ["inner"]}, values="COUNT: 3\n"))
+    world.install("other-1", spec={"parameters": {}})
+    async with world.operator():
+        await world.until(lambda: "no Package of shop" in world.condition("Stalled").get("message", ""))
+        world.package("shop-1.2.0", files())
+        await world.until(world.ready)
+        assert world.there("Deployment", "web-shop")["spec"]["replicas"] == 3
+        assert world.ready("web-shop")
+        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        await world.until(lambda: world.get("Installation", "web") is None)
+        assert world.get("Installation", "web-shop") is None
+        assert world.get("Deployment", "web-shop") is None
 
 
-async def test_a_fatal_step_ends_the_plan_and_the_next_change_begins_another(town: Town) -> None:
+async def test_a_fatal_step_ends_the_plan_and_the_next_change_begins_another(world: World) -> None:
     tasks = [{"name": "bad", "kind": "Dummy", "spec": {"wantErr": True, "fatal": True}}]
-    town.package("other-1", package(tasks, {"deploy": ["bad"]}))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
-        assert town.status()["run"]["stage"] == "Failed"
+    world.package("other-1", package(tasks, {"deploy": ["bad"]}))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+        assert world.status()["run"]["stage"] == "Failed"
         good = [{"name": "bad", "kind": "Dummy", "spec": {"done": True}}]
-        town.package("other-2", package(good, {"deploy": ["bad"]}, "2.0.0"))
-        town.install("other-2")
-        await town.until(town.ready)
-    assert [run["stage"] for run in town.status()["history"]] == ["Done", "Failed"]
+        world.package("other-2", package(good, {"deploy": ["bad"]}, "2.0.0"))
+        world.install("other-2")
+        await world.until(world.ready)
+    assert [run["stage"] for run in world.status()["history"]] == ["Done", "Failed"]
 
 
-async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.healthy = False
-    town.install("shop-1.2.0", spec={"stepTimeout": 60})
-    async with town.operator():
-        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
-    assert "did not finish within 60 seconds" in town.status()["run"]["message"]
+async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.healthy = False
+    world.install("shop-1.2.0", spec={"stepTimeout": 60})
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+    assert "did not finish within 60 seconds" in world.status()["run"]["message"]
 
 
-async def test_a_plan_that_somebody_asks_for_runs_once(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0")
-    async with town.operator():
-        await town.until(town.ready)
-        town.annotate(ANNOTATION_TRIGGER, "backup/1")
-        await town.until(lambda: [run["plan"] for run in town.status()["history"]] == ["backup", "deploy"])
-        assert town.there("Job", "backup-job")
-        await town.until(town.ready)
-        town.annotate(ANNOTATION_TRIGGER, "restore")
-        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanUnknown")
-    assert "deploy, backup" in town.condition("Stalled")["message"]
-    assert len(town.status()["history"]) == 2
+async def test_a_plan_that_somebody_asks_for_runs_once(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: [run["plan"] for run in world.status()["history"]] == ["backup", "deploy"])
+        assert world.there("Job", "backup-job")
+        await world.until(world.ready)
+        world.annotate(ANNOTATION_TRIGGER, "restore")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanUnknown")
+    assert "deploy, backup" in world.condition("Stalled")["message"]
+    assert len(world.status()["history"]) == 2
 
 
-async def test_what_others_change_or_remove_is_put_right_without_a_restart(town: Town) -> None:
-    town.package("shop-1.2.0")
-    town.install("shop-1.2.0", EXTRA=True)
-    async with town.operator():
-        await town.until(town.ready)
-        live = town.there("ConfigMap", "web-config")
-        town.server.update("/configmaps", _key("web-config"), {**live, "data": {**live["data"], "mode": "mine"}})
-        await town.until(lambda: town.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
-        found = town.store.get("/services", _key("web-extra"))
+async def test_what_others_change_or_remove_is_put_right_without_a_restart(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", EXTRA=True)
+    async with world.operator():
+        await world.until(world.ready)
+        live = world.there("ConfigMap", "web-config")
+        world.server.update("/configmaps", _key("web-config"), {**live, "data": {**live["data"], "mode": "mine"}})
+        await world.until(lambda: world.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
+        found = world.store.get("/services", _key("web-extra"))
         assert found is not None
-        town.store.remove(found)
-        await town.until(lambda: town.get("Service", "web-extra"))
-        assert town.rollouts == {}
-        assert town.get("Job", "deploy-job") is None
+        world.store.remove(found)
+        await world.until(lambda: world.get("Service", "web-extra"))
+        assert world.rollouts == {}
+        assert world.get("Job", "deploy-job") is None
 
 
-async def test_what_is_rendered_no_more_goes_and_claims_stay(town: Town) -> None:
+async def test_what_is_rendered_no_more_goes_and_claims_stay(world: World) -> None:
     claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {}\n"
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: %s}\nspec: {ports: [{port: 80}]}\n"
     both = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml", "claim.yaml"]}}]
     less = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml"]}}]
-    town.package("other-1", package(both, {"deploy": ["a"]}, service=service % "one", claim=claim))
-    town.package("other-2", package(less, {"deploy": ["a"]}, "2.0.0", service=service % "two"))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
-        town.install("other-2")
-        await town.until(town.ready)
-        assert town.get("Service", "one") is None
-        assert town.there("Service", "two")
-        assert town.there("PersistentVolumeClaim", "data")
-        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
-        await town.until(lambda: town.get("Installation", "web") is None)
-    assert town.get("Service", "two") is None
-    assert town.there("PersistentVolumeClaim", "data")
+    world.package("other-1", package(both, {"deploy": ["a"]}, service=service % "one", claim=claim))
+    world.package("other-2", package(less, {"deploy": ["a"]}, "2.0.0", service=service % "two"))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("other-2")
+        await world.until(world.ready)
+        assert world.get("Service", "one") is None
+        assert world.there("Service", "two")
+        assert world.there("PersistentVolumeClaim", "data")
+        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert world.get("Service", "two") is None
+    assert world.there("PersistentVolumeClaim", "data")
 
 
-async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan_is_begun(town: Town) -> None:
+async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan_is_begun(
+    world: World,
+) -> None:
     """Its role bindings may be gone already: who insisted on removing things there would keep it for ever."""
     tasks: list[Any] = [
         {"name": name, "kind": "Apply", "spec": {"resources": [f"{name}.yaml"]}} for name in ("one", "job")
     ]
     plans = {"deploy": ["one"], "cleanup": ["job"]}
-    town.package("other-1", package(tasks, plans, one=SERVICE.replace("NAME", "one"), job=JOB))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(town.ready)
-        town.forsake(HOME)
-        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
-        await town.until(lambda: town.get("Installation", "web") is None)
-    assert town.there("Service", "one")
-    assert town.get("Job", "job") is None
+    world.package("other-1", package(tasks, plans, one=SERVICE.replace("NAME", "one"), job=JOB))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.forsake(HOME)
+        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert world.there("Service", "one")
+    assert world.get("Job", "job") is None
 
 
-async def test_what_cannot_be_removed_is_said(town: Town) -> None:
+async def test_what_cannot_be_removed_is_said(world: World) -> None:
     tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
-    town.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
-    town.install("other-1")
+    world.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
+    world.install("other-1")
 
     class Powerless:
         """A client that may remove nothing any more."""
@@ -187,28 +189,28 @@ async def test_what_cannot_be_removed_is_said(town: Town) -> None:
             return self
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(town.api, name)
+            return getattr(world.api, name)
 
         async def delete(self, *_: Any) -> None:
             raise Forbidden("services is forbidden")
 
-    async with town.operator(Powerless()):
-        await town.until(town.ready)
-        town.server.delete("stateward.dev/installations", _key("web"), _exact(town, "web"))
-        await town.until(lambda: town.condition("Stalled").get("reason") == "NotRemoved")
-        assert "services is forbidden" in town.condition("Stalled")["message"]
-    async with town.operator():
-        await town.until(lambda: town.get("Installation", "web") is None)
+    async with world.operator(Powerless()):
+        await world.until(world.ready)
+        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        await world.until(lambda: world.condition("Stalled").get("reason") == "NotRemoved")
+        assert "services is forbidden" in world.condition("Stalled")["message"]
+    async with world.operator():
+        await world.until(lambda: world.get("Installation", "web") is None)
 
 
-async def test_objects_of_other_namespaces_are_refused(town: Town) -> None:
+async def test_objects_of_other_namespaces_are_refused(world: World) -> None:
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: stateward}\nspec: {ports: [{port: 80}]}\n"
     tasks = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml"]}}]
-    town.package("other-1", package(tasks, {"deploy": ["a"]}, service=service))
-    town.install("other-1")
-    async with town.operator():
-        await town.until(lambda: town.condition("Stalled").get("reason") == "PlanFailed")
-    assert "in its own namespace prod only" in town.status()["run"]["message"]
+    world.package("other-1", package(tasks, {"deploy": ["a"]}, service=service))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+    assert "in its own namespace prod only" in world.status()["run"]["message"]
 
 
 def _key(name: str) -> Any:
@@ -217,7 +219,7 @@ def _key(name: str) -> Any:
     return Key(HOME, name)
 
 
-def _exact(town: Town, name: str) -> Any:
+def _exact(world: World, name: str) -> Any:
     from stateward.kube.client.client import DeleteOptions, Preconditions
 
-    return DeleteOptions(Preconditions(town.there("Installation", name)["metadata"]["uid"]))
+    return DeleteOptions(Preconditions(world.there("Installation", name)["metadata"]["uid"]))

@@ -32,7 +32,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.timing.loop import WorldClock
-from tests.unit.engines.foundationdb_town import cluster
+from tests.unit.engines.foundationdb_model import cluster
 
 NAME = "ledger-cluster-file"
 FORMED = BootstrapStatus(member="", volume="", formed=True)

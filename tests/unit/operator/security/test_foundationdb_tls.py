@@ -31,7 +31,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.timing.loop import WorldClock
-from tests.unit.engines.foundationdb_town import cluster
+from tests.unit.engines.foundationdb_model import cluster
 
 OURS = ("ledger-ca", "ledger-client-tls", "ledger-tls")
 NOW = 1_800_000_000.0

@@ -5,54 +5,54 @@ import pytest
 from stateward.engines.foundationdb.database import commands
 from stateward.engines.foundationdb.database.commands import Outcome, Printed, judge, not_empty_problem
 from stateward.engines.foundationdb.spec.connection import parse_address
-from tests.unit.simulation.foundationdb.town import Town
+from tests.unit.simulation.foundationdb.model_processes import ModelProcesses
 
 FIRST = parse_address("10.0.0.4:4500")
 
 
-async def outcome(town: Town, line: str, seconds: float = 60.0) -> Outcome:
-    return judge(Printed(*await town.run(line, seconds)))[0]
+async def outcome(group: ModelProcesses, line: str, seconds: float = 60.0) -> Outcome:
+    return judge(Printed(*await group.run(line, seconds)))[0]
 
 
 async def test_a_database_is_made_once() -> None:
-    town = Town()
+    group = ModelProcesses()
     make = commands.configure("double", "ssd-2", new=True)
-    assert await outcome(town, commands.configure("double", "ssd-2")) is Outcome.REFUSED
-    assert await outcome(town, make) is Outcome.DONE
-    assert "already exists" in (await town.run(make))[1]
-    assert await outcome(town, make) is Outcome.REFUSED
-    town.now += 10
-    assert await outcome(town, commands.configure("triple", "ssd-2")) is Outcome.DONE
+    assert await outcome(group, commands.configure("double", "ssd-2")) is Outcome.REFUSED
+    assert await outcome(group, make) is Outcome.DONE
+    assert "already exists" in (await group.run(make))[1]
+    assert await outcome(group, make) is Outcome.REFUSED
+    group.now += 10
+    assert await outcome(group, commands.configure("triple", "ssd-2")) is Outcome.DONE
 
 
 async def test_another_storage_engine_is_refused_with_code_0() -> None:
-    town = await Town().made()
-    code, text = await town.run("configure double ssd-redwood-1")
+    group = await ModelProcesses().made()
+    code, text = await group.run("configure double ssd-redwood-1")
     assert (code, judge(Printed(code, text))[0]) == (0, Outcome.REFUSED)
 
 
 async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_says_so() -> None:
-    town = await Town().made()
-    began = town.now
-    printed = Printed(*await town.run(commands.exclude(["storage-4"], wait=True)))
+    group = await ModelProcesses().made()
+    began = group.now
+    printed = Printed(*await group.run(commands.exclude(["storage-4"], wait=True)))
     assert not_empty_problem(printed) is None
-    assert town.now > began
+    assert group.now > began
 
 
 async def test_its_time_is_up_and_the_data_goes_on_moving() -> None:
-    town = await Town().made()
-    assert await outcome(town, commands.exclude(["storage-4"], wait=True), seconds=1.0) is Outcome.GOES_ON
-    town.now += 30
-    printed = Printed(*await town.run(commands.exclude(["storage-4"], wait=True), seconds=1.0))
+    group = await ModelProcesses().made()
+    assert await outcome(group, commands.exclude(["storage-4"], wait=True), seconds=1.0) is Outcome.GOES_ON
+    group.now += 30
+    printed = Printed(*await group.run(commands.exclude(["storage-4"], wait=True), seconds=1.0))
     assert not_empty_problem(printed) is None
 
 
 async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done() -> None:
-    town = await Town().made()
+    group = await ModelProcesses().made()
     told = commands.exclude(["storage-4"], wait=False)
-    assert await outcome(town, told) is Outcome.GOES_ON
-    town.now += 30
-    assert await outcome(town, told) is Outcome.DONE
+    assert await outcome(group, told) is Outcome.GOES_ON
+    group.now += 30
+    assert await outcome(group, told) is Outcome.DONE
 
 
 @pytest.mark.parametrize(
@@ -71,84 +71,84 @@ async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done
     ],
 )
 async def test_the_traps(line: str, code: int, expected: Outcome) -> None:
-    town = await Town().made()
-    found, text = await town.run(line)
+    group = await ModelProcesses().made()
+    found, text = await group.run(line)
     assert (found, judge(Printed(found, text))[0]) == (code, expected), text
 
 
 async def test_an_excluded_coordinator_is_named_as_one() -> None:
-    town = await Town().made()
-    assert await outcome(town, commands.exclude(["storage-1"], wait=True)) is Outcome.COORDINATES
+    group = await ModelProcesses().made()
+    assert await outcome(group, commands.exclude(["storage-1"], wait=True)) is Outcome.COORDINATES
 
 
 async def test_a_locality_that_matches_nobody_is_written_down_all_the_same() -> None:
-    town = await Town().made()
-    await town.run("exclude locality_instance_id:storage-12")
-    town.start(12, "storage", "z0")
-    town.now += 20
-    process = next(p for p in (await town.status())["cluster"]["processes"].values() if "10.0.0.12" in p["address"])
+    group = await ModelProcesses().made()
+    await group.run("exclude locality_instance_id:storage-12")
+    group.start(12, "storage", "z0")
+    group.now += 20
+    process = next(p for p in (await group.status())["cluster"]["processes"].values() if "10.0.0.12" in p["address"])
     assert process["excluded"]
     assert not process["roles"]
 
 
 async def test_where_data_has_nowhere_to_go_it_stays() -> None:
     """Two servers hold two replicas: one of them cannot be emptied, however long somebody waits."""
-    town = await Town(storage=2, zones=2).made()
-    assert await outcome(town, commands.exclude(["storage-1"], wait=True), seconds=600.0) is Outcome.GOES_ON
+    group = await ModelProcesses(storage=2, zones=2).made()
+    assert await outcome(group, commands.exclude(["storage-1"], wait=True), seconds=600.0) is Outcome.GOES_ON
 
 
 async def test_exclusions_are_refused_that_would_fill_the_disks() -> None:
-    town = await Town().made()
-    for worker in town.ensemble.processes.values():
+    group = await ModelProcesses().made()
+    for worker in group.ensemble.processes.values():
         worker.disk_free = worker.disk_total // 20
-    assert await outcome(town, commands.exclude(["storage-4"], wait=False)) is Outcome.REFUSED
-    assert await outcome(town, "exclude FORCE no_wait locality_instance_id:storage-4") is Outcome.GOES_ON
+    assert await outcome(group, commands.exclude(["storage-4"], wait=False)) is Outcome.REFUSED
+    assert await outcome(group, "exclude FORCE no_wait locality_instance_id:storage-4") is Outcome.GOES_ON
 
 
 async def test_a_host_that_is_included_takes_its_ports_along() -> None:
-    town = await Town().made()
-    await town.run("exclude no_wait 10.0.0.4:4500 10.0.0.44:4500 10.0.0.4")
-    await town.run("include 10.0.0.4")
-    assert (await town.run("exclude"))[1].splitlines()[1:] == ["  10.0.0.44:4500"]
+    group = await ModelProcesses().made()
+    await group.run("exclude no_wait 10.0.0.4:4500 10.0.0.44:4500 10.0.0.4")
+    await group.run("include 10.0.0.4")
+    assert (await group.run("exclude"))[1].splitlines()[1:] == ["  10.0.0.44:4500"]
 
 
 async def test_kill_knows_what_it_has_listed_and_ends_all_at_once() -> None:
-    town = await Town().made()
+    group = await ModelProcesses().made()
     ended: list[str] = []
-    town.ensemble.killed = ended.append
-    assert await outcome(town, commands.kill([FIRST, parse_address("10.0.0.5:4500")])) is Outcome.DONE
+    group.ensemble.killed = ended.append
+    assert await outcome(group, commands.kill([FIRST, parse_address("10.0.0.5:4500")])) is Outcome.DONE
     assert ended == ["10.0.0.4:4500", "10.0.0.5:4500"]
 
 
 async def test_coordinators_change_and_those_of_before_lead_on() -> None:
-    town = await Town().made()
-    before = town.client.file
-    assert await outcome(town, "coordinators 10.0.0.4:4500 10.0.0.5:4500 10.0.0.6:4500") is Outcome.DONE
-    assert town.client.file != before
-    assert "No change" in (await town.run("coordinators 10.0.0.4:4500 10.0.0.5:4500 10.0.0.6:4500"))[1]
-    town.client.file = before
-    assert (await town.status())["client"]["database_status"]["available"] in {True, False}
-    assert "10.0.0.4:4500" in town.client.file
+    group = await ModelProcesses().made()
+    before = group.client.file
+    assert await outcome(group, "coordinators 10.0.0.4:4500 10.0.0.5:4500 10.0.0.6:4500") is Outcome.DONE
+    assert group.client.file != before
+    assert "No change" in (await group.run("coordinators 10.0.0.4:4500 10.0.0.5:4500 10.0.0.6:4500"))[1]
+    group.client.file = before
+    assert (await group.status())["client"]["database_status"]["available"] in {True, False}
+    assert "10.0.0.4:4500" in group.client.file
     for number in (1, 2, 3):
-        town.ensemble.end(f"10.0.0.{number}:4500")
-    town.client.file = before
-    assert not (await town.status())["client"]["coordinators"]["quorum_reachable"]
+        group.ensemble.end(f"10.0.0.{number}:4500")
+    group.client.file = before
+    assert not (await group.status())["client"]["coordinators"]["quorum_reachable"]
 
 
 async def test_a_client_of_another_protocol_reaches_nobody() -> None:
-    town = await Town().made()
-    town.client.version = "7.3.63"
-    assert not (await town.status())["client"]["database_status"]["available"]
-    assert (await town.run("exclude", 5.0))[0] == 1
-    town.client.version = "7.1.57"
-    assert (await town.status())["client"]["database_status"]["available"]
+    group = await ModelProcesses().made()
+    group.client.version = "7.3.63"
+    assert not (await group.status())["client"]["database_status"]["available"]
+    assert (await group.run("exclude", 5.0))[0] == 1
+    group.client.version = "7.1.57"
+    assert (await group.status())["client"]["database_status"]["available"]
 
 
 async def test_maintenance_is_of_one_zone_and_ends_by_itself() -> None:
-    town = await Town().made()
-    await town.run(commands.maintenance("z1", 60))
-    await town.run(commands.maintenance("z2", 60))
-    assert (await town.status())["cluster"]["maintenance_zone"] == "z2"
-    town.now += 61
-    assert "maintenance_zone" not in (await town.status())["cluster"]
-    assert "No ongoing" in (await town.run("maintenance"))[1]
+    group = await ModelProcesses().made()
+    await group.run(commands.maintenance("z1", 60))
+    await group.run(commands.maintenance("z2", 60))
+    assert (await group.status())["cluster"]["maintenance_zone"] == "z2"
+    group.now += 61
+    assert "maintenance_zone" not in (await group.status())["cluster"]
+    assert "No ongoing" in (await group.run("maintenance"))[1]

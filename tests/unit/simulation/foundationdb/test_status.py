@@ -8,7 +8,7 @@ from stateward.engines.foundationdb.database.exclusion import removal_problem, r
 from stateward.engines.foundationdb.database.members import view
 from stateward.engines.foundationdb.database.status import parse_status
 from tests.unit.simulation.foundationdb import schema
-from tests.unit.simulation.foundationdb.town import Town
+from tests.unit.simulation.foundationdb.model_processes import ModelProcesses
 
 
 @pytest.mark.parametrize("name", ["status-sample-7.1.json", "status-sample-unreachable-process.json"])
@@ -24,27 +24,27 @@ KNOWN = {
 """What versions 7.1 say and the schema, of a later version, does not have any more."""
 
 
-async def every_state() -> dict[str, Town]:
+async def every_state() -> dict[str, ModelProcesses]:
     """Return towns in which something of each kind is the matter."""
-    none, healthy = Town(), await Town().made()
-    excluding = await Town().made()
+    none, healthy = ModelProcesses(), await ModelProcesses().made()
+    excluding = await ModelProcesses().made()
     await excluding.run("exclude no_wait locality_instance_id:storage-4 10.0.0.99:4500 10.0.0.98")
-    recovering = await Town().made()
+    recovering = await ModelProcesses().made()
     recovering.ensemble.end("10.0.0.7:4500")
     recovering.now += 2
-    silent = await Town().made()
+    silent = await ModelProcesses().made()
     silent.ensemble.cut("10.0.0.5:4500")
     silent.now += 4
-    broken = await Town().made()
+    broken = await ModelProcesses().made()
     for number in (7, 8):
         broken.ensemble.end(f"10.0.0.{number}:4500")
     broken.now += 5
-    lost = await Town().made()
+    lost = await ModelProcesses().made()
     for number in (1, 2):
         lost.ensemble.end(f"10.0.0.{number}:4500")
-    strange = await Town().made()
+    strange = await ModelProcesses().made()
     strange.start(20, "storage", "z1", version="7.3.63")
-    maintained = await Town().made()
+    maintained = await ModelProcesses().made()
     await maintained.run("maintenance on z1 60")
     return {
         "none": none,
@@ -60,14 +60,14 @@ async def every_state() -> dict[str, Town]:
 
 
 async def test_its_status_is_one_of_the_schema_whatever_is_the_matter() -> None:
-    for name, town in (await every_state()).items():
-        found = schema.unusual(schema.problems(await town.status(), schema.schema()))
+    for name, group in (await every_state()).items():
+        found = schema.unusual(schema.problems(await group.status(), schema.schema()))
         assert not found, f"{name}: {found}"
 
 
 async def test_its_healthy_status_has_all_that_decisions_are_made_from() -> None:
-    town = await Town().made()
-    status = parse_status(json.dumps(await town.status()))
+    group = await ModelProcesses().made()
+    status = parse_status(json.dumps(await group.status()))
     assert unclear_data_problem(status) is None
     assert replication_problem(status) is None
     seen = view(status, {})
@@ -79,32 +79,32 @@ async def test_its_healthy_status_has_all_that_decisions_are_made_from() -> None
 
 
 async def test_a_silent_process_is_listed_without_its_locality_and_then_no_more() -> None:
-    town = await Town().made()
-    town.ensemble.cut("10.0.0.5:4500")
-    town.now += 4
-    seen = view(parse_status(json.dumps(await town.status())), {"storage-5": frozenset({"10.0.0.5:4500"})})
+    group = await ModelProcesses().made()
+    group.ensemble.cut("10.0.0.5:4500")
+    group.now += 4
+    seen = view(parse_status(json.dumps(await group.status())), {"storage-5": frozenset({"10.0.0.5:4500"})})
     assert seen is not None
     assert not seen.members["storage-5"].reached
-    town.now += 10
-    seen = view(parse_status(json.dumps(await town.status())), {"storage-5": frozenset({"10.0.0.5:4500"})})
+    group.now += 10
+    seen = view(parse_status(json.dumps(await group.status())), {"storage-5": frozenset({"10.0.0.5:4500"})})
     assert seen is not None
     assert "storage-5" not in seen.members
 
 
 async def test_without_a_majority_of_coordinators_there_is_nothing_but_the_clients_part() -> None:
-    town = await Town().made()
-    town.ensemble.end("10.0.0.1:4500")
-    assert (await town.status())["client"]["database_status"]["available"]
-    town.ensemble.end("10.0.0.2:4500")
-    status = parse_status(json.dumps(await town.status()))
+    group = await ModelProcesses().made()
+    group.ensemble.end("10.0.0.1:4500")
+    assert (await group.status())["client"]["database_status"]["available"]
+    group.ensemble.end("10.0.0.2:4500")
+    status = parse_status(json.dumps(await group.status()))
     assert view(status, {}) is None
     assert "not available" in str(unclear_data_problem(status))
     assert removal_problem(status, None, "storage-3", ()) is not None
 
 
 async def test_while_logs_of_an_earlier_generation_are_needed_nobody_may_go() -> None:
-    town = await Town().made()
-    town.ensemble.end("10.0.0.7:4500")
-    town.now += 2.5
-    status = parse_status(json.dumps(await town.status()))
+    group = await ModelProcesses().made()
+    group.ensemble.end("10.0.0.7:4500")
+    group.now += 2.5
+    status = parse_status(json.dumps(await group.status()))
     assert "generations" in str(removal_problem(status, view(status, {}), "storage-4", ()))

@@ -5,8 +5,8 @@ from dataclasses import replace
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from tests.unit.planning.steps.membership.test_replacement import AFTER, DUE, fail, missing, told, wishes
-from tests.unit.planning.things import Body, Pod
 from tests.unit.planning.world import World, hot, managers
+from tests.unit.planning.world_objects import Body, Pod
 
 
 def with_agents(**more: object) -> World:

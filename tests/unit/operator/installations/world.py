@@ -42,7 +42,7 @@ PLURALS = {
 
 
 class KnownKinds:
-    """The kinds of this town, without asking anybody."""
+    """The kinds of this world, without asking anybody."""
 
     async def find(self, api_version: str, kind: str) -> Raw:
         group, version, plural, namespaced = PLURALS[kind]
@@ -56,7 +56,7 @@ class KnownKinds:
         assert group is not None
 
 
-class Town:
+class World:
     """One server, one namespace, and whoever looks after installations in it."""
 
     def __init__(self) -> None:

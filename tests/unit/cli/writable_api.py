@@ -24,7 +24,7 @@ GROUPS = {
 }
 
 
-class Shelf(FakeApi):
+class WritableApi(FakeApi):
     """Keeps packages and installations, and knows a few kinds of objects."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ def bad(run: Run, *words: str) -> str:
     return result.stderr
 
 
-def installed(api: Shelf, name: str = "web", **more: Any) -> dict[str, Any]:
+def installed(api: WritableApi, name: str = "web", **more: Any) -> dict[str, Any]:
     """Give an installation the status that the operator would write."""
     body = api.there("installations", name)
     state = {"package": body["spec"]["package"], "digest": DIGEST, "version": "1.2.0"}

@@ -9,7 +9,7 @@ from stateward.simulation.foundationdb.ensemble import Client, Ensemble
 from stateward.simulation.foundationdb.state import Worker
 
 
-class Town:
+class ModelProcesses:
     """Six storage processes, three logs and two stateless ones over three zones; 10.0.0.1 to 3 are coordinators."""
 
     def __init__(self, version: str = "7.1.67", storage: int = 6, zones: int = 3) -> None:
@@ -57,7 +57,7 @@ class Town:
     async def status(self) -> Any:
         return json.loads((await self.run("status json"))[1])
 
-    async def made(self, redundancy: str = "double") -> "Town":
+    async def made(self, redundancy: str = "double") -> "ModelProcesses":
         """Make the database, and wait until it has settled."""
         await self.run(f"configure new {redundancy} ssd-2")
         self.now += 30

@@ -37,7 +37,7 @@ def folder(path: Path, **replaced: tuple[str, str]) -> dict[str, bytes]:
 
 
 @dataclass
-class Ground:
+class PackageNamespace:
     """One namespace, and who installs packages in it."""
 
     api: HttpApi
@@ -139,7 +139,7 @@ def plans(body: dict[str, Any]) -> list[tuple[str, str]]:
 class Writer:
     """Writes numbers one after the other, each acknowledged; `gap` is the longest time between two, in seconds."""
 
-    ground: Ground
+    place: PackageNamespace
     endpoint: str
     written: list[int] = field(default_factory=list[int])
     gap: float = 0.0
@@ -155,4 +155,4 @@ class Writer:
 
     def _put(self, number: int) -> bool:
         words = ("sh", "-c", f"etcdctl --endpoints={self.endpoint} --command-timeout=3s put /n/{number} {number}")
-        return any(self.ground.tries(f"store-{ordinal}", *words) for ordinal in (0, 1))
+        return any(self.place.tries(f"store-{ordinal}", *words) for ordinal in (0, 1))

@@ -21,8 +21,8 @@ from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.process import Operator, restart_control
 from stateward.operator.runtime.options import OperatorOptions
-from tests.integration.ground import PATIENCE, define
-from tests.support.puppet import PuppetDatabase, PuppetKubelet
+from tests.integration.api_server import PATIENCE, define
+from tests.support.fakes import FakeDatabase, FakeKubelet
 
 
 class CountingApi:
@@ -46,14 +46,14 @@ class CountingApi:
 
 
 @dataclass
-class Stage:
+class OperatorAtWork:
     """An operator at work in a namespace of its own, with its puppets."""
 
     api: HttpApi
     counting: CountingApi
     operator: Operator
-    kubelet: PuppetKubelet
-    database: PuppetDatabase
+    kubelet: FakeKubelet
+    database: FakeDatabase
     namespace: str
     running: asyncio.Task[None]
     generation: int = 0
@@ -66,8 +66,8 @@ class Stage:
             "apiVersion": "stateward.dev/v1alpha1",
             "kind": "OpenSearchCluster",
             "metadata": {"name": name, "namespace": self.namespace},
-            # The scheduler would call pods unschedulable here, at moments of its own, that the puppet has made Ready.
-            "spec": {"version": "2.19.5", "podTemplate": {"spec": {"schedulerName": "puppet"}}, **spec},
+            # The scheduler would call pods unschedulable here, at moments of its own, when they are Ready already.
+            "spec": {"version": "2.19.5", "podTemplate": {"spec": {"schedulerName": "fake"}}, **spec},
         }
         applied = await self.api.apply(CLUSTERS, Key(self.namespace, name), body, ApplyOptions("test", force=True))
         self.generation = applied.metadata.generation
@@ -113,7 +113,7 @@ def settled(cluster: Cluster) -> bool:
 
 
 @asynccontextmanager
-async def on_stage(kubeconfig: Path) -> AsyncGenerator[Stage]:
+async def operator_at_work(kubeconfig: Path) -> AsyncGenerator[OperatorAtWork]:
     """Have an operator at work, with a database and a kubelet that do as told."""
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as api:
         await define(api, CLUSTERS)
@@ -121,7 +121,7 @@ async def on_stage(kubeconfig: Path) -> AsyncGenerator[Stage]:
         await api.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         counting = CountingApi(api)
         shown: Api = counting  # type: ignore[assignment]
-        database = PuppetDatabase()
+        database = FakeDatabase()
         # Nobody starts an operator again here that ends because a busy machine kept it from renewing its lease.
         options = OperatorOptions(
             namespaces=(namespace,), leader_elect=False, identity="test", lease_namespace=namespace
@@ -130,10 +130,10 @@ async def on_stage(kubeconfig: Path) -> AsyncGenerator[Stage]:
         restarts = restart_control(operator)
         operator.follow(restarts.sources)
         operator.companions.append(restarts)
-        kubelet = PuppetKubelet(api, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
+        kubelet = FakeKubelet(api, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         running = asyncio.create_task(operator.run())
         try:
-            yield Stage(api, counting, operator, kubelet, database, namespace, running)
+            yield OperatorAtWork(api, counting, operator, kubelet, database, namespace, running)
         finally:
             await operator.stop()
             running.cancel()

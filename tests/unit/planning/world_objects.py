@@ -102,7 +102,7 @@ class Index:
     missing_since: float = 0.0
 
 
-class Things:
+class WorldObjects:
     """Everything that is, and what a scenario may set."""
 
     agents = False

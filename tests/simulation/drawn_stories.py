@@ -51,7 +51,7 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Tale:
+class DrawnStory:
     """One story: what there is, what is edited at once, and after which of its steps the operator dies."""
 
     managers: int
@@ -87,12 +87,12 @@ class Tale:
 
 
 @st.composite
-def tales(draw: st.DrawFn) -> Tale:
+def drawn_stories(draw: st.DrawFn) -> DrawnStory:
     """Draw a story; the simplest is one edit of a small cluster without agents."""
     gateway = draw(st.booleans())
     pools = ["hot", "managers", *(["gateway"] if gateway else [])]
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique=True))
-    return Tale(
+    return DrawnStory(
         managers=draw(st.sampled_from([1, 3])),
         hot=draw(st.integers(2, 3)),
         gateway=gateway,

@@ -32,7 +32,7 @@ def cluster(pools: list[dict[str, Any]] | None = None, **spec: Any) -> Foundatio
     return msgspec.convert(document, FoundationDBCluster)
 
 
-class Town:
+class Model:
     """Its members, each a process on a machine of its own, over three zones."""
 
     def __init__(self, of: FoundationDBCluster, *, members: bool = True) -> None:
@@ -101,7 +101,7 @@ class Town:
         assert isinstance(found, Database), found
         return found
 
-    async def made(self) -> "Town":
+    async def made(self) -> "Model":
         """Make the database, and wait until it has settled."""
         await self.engine.create_database(self.target())
         await self.settle()

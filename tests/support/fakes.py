@@ -1,6 +1,6 @@
 """A kubelet and a database that do as told, for an operator on a real API server without nodes.
 
-The puppet kubelet makes every pod Ready that has been created, and lets deleted ones go. The puppet database has as its
+The fake kubelet makes every pod Ready that has been created, and lets deleted ones go. The fake database has as its
 nodes the members whose pods are Ready, answers like a healthy one, and is formed when the first manager is allowed to.
 """
 
@@ -22,7 +22,7 @@ from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database, Health, Node, Unknown
 
 
-class PuppetDatabase:
+class FakeDatabase:
     """An engine whose every answer is made up from the pods that are Ready."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class PuppetDatabase:
         nodes = {name: node(pod) for name, pod in self.pods.items() if pod.ready}
         voters = frozenset(name for name, n in nodes.items() if n.voting) - self.excluded
         return Database(
-            identity="puppet",
+            identity="fake",
             health=Health.GREEN,
             nodes=nodes,
             leader=min(voters, default=""),
@@ -86,10 +86,10 @@ def node(pod: Pod) -> Node:
     return Node(pod.metadata.labels[names.LABEL_MEMBER], version, data="data" in roles, voting="voting" in roles)
 
 
-class PuppetKubelet:
+class FakeKubelet:
     """Makes pods Ready as they come, and tells the database of them."""
 
-    def __init__(self, api: Api, pods: Store[Pod], database: PuppetDatabase) -> None:
+    def __init__(self, api: Api, pods: Store[Pod], database: FakeDatabase) -> None:
         self._api = api
         self._database = database
         self._tasks: set[asyncio.Task[None]] = set()
