@@ -20,7 +20,7 @@ from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation
 
-EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_TALES", "10"))
+EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_EXAMPLES", "10"))
 """How many stories are drawn; a nightly run gives more."""
 LEFT_OUT = frozenset({"acceptDataLoss"})
 SPECS: dict[str, Json] = {

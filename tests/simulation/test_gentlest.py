@@ -13,7 +13,7 @@ from tests.simulation.story import Story
 
 pytestmark = pytest.mark.simulation
 
-EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_TALES", "12"))
+EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_EXAMPLES", "12"))
 """How many stories are drawn; a nightly run gives more."""
 
 
