@@ -42,12 +42,25 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
         staying = [m for m in members_of(facts, pool) if m.alive and m.name not in leaving]
         shrink = f"pool {pool.name} shrinks to {pool.replicas}"
         leaving |= {m.name: shrink for m in kept_first(facts, staying)[pool.replicas :] if m.name not in keep}
-        missing += [(pool, ordinal) for ordinal in free_ordinals(facts, pool, pool.replicas - len(staying))]
+        if not names_come_back(facts, pool, leaving):
+            missing += [(pool, ordinal) for ordinal in free_ordinals(facts, pool, pool.replicas - len(staying))]
     wanted = {(pool.name, ordinal) for pool, ordinal in missing}
     for member in facts.obs.members:
         if member.present and not member.alive and (member.pool, member.ordinal) not in wanted:
             leaving.setdefault(member.name, "it was released")
     return Scale(leaving=leaving, replaced=frozenset(replaced), missing=tuple(missing))
+
+
+def names_come_back(facts: Facts, pool: Pool, leaving: Mapping[str, str]) -> bool:
+    """Return whether new members of the pool wait for the names of members that leave without ever having had data.
+
+    No member serves before the cluster is formed, so no successor has to join first. The disaster this prevents: a wrong
+    storage class is corrected, all members get other names, and the cluster file of FoundationDB names coordinators
+    that will never exist.
+    """
+    if facts.formed:
+        return False
+    return any(m.name in leaving and facts.never_had_data(m) for m in members_of(facts, pool))
 
 
 def unwanted(facts: Facts, member: Member) -> str | None:

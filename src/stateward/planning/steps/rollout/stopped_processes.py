@@ -70,13 +70,20 @@ def phase_to_finish(member: Member) -> StepResult:
 
 
 def has_no_effect(facts: Facts, member: Member) -> bool:
-    """Return whether the annotation of a restart was removed, and the process runs with the recorded configuration."""
+    """Return whether the annotation of a restart was removed, and the process runs with the recorded configuration.
+
+    In a pod without an agent no phase stops a process.
+    """
     process, pod = member.process, member.pod
     if pod is None or pod.terminating or not pod.begun or member.name in facts.obs.stopped:
         return False
-    if pod.phase is not Phase.NONE or pod.strange_phase or not isinstance(process, Process):
+    if pod.phase is not Phase.NONE or pod.strange_phase:
         return False
-    return process.state is ProcessState.RUNNING and process.running in ("", pod.checksum)
+    if not pod.agent:
+        return True
+    return (
+        isinstance(process, Process) and process.state is ProcessState.RUNNING and process.running in ("", pod.checksum)
+    )
 
 
 def clear_restart(member: Member) -> StepResult:

@@ -18,6 +18,7 @@ from stateward.planning.facts.change import (
     differing,
     downgrade_problem,
     effect_of,
+    immutable_inputs,
     member_target,
     staged,
     written_target,
@@ -76,6 +77,8 @@ def repair_change(facts: Facts, member: Member) -> Change | None:
     which a change that was reverted half-way has overwritten.
     """
     change = change_of(facts, member)
+    if change.effect is Effect.REPLACE:
+        return recreation_apart(facts, member) or change
     if disrupts(change.effect):
         return change
     workload = member.workload
@@ -83,6 +86,21 @@ def repair_change(facts: Facts, member: Member) -> Change | None:
         target = written_target(facts, member, facts.pools[member.pool])
         return Change(because=differing(workload.inputs, target) or ("configuration",))
     return None
+
+
+def recreation_apart(facts: Facts, member: Member) -> Change | None:
+    """Return the part of a change that a new pod of this member applies, while another part needs a new member.
+
+    The disaster this prevents: a selector that fits no node stops all logs of FoundationDB, and is corrected together
+    with the number of processes. The new members that should take over cannot join without a database.
+    """
+    pool, pod = facts.pools[member.pool], member.pod
+    if pod is None or immutable_inputs(facts, member, pool) is None:
+        return None
+    names = differing(pod.inputs, written_target(facts, member, pool))
+    hard = tuple(name for name in names if effect_of(pool, name) > Effect.RELOAD)
+    possible = hard and all(effect_of(pool, name) < Effect.REPLACE for name in hard)
+    return Change(Effect.RECREATE, hard) if possible else None
 
 
 def broken(facts: Facts, member: Member) -> bool:

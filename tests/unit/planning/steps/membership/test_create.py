@@ -1,6 +1,13 @@
 """Creating and growing: everything at once where there is nothing at stake, managers one by one where there is."""
 
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.steps.membership.scale import scale
+from tests.unit.planning.chaos import NOW
+from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 
@@ -119,3 +126,22 @@ def test_a_wrong_storage_class_can_be_corrected_before_the_cluster_is_formed() -
     world.edit(pools=[managers(storage_class="fast"), hot()]).run()
     assert len(world.pods()) == 6
     assert {b.claim.storage_class for b in world.bodies.values() if b.claim and b.pool == "managers"} == {"fast"}
+
+
+def test_before_the_cluster_is_formed_new_members_get_the_names_of_those_that_never_had_data() -> None:
+    """The disaster this prevents: a cluster file that names coordinators which will never exist."""
+    facts = facts_of([hot(2, storage_class="fast")], [], down="hot-0 hot-1")
+
+    def unbound(member: o.Member) -> o.Member:
+        assert member.claim is not None
+        return replace(member, claim=replace(member.claim, capacity=0, storage_class="misspelt"))
+
+    members = tuple(map(unbound, facts.obs.members))
+    new = replace(facts.obs, members=members, database=o.Unknown("no pod runs"), records={})
+    unformed = derive(new, NOW)
+    assert set(scale(unformed, {}).leaving) == {"hot-0", "hot-1"}
+    assert scale(unformed, {}).missing == ()
+    gone = derive(replace(new, members=()), NOW)
+    assert [ordinal for _, ordinal in scale(gone, {}).missing] == [0, 1]
+    formed = derive(replace(new, database=facts.obs.database), NOW)
+    assert [ordinal for _, ordinal in scale(formed, {}).missing] == [2, 3]

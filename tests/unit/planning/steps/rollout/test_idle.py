@@ -1,9 +1,13 @@
 """Members that do not serve: processes that were left stopped, that hang, and that people want stopped or restarted."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.model.phase import Phase
+from stateward.planning.steps.rollout.stopped_processes import has_no_effect
+from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.steps.rollout.test_restart import changed, phases, set_phase, states, uids, waits, world
 from tests.unit.planning.world import hot, managers, mixed
 
@@ -220,3 +224,12 @@ def test_an_upgrade_that_is_taken_back_is_not_started_on_who_was_kept_stopped_in
     assert made.did(a.DeletePod) == [name, name]
     assert made.did(a.StartProcess) == []
     assert {body.pod.version for body in made.bodies.values() if body.pod is not None} == {old}
+
+
+def test_the_mark_of_a_restart_goes_from_a_pod_without_an_agent_when_its_phase_was_removed() -> None:
+    facts = facts_of([hot(1)], [])
+    member = facts.members["hot-0"]
+    assert member.pod is not None
+    assert has_no_effect(facts, replace(member, pod=replace(member.pod, begun=True, agent=False)))
+    assert not has_no_effect(facts, replace(member, pod=replace(member.pod, begun=True, agent=True)))
+    assert not has_no_effect(facts, replace(member, pod=replace(member.pod, begun=True, phase=Phase.STOP)))

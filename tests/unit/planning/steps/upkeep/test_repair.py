@@ -1,6 +1,14 @@
 """Repairing: what is broken may always be fixed, what starts is left alone, what breaks one is kept from others."""
 
+from msgspec.structs import replace
+
+from stateward.planning.facts.change import Change
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.steps.upkeep.repair import repair_change, unsafe
+from tests.unit.planning.chaos import NOW
+from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import gateway, hot, managers, mixed, settled
 
 BAD, GOOD = {"config/a": "bad"}, {"config/a": "good"}
@@ -175,3 +183,31 @@ def test_broken_members_with_the_last_copies_whose_pool_was_renamed_meanwhile_as
     world.edit(pools=[managers(), hot(1), hot(2, "warm")]).run()
     world.edit(pools=[managers(), hot(2, "warm")]).run()
     assert "c-hot-0" not in world.pods()
+
+
+def test_a_broken_member_gets_what_a_new_pod_can_apply_while_another_part_of_the_change_needs_a_new_member() -> None:
+    """The disaster this prevents: the new member that should take over cannot join a database without this one."""
+    base = facts_of([hot(2)], [("hot-0",)])
+    member = base.members["hot-1"]
+    assert member.pod is not None
+    assert member.workload is not None
+    before = {**member.pod.inputs, "template/nodeSelector": "no node", "storage/processes": "one"}
+    trouble = replace(member.pod, inputs=before, ready=False, running=False, trouble="Unschedulable: no node fits")
+    broken = replace(member, pod=trouble, workload=replace(member.workload, inputs=before), config=before)
+
+    def edit(obs: o.Observation, retained: frozenset[str]) -> o.Observation:
+        (pool,) = obs.desired.pools
+        inputs = {**pool.inputs, "storage/processes": "two"}
+        pool = replace(pool, inputs=inputs, held_inputs=inputs, retained=retained)
+        members = tuple(broken if m.name == member.name else m for m in obs.members)
+        return replace(obs, members=members, desired=replace(obs.desired, pools=(pool,)))
+
+    kept = derive(edit(base.obs, frozenset({"storage/processes"})), NOW)
+    change = repair_change(kept, kept.members["hot-1"])
+    assert change is not None
+    assert change == Change(o.Effect.RECREATE, ("template/nodeSelector",))
+    assert unsafe(kept, kept.members["hot-1"], change) is None
+    lost = derive(edit(base.obs, frozenset()), NOW)
+    change = repair_change(lost, lost.members["hot-1"])
+    assert change is not None
+    assert "a new member takes its place" in (unsafe(lost, lost.members["hot-1"], change) or "")
