@@ -54,9 +54,9 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
 def names_come_back(facts: Facts, pool: Pool, leaving: Mapping[str, str]) -> bool:
     """Return whether new members of the pool wait for the names of members that leave without ever having had data.
 
-    No member serves before the cluster is formed, so no successor has to join first. The disaster this prevents: a wrong
-    storage class is corrected, all members get other names, and the cluster file of FoundationDB names coordinators
-    that will never exist.
+    No member serves before the cluster is formed, so no successor has to join first. The disaster this prevents: a
+    wrong storage class is corrected, all members get other names, and the cluster file of FoundationDB names
+    coordinators that will never exist.
     """
     if facts.formed:
         return False
