@@ -114,7 +114,7 @@ class Model:
         self.ensemble.advance()
 
 
-class Nobody:
+class SilentShell:
     """A shell in which nothing can be run."""
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:

@@ -46,6 +46,12 @@ class Departure:
         return member in asked.get(names.ANNOTATION_STOPPED, "").split(",")
 
     @property
+    def claim(self) -> Stored | None:
+        """The claim of its volume."""
+        key = self.workload.key
+        return self.world.store.get(CLAIMS, Key(key.namespace, names.claim(key.name)))
+
+    @property
     def pool(self) -> str:
         """The pool that it belongs to."""
         return self.workload.labels.get(names.LABEL_POOL, "")
@@ -66,8 +72,7 @@ def judge(going: Departure) -> Iterator[tuple[str, str]]:
 
 def unused(going: Departure) -> bool:
     """Return whether no process ever ran on the member's current volume."""
-    workload = going.workload.key
-    claim = going.world.store.get(CLAIMS, Key(workload.namespace, names.claim(workload.name)))
+    claim = going.claim
     return claim is not None and not going.world.used(claim.uid)
 
 
@@ -91,8 +96,7 @@ def still_held(going: Departure) -> str:
 
 def missing_data(going: Departure) -> str:
     """Return the shard that the operator saw without any started copy, and that the member's volume has."""
-    workload = going.workload.key
-    claim = going.world.store.get(CLAIMS, Key(workload.namespace, names.claim(workload.name)))
+    claim = going.claim
     accepted = going.member in part(going.spec, "members").get("acceptDataLoss", ())
     if going.look is None or claim is None or accepted:
         return ""

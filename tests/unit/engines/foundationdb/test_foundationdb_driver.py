@@ -6,7 +6,7 @@ import pytest
 from stateward.engines.connection.base import RefusedError
 from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unformed, Unknown
-from tests.unit.engines.foundationdb_model import Model, Nobody, cluster
+from tests.unit.engines.foundationdb_model import Model, SilentShell, cluster
 
 
 @pytest.fixture(params=[None, {"enabled": True}], ids=["plain", "TLS"])
@@ -28,7 +28,7 @@ async def test_only_a_database_that_says_that_it_is_not_there_is_made(model: Mod
 
 
 async def test_what_cannot_be_asked_is_unknown_and_is_never_made() -> None:
-    model, engine = Model(cluster()), FoundationEngine(Nobody())
+    model, engine = Model(cluster()), FoundationEngine(SilentShell())
     found = await engine.observe(model.target())
     assert type(found) is Unknown
     with pytest.raises(Exception, match="no route"):
