@@ -17,7 +17,7 @@ from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.databases.foundationdb import FoundationDBFamily, addresses, domains
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from tests.unit.engines.foundationdb_model import Nobody, cluster
+from tests.unit.engines.foundationdb_model import SilentShell, cluster
 
 
 def pod(member: str, node: str) -> Pod:
@@ -78,7 +78,7 @@ def test_a_member_has_as_many_processes_as_it_was_made_with_whatever_its_pool_as
     status = msgspec.convert({**msgspec.to_builtins(of.status), "memberStates": states}, type(of.status))
     of = msgspec.structs.replace(of, status=status)
     existing = ClusterObjects(of, tuple(sets), (msgspec.convert(running, Pod),), (), (), {}, {})
-    found = FoundationDBFamily(Nobody()).target(existing)
+    found = FoundationDBFamily(SilentShell()).target(existing)
     assert isinstance(found, FoundationTarget)
     assert found.processes == {"ledger-log-0": 1, "ledger-log-1": 2, "ledger-log-2": 1}
     assert found.known == {"ledger-log-2": {"10.0.0.2:4500"}}
@@ -133,7 +133,7 @@ def test_what_is_to_be_expected_of_members_is_read_from_their_objects_and_the_st
     pods = tuple(pod(member, name) for member, name in where.items())
     existing = ClusterObjects(of, (), pods, claims, (), nodes, {})
     goes, away = Prospect.GOES, Prospect.AWAY_SOON
-    target = FoundationDBFamily(Nobody()).target(existing)
+    target = FoundationDBFamily(SilentShell()).target(existing)
     assert isinstance(target, FoundationTarget)
     assert target.prospects == {
         **{f"ledger-log-{i}": goes for i in (0, 1, 2, 3, 10, 11)},
