@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -60,6 +61,15 @@ class Fdb:
         """Return the processes that are reached, by their members."""
         found = (await self.status(name))["cluster"].get("processes", {}).values()
         return {p["locality"]["instance_id"]: p for p in found if p["locality"]}
+
+    async def until_listed(self, name: str, fits: Callable[[set[str]], bool], seconds: float = 120) -> None:
+        """Wait until the members that the database lists fit: it takes some seconds to miss a process that has ended.
+
+        Raises TimeoutError.
+        """
+        async with asyncio.timeout(seconds):
+            while not ((members := set(await self.processes(name))) and fits(members)):
+                await asyncio.sleep(1)
 
     async def coordinators(self, name: str) -> set[str]:
         """Return the members that are coordinators."""

@@ -40,9 +40,9 @@ async def test_a_pod_with_the_cluster_file_of_before_finds_the_database_when_the
         kubectl(stateward, "exec", "-n", clusters.namespace, POD, "-c", "foundationdb", "--", "rm", FILE)
         kubectl(stateward, "delete", "-n", clusters.namespace, "pod", POD)
         await shows(stateward, clusters, FILE, wrong)
-        await listed(fdb, there=False)
+        await fdb.until_listed("lost", lambda members: MEMBER not in members)
         give(stateward, clusters, right)
-        await listed(fdb, there=True)
+        await fdb.until_listed("lost", lambda members: MEMBER in members)
         # The others had the right one all the time, and went on.
         pods = [pod for pod in (await clusters.pods("lost")) if restarted(stateward, clusters, f"{pod}-0")]
         assert pods == [MEMBER]
@@ -84,13 +84,6 @@ async def shows(sandbox: Sandbox, clusters: Clusters, file: str, connection: str
                     return
             except subprocess.CalledProcessError:
                 pass  # It is not there yet.
-            await asyncio.sleep(1)
-
-
-async def listed(fdb: Fdb, *, there: bool) -> None:
-    """Wait until the database lists the member, or does not any more: it takes some seconds to miss one."""
-    async with asyncio.timeout(120):
-        while (MEMBER in await fdb.processes("lost")) is not there:
             await asyncio.sleep(1)
 
 

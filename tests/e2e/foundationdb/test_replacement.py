@@ -28,7 +28,7 @@ async def test_a_coordinator_is_replaced_by_name_and_its_vote_goes_first(cluster
         await clusters.until("votes", lambda c: settled(c) and voter not in ready(c), seconds=360)
     assert watch.broken == []
     assert voter not in await fdb.coordinators("votes")
-    assert voter not in await fdb.processes("votes")
+    await fdb.until_listed("votes", lambda members: voter not in members)
     assert await fdb.excluded("votes") == []
 
 
