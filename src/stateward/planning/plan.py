@@ -109,7 +109,7 @@ def plan(obs: Observation, now: float) -> Plan:
     scaling = scale(facts, {} if hold else removals.obeyed)
     part = merge(part, said, continue_restarts(facts, frozenset()) if hold else run_steps(facts, scaling))
     part = merge(part, retention(facts, hold=hold))
-    part = merge(StepResult(actions=revert_settings(facts, part, hold=hold)), part)
+    part = merge(revert_settings(facts, part, hold=hold), part)
     part = merge(part, default_intents(facts, part))
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
     settled = settled and facts.turn is None

@@ -96,7 +96,7 @@ def first_only(patch: pytest.MonkeyPatch) -> None:
 
 
 def left_behind(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(plan, "revert_settings", lambda *_args, **_kwargs: ())
+    patch.setattr(plan, "revert_settings", lambda *_args, **_kwargs: StepResult())
 
 
 def absent_when_unknown(patch: pytest.MonkeyPatch) -> None:

@@ -256,6 +256,10 @@ ADVICE = {
         "the database accepts the step. Steps that do not depend on it continue",
         "read the database's reason in the message",
     ),
+    "StillListed": Advice(
+        "the database no longer lists the member's process",
+        "if it lasts longer than a few minutes, look on the pod's node for a container that still runs, and end it",
+    ),
     "StoppedUnknown": Advice(
         "the annotation names only existing members",
         "correct the annotation",

@@ -20,7 +20,7 @@ from stateward.planning.model.actions import (
     ResumeBalancing,
     StopProcess,
 )
-from stateward.planning.model.intent import StepResult
+from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import sole_units
 from stateward.planning.safety.sole_copies import is_moving_away
@@ -32,17 +32,21 @@ Long enough for an image pull and a start; short, because an unavailable member 
 """
 
 
-def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> tuple[Action, ...]:
+def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> StepResult:
     """Return the settings to change, given what the parts of the plan need; `hold` keeps drains as they are."""
     database = facts.database
     if database is None:
-        return ()
+        return StepResult()
     actions: list[Action] = []
     if (database.limited or database.half_limited) and not allocation_needed(facts, part):
         actions.append(RestoreAllocation(why="no member is restarting"))
     if database.balance_paused and not pause_needed(facts, part):
         actions.append(ResumeBalancing(why="no single copy is being moved"))
-    drain, exclude = part.drain | still_draining(facts), part.exclude | still_excluded(facts) | departed_voters(facts)
+    listed = still_listed(facts)
+    drain, exclude = (
+        part.drain | still_draining(facts) | listed,
+        part.exclude | still_excluded(facts) | departed_voters(facts),
+    )
     before, without = database.draining, database.voting_exclusions
     if not hold and (drain != before or database.half_draining - drain):
         actions.append(Drain(why=members_reason("data moves away from", drain), members=drain, lifts=drain <= before))
@@ -50,7 +54,7 @@ def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> tuple[Acti
         actions.append(
             ExcludeVoters(why=members_reason("votes are moved from", exclude), members=exclude, lifts=exclude < without)
         )
-    return tuple(actions)
+    return StepResult(actions=tuple(actions), waits=tuple(map(still_listed_wait, sorted(listed))))
 
 
 def allocation_needed(facts: Facts, part: StepResult) -> bool:
@@ -96,12 +100,34 @@ def still_draining(facts: Facts) -> frozenset[str]:
     return frozenset(m.name for m in facts.obs.members if m.name in draining and is_being_removed(facts, m))
 
 
+def still_listed(facts: Facts) -> frozenset[str]:
+    """Return the drained members without a pod that will not come back, while the database still lists them.
+
+    The disaster this prevents: a pod is deleted by force while its node cannot be reached, its process goes on, and the
+    database moves data to a process that ends as soon as the node is back.
+    """
+    database = facts.database
+    drained = database.draining & database.nodes.keys() if database else frozenset[str]()
+    return frozenset(name for name in drained if name not in facts.members or has_left_for_good(facts.members[name]))
+
+
+def has_left_for_good(member: Member) -> bool:
+    """Return whether a member was released and has no pod any more."""
+    return member.pod is None and not member.alive
+
+
+def still_listed_wait(name: str) -> Wait:
+    """Return the wait for a member that the database still lists after its pod is gone."""
+    text = "its pod is gone, but the database still lists it: no data moves to it until the database no longer does"
+    return Wait(name, "StillListed", text)
+
+
 def is_being_removed(facts: Facts, member: Member) -> bool:
     """Return whether the member was released, and some of its objects still exist."""
     if member.pod is not None and facts.ephemeral(member) and facts.joined(member.name):
         return member.pod.terminating
     volume = member.claim is not None and member.claim.terminating
-    return member.pod is None and not member.alive and (member.workload is not None or volume)
+    return has_left_for_good(member) and (member.workload is not None or volume)
 
 
 def still_excluded(facts: Facts) -> frozenset[str]:

@@ -113,6 +113,21 @@ def test_a_member_that_left_stays_drained_while_its_volume_goes_and_not_where_it
     assert any(isinstance(action, a.Drain) for action in made.actions) is not terminating
 
 
+def test_a_member_whose_pod_is_gone_stays_drained_until_the_database_no_longer_lists_it() -> None:
+    """The disaster this prevents: a process outlives its pod on a node nobody hears of, and receives data again."""
+    seen = small().observe()
+    assert isinstance(seen.database, o.Database)
+    nodes = {**seen.database.nodes, "c-hot-9": replace(seen.database.nodes["c-hot-1"], name="c-hot-9")}
+    drained = frozenset({"c-hot-1", "c-hot-9"})
+    made = plan(replace(seen, database=replace(seen.database, nodes=nodes, draining=drained)), 0.0)
+    assert [x.members for x in made.actions if isinstance(x, a.Drain)] == [{"c-hot-9"}]
+    assert [(w.subject, w.reason, w.stalled) for w in made.waits] == [("c-hot-9", "StillListed", False)]
+    assert not made.settled
+    made = plan(replace(seen, database=replace(seen.database, draining=frozenset({"c-hot-9"}))), 0.0)
+    assert [x.members for x in made.actions if isinstance(x, a.Drain)] == [frozenset()]
+    assert made.waits == ()
+
+
 def test_a_manager_that_restarts_without_its_vote_gets_it_back_when_it_is_back() -> None:
     world = settled(managers(2), hot(2))
     world.edit(pools=[managers(2, config=A), hot(2)]).until(lambda w: bool(w.exclusions))
