@@ -1,7 +1,7 @@
 """The model of the database against the database itself: the same steps, the same picture after each.
 
-`STATEWARD_RECORD=1` writes what was seen to tests/simulation/recordings, where the model is compared with it in every
-run of the fast tests.
+`STATEWARD_RECORD=1` writes what was seen to tests/simulation/world/recordings, where the model is compared with it in
+every run of the fast tests.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import NAMESPACE, kubectl
-from tests.simulation.replaying import differences
+from tests.simulation.world.replaying import differences
 from tests.support.recorded import Ground, Scene, play
 from tests.support.sequence import OLD, SEQUENCE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-RECORDINGS = Path(__file__).parents[2] / "simulation/recordings"
+RECORDINGS = Path(__file__).parents[2] / "simulation/world/recordings"
 
 
 class Proxied:

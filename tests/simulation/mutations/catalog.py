@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.simulation import test_in_place as in_place
-from tests.simulation import test_scenarios_crashes as crashes
-from tests.simulation import test_scenarios_data as data
-from tests.simulation import test_scenarios_database as database
-from tests.simulation import test_scenarios_failures as failures
-from tests.simulation import test_scenarios_people as people
-from tests.simulation import test_scenarios_stale_reads as stale
-from tests.simulation import test_scenarios_surge as surges
+from tests.simulation.failures import test_crashes as crashes
+from tests.simulation.failures import test_database as database
+from tests.simulation.failures import test_failures as failures
+from tests.simulation.failures import test_stale_reads as stale
+from tests.simulation.inputs import test_secrets as data
+from tests.simulation.membership import test_surge as surges
 from tests.simulation.mutations import without
+from tests.simulation.people import test_people as people
+from tests.simulation.restarts import test_in_place as in_place
 
 Scenario = Callable[[], Awaitable[None]]
 

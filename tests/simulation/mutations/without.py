@@ -21,7 +21,7 @@ from stateward.planning.safety import health_gate, safe_set
 from stateward.planning.steps.membership import replacement, scale, surge
 from stateward.planning.steps.rollout import prepare, restart_one, rolling_change
 from stateward.planning.steps.upkeep import repair
-from tests.simulation import test_scenarios_crashes as crashes
+from tests.simulation.failures import test_crashes as crashes
 
 
 def unpinned(patch: pytest.MonkeyPatch) -> None:

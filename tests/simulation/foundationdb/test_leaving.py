@@ -13,7 +13,7 @@ from stateward.simulation.apiserver.store import Event
 from stateward.simulation.foundationdb import cluster
 from stateward.simulation.world.foundationdb_pods import FoundationPod
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb_story import KIND, NAME, SETS, Story, pool, pools
+from tests.simulation.foundationdb.story import KIND, NAME, SETS, Story, pool, pools
 
 pytestmark = pytest.mark.simulation
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stateward.api.values import names
-from tests.simulation.foundationdb_story import PODS, SETS, Story, pools
+from tests.simulation.foundationdb.story import PODS, SETS, Story, pools
 
 pytestmark = pytest.mark.simulation
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from stateward.simulation.world.world import Layout
-from tests.simulation.foundationdb_story import Story as Ledger
+from tests.simulation.foundationdb.story import Story as Ledger
 from tests.simulation.steps import Steps
 from tests.simulation.story import PODS, Story, pool
 

@@ -10,15 +10,15 @@ from tests.simulation.mutations.catalog import MUTATIONS
 
 pytestmark = pytest.mark.simulation
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 DOCS = HERE.parents[1] / "docs" / "scenarios.md"
 NUMBERS = {*range(1, 5), *range(6, 9), 11, 12, 14, 16, 17, *range(21, 29), *range(30, 33), *range(34, 39)}
 """All of them; a number that is missing here was never given."""
 
 
 def written() -> Iterator[str]:
-    """Yield the names of all tests in this folder."""
-    for file in sorted(HERE.glob("test_*.py")):
+    """Yield the names of all tests of the simulation."""
+    for file in sorted(HERE.rglob("test_*.py")):
         yield from re.findall(r"^(?:async )?def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
 
 

@@ -11,7 +11,7 @@ from stateward.api.values.base import GROUP
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb_story import KIND, NAME, Story, pools
+from tests.simulation.foundationdb.story import KIND, NAME, Story, pools
 
 pytestmark = pytest.mark.simulation
 

@@ -13,7 +13,7 @@ from stateward.engines.foundationdb.objects import pod
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb_story import KIND, NAME, Story
+from tests.simulation.foundationdb.story import KIND, NAME, Story
 
 pytestmark = pytest.mark.simulation
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.simulation.replaying import differences
+from tests.simulation.world.replaying import differences
 from tests.support.recorded import Scene
 from tests.support.sequence import SEQUENCE
 

@@ -14,7 +14,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.opensearch.http import Rates, Wire
 from stateward.simulation.world.foundationdb_shell import WorldShell
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb_story import NAME, PODS, Story, pools
+from tests.simulation.foundationdb.story import NAME, PODS, Story, pools
 
 pytestmark = pytest.mark.simulation
 

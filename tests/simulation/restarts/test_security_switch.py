@@ -11,8 +11,8 @@ import pytest
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.timing.loop import run_virtual
+from tests.simulation.restarts.test_in_place_deaths import DEATHS, TOGETHER, phase_of, strike
 from tests.simulation.story import PODS, Story, hot, managers
-from tests.simulation.test_in_place_deaths import DEATHS, TOGETHER, phase_of, strike
 
 pytestmark = pytest.mark.simulation
 OFF, ON = {"enabled": False}, {"enabled": True}

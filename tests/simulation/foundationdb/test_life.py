@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.simulation.foundationdb_story import Story, pools
+from tests.simulation.foundationdb.story import Story, pools
 
 pytestmark = pytest.mark.simulation
 

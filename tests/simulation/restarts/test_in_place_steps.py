@@ -13,9 +13,9 @@ from stateward.planning.model.phase import BEGUN
 from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.timing.loop import run_virtual
 from stateward.simulation.world.world import Layout
+from tests.simulation.restarts.test_in_place_deaths import DEATHS, phase_of
 from tests.simulation.steps import Steps
 from tests.simulation.story import PODS, Story, pool
-from tests.simulation.test_in_place_deaths import DEATHS, phase_of
 
 pytestmark = pytest.mark.simulation
 

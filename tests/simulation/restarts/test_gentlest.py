@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from stateward.planning.model.observation import Effect
 from stateward.simulation.timing.loop import run_virtual
 from stateward.simulation.world.trace_text import clock
-from tests.simulation.drawn_stories import KINDS, DrawnStory, Kind, drawn_stories, happened, picture
+from tests.simulation.restarts.drawn_stories import KINDS, DrawnStory, Kind, drawn_stories, happened, picture
 from tests.simulation.story import Story
 
 pytestmark = pytest.mark.simulation

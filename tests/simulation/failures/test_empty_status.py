@@ -7,8 +7,8 @@ import pytest
 from stateward.api.values.base import Json
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb_story import KIND, NAME
-from tests.simulation.foundationdb_story import Story as Ledger
+from tests.simulation.foundationdb.story import KIND, NAME
+from tests.simulation.foundationdb.story import Story as Ledger
 from tests.simulation.story import PODS, Story, hot, managers
 
 pytestmark = pytest.mark.simulation

@@ -1,0 +1,1 @@
+"""Crashes, stale reads, failed rounds, silent databases, and two failures at once."""

@@ -1,0 +1,1 @@
+"""Members that join, leave or are replaced: surge, replacement, detection, kept volumes."""

@@ -1,0 +1,1 @@
+"""What people do to a cluster: edits, mistakes and their repair, drawn edits."""
