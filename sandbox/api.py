@@ -7,24 +7,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sandbox import relays, report
+from sandbox import report
 from sandbox import settings as settings_file
-from sandbox.addressing import CONTROL_PLANE_ADDRESS, node_addresses
 from sandbox.bringup import bring_up
-from sandbox.controlplane import ControlPlane
 from sandbox.errors import SandboxError
+from sandbox.host.locks import locked
+from sandbox.host.ports import listen, port_of
+from sandbox.host.records import Records
 from sandbox.images.catalog import image
 from sandbox.images.loading import load_everywhere
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.controlplane import ControlPlane
+from sandbox.kubernetes.kubeapi import KubeApi
 from sandbox.layout import CONTROL_PLANE, DEFAULT_NAME, Layout, cache_root
-from sandbox.locks import locked
-from sandbox.machines import Machine
+from sandbox.network import relays
+from sandbox.network.addressing import CONTROL_PLANE_ADDRESS, node_addresses
+from sandbox.network.machines import Machine
 from sandbox.nodes import operations
 from sandbox.nodes.node import Node
-from sandbox.ports import listen, port_of
 from sandbox.prerequisites import require_root
 from sandbox.progress import Progress
-from sandbox.records import Records
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
 from sandbox.toolchain.kubelite import build_kubelite

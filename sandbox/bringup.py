@@ -6,21 +6,21 @@ from pathlib import Path
 
 import msgspec
 
-from sandbox import network
 from sandbox import settings as settings_file
-from sandbox.addons import start_addons
-from sandbox.addressing import CONTROL_PLANE_ADDRESS, SERVICES, NodeAddress, node_addresses
-from sandbox.controlplane import ControlPlane
-from sandbox.kubeapi import KubeApi
+from sandbox.host.records import Records
+from sandbox.kubernetes.addons import start_addons
+from sandbox.kubernetes.controlplane import ControlPlane
+from sandbox.kubernetes.kubeapi import KubeApi
+from sandbox.kubernetes.pretend import start_kwok
 from sandbox.layout import SWITCH, Layout, cache_root
-from sandbox.machines import Machine
+from sandbox.network import links
+from sandbox.network.addressing import CONTROL_PLANE_ADDRESS, SERVICES, NodeAddress, node_addresses
+from sandbox.network.machines import Machine
+from sandbox.network.relays import close_all, open_api_relay
 from sandbox.nodes import operations
 from sandbox.nodes.node import Node
 from sandbox.prerequisites import require_machine
-from sandbox.pretend import start_kwok
 from sandbox.progress import Progress
-from sandbox.records import Records
-from sandbox.relays import close_all, open_api_relay
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
 from sandbox.toolchain.kubelite import build_kubelite
@@ -88,15 +88,15 @@ class _Ascent:
         machine = self.control_plane.machine
         if self.switch.holder() is None:
             machine.halt()  # its cable led to a switch that is no more
-        network.start_switch(self.switch, self.init)
+        links.start_switch(self.switch, self.init)
         if machine.boot(self.init, _dns_setup(self.layout)):
             close_all(self.layout)  # they lead into the network of the machine that was
-            network.plug_in(self.switch, machine, CONTROL_PLANE_ADDRESS)
-            machine.run(["ip", "route", "replace", str(SERVICES), "dev", network.UPLINK])
+            links.plug_in(self.switch, machine, CONTROL_PLANE_ADDRESS)
+            machine.run(["ip", "route", "replace", str(SERVICES), "dev", links.UPLINK])
             for address in self.addresses:
-                if not network.is_plugged_in(self.switch, Machine(self.layout, address.name)):
+                if not links.is_plugged_in(self.switch, Machine(self.layout, address.name)):
                     Machine(self.layout, address.name).halt()
-        network.route_pods(machine, self.addresses, own="")
+        links.route_pods(machine, self.addresses, own="")
 
     def _open_door(self) -> int:
         before = settings_file.load(self.layout.settings)

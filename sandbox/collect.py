@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import yaml
 
-from sandbox.kubeapi import KubeApi, Object
+from sandbox.kubernetes.kubeapi import KubeApi, Object
 from sandbox.layout import Layout
 
 # Secrets stay where they are; the rest of these is noise.

@@ -6,11 +6,11 @@ import re
 import shutil
 from pathlib import Path
 
-from sandbox import cgroups, packages
-from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host import cgroups, packages
+from sandbox.host.commands import run
+from sandbox.host.ports import require_free
 from sandbox.layout import Layout, cache_root
-from sandbox.ports import require_free
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 from sandbox.toolchain.kubelite import is_built

@@ -4,13 +4,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import network
 from sandbox.errors import SandboxError
-from sandbox.kubeapi import KubeApi
+from sandbox.host.records import ProcessRecord, Records
+from sandbox.kubernetes.kubeapi import KubeApi
 from sandbox.layout import SWITCH, Layout
-from sandbox.machines import Machine
+from sandbox.network import links
+from sandbox.network.machines import Machine
 from sandbox.nodes.operations import is_ready
-from sandbox.records import ProcessRecord, Records
 
 _PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 
@@ -55,7 +55,7 @@ def node_states(layout: Layout, api: KubeApi) -> list[NodeState]:
     for node in api.items("/api/v1/nodes"):
         name, labels = node["metadata"]["name"], node["metadata"].get("labels", {})
         machine = Machine(layout, name)
-        cut = machine.holder() is not None and network.is_cut(switch, machine)
+        cut = machine.holder() is not None and links.is_cut(switch, machine)
         schedulable = not node["spec"].get("unschedulable", False)
         states.append(NodeState(name, is_ready(node), schedulable, labels.get("topology.kubernetes.io/zone", ""), cut))
     return states

@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
-from sandbox import cgroups
-from sandbox.commands import run
+from sandbox.host import cgroups
+from sandbox.host.commands import run
+from sandbox.host.records import Records, wait_until_gone
 from sandbox.layout import Layout
-from sandbox.records import Records, wait_until_gone
 
 
 def take_down(layout: Layout) -> bool:

@@ -6,9 +6,9 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox import packages
-from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host import packages
+from sandbox.host.commands import run
 from sandbox.images.layers import EPOCH
 from sandbox.images.oci import Blob
 from sandbox.images.store import blob_store, processor, remembered_layer

@@ -3,12 +3,12 @@
 import tempfile
 from pathlib import Path
 
-from sandbox import packages
-from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host import packages
+from sandbox.host.commands import run
+from sandbox.host.locks import locked
 from sandbox.images.pins import Artifact
 from sandbox.layout import cache_root
-from sandbox.locks import locked
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
 

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sandbox.commands import run
 from sandbox.errors import SandboxError
+from sandbox.host.commands import run
 from sandbox.images.base import file_of, python_base
 from sandbox.images.layers import Entry, layer, tree
 from sandbox.images.oci import Blob, Execution, Image, assemble

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from sandbox.host.locks import locked
 from sandbox.images.oci import Blob, BlobStore, Image
 from sandbox.layout import cache_root
-from sandbox.locks import locked
 
 
 def blob_store() -> BlobStore:

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from sandbox.addressing import CLUSTER_DOMAIN, DNS_SERVICE_ADDRESS, PODS, NodeAddress
+from sandbox.network.addressing import CLUSTER_DOMAIN, DNS_SERVICE_ADDRESS, PODS, NodeAddress
 
 DIRECTORY = "/var/lib/sandbox"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"

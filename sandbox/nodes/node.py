@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import cgroups, network
-from sandbox.addressing import REGION, NodeAddress
-from sandbox.controlplane import ControlPlane
 from sandbox.errors import SandboxError
-from sandbox.files import write_if_changed
-from sandbox.kubeapi import wait_for
+from sandbox.host import cgroups
+from sandbox.host.files import write_if_changed
+from sandbox.host.records import Records
+from sandbox.kubernetes.controlplane import ControlPlane
+from sandbox.kubernetes.kubeapi import wait_for
+from sandbox.kubernetes.pki import Pki, Subject
 from sandbox.layout import SWITCH, NodeLayout, sources
-from sandbox.machines import Machine, tail
+from sandbox.network import links
+from sandbox.network.addressing import REGION, NodeAddress
+from sandbox.network.machines import Machine, tail
 from sandbox.nodes import configuration
-from sandbox.pki import Pki, Subject
-from sandbox.records import Records
 
 COMPONENTS = ("containerd", "kubelet", "kube-proxy", "policies")
 NODES_GROUP = ("system:nodes",)
@@ -55,8 +56,8 @@ class Node:
         self._write_configuration()
         cgroups.make(self.cgroup)
         if self.machine.boot(init, self._mounts()):
-            network.plug_in(Machine(self.control_plane.layout, SWITCH), self.machine, self.address.address)
-        network.route_pods(self.machine, all_nodes, own=self.name)
+            links.plug_in(Machine(self.control_plane.layout, SWITCH), self.machine, self.address.address)
+        links.route_pods(self.machine, all_nodes, own=self.name)
         self._ensure("containerd", [_program("containerd"), f"--config={configuration.DIRECTORY}/containerd.toml"])
         wait_for(f"containerd of {self.name}", self._containerd_answers, seconds=60)
 

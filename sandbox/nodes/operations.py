@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sandbox import network
-from sandbox.addressing import NodeAddress
 from sandbox.errors import SandboxError
 from sandbox.images.loading import load
 from sandbox.images.pause import pause_image
-from sandbox.kubeapi import ApiError, KubeApi, Object, wait_for
+from sandbox.kubernetes.kubeapi import ApiError, KubeApi, Object, wait_for
 from sandbox.layout import SWITCH
-from sandbox.machines import Machine
+from sandbox.network import links
+from sandbox.network.addressing import NodeAddress
+from sandbox.network.machines import Machine
 from sandbox.nodes.node import Node
 
 _MIRROR = "kubernetes.io/config.mirror"
@@ -50,12 +50,12 @@ def stop(node: Node, *, with_containers: bool) -> None:
 
 def cut(node: Node) -> None:
     """Take the node's link down: nobody reaches it, it reaches nobody, its containers go on."""
-    network.cut(Machine(node.control_plane.layout, SWITCH), node.machine)
+    links.cut(Machine(node.control_plane.layout, SWITCH), node.machine)
 
 
 def join(node: Node) -> None:
     """Take the node's link up again."""
-    network.join(Machine(node.control_plane.layout, SWITCH), node.machine)
+    links.join(Machine(node.control_plane.layout, SWITCH), node.machine)
 
 
 def cordon(api: KubeApi, name: str, *, on: bool) -> None:

@@ -6,8 +6,8 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from sandbox.errors import SandboxError
-from sandbox.following import follow
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.following import follow
+from sandbox.kubernetes.kubeapi import KubeApi
 from sandbox.policies.decisions import known, table
 
 POLICIES, PODS, NAMESPACES = "/apis/networking.k8s.io/v1/networkpolicies", "/api/v1/pods", "/api/v1/namespaces"

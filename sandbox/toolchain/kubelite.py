@@ -7,10 +7,10 @@ import subprocess
 import threading
 from pathlib import Path
 
-from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host.commands import run
+from sandbox.host.locks import locked
 from sandbox.layout import cache_root, sources
-from sandbox.locks import locked
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
 

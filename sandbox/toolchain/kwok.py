@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from sandbox.host.locks import locked
 from sandbox.layout import cache_root, sources
-from sandbox.locks import locked
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
 from sandbox.toolchain.kubelite import go_build

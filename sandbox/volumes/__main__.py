@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from sandbox.following import follow
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.following import follow
+from sandbox.kubernetes.kubeapi import KubeApi
 from sandbox.volumes.provisioner import CLAIMS, VOLUMES, Provisioner
 
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sandbox.kubeapi import ApiError, KubeApi
+from sandbox.kubernetes.kubeapi import ApiError, KubeApi
 from sandbox.layout import NodeLayout
 from sandbox.volumes import decisions
 from sandbox.volumes.decisions import Object

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from sandbox import Sandbox
-from sandbox.kubeapi import wait_for
+from sandbox.kubernetes.kubeapi import wait_for
 
 _TRY = """
 import socket, sys

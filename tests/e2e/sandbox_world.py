@@ -5,8 +5,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox import Sandbox, cgroups
-from sandbox.kubeapi import wait_for
+from sandbox import Sandbox
+from sandbox.host import cgroups
+from sandbox.kubernetes.kubeapi import wait_for
 from sandbox.layout import Layout
 
 MANIFESTS = Path(__file__).parent / "manifests"

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox import Sandbox
 from sandbox.images import pins
-from sandbox.kubeapi import wait_for
+from sandbox.kubernetes.kubeapi import wait_for
 from tests.e2e import sandbox_world as world
 
 pytestmark = pytest.mark.e2e

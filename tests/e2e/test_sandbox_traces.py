@@ -9,9 +9,9 @@ import pytest
 
 from sandbox import Sandbox
 from sandbox.errors import SandboxError
-from sandbox.kubeapi import wait_for
-from sandbox.ports import listen
-from sandbox.records import Records, wait_until_gone
+from sandbox.host.ports import listen
+from sandbox.host.records import Records, wait_until_gone
+from sandbox.kubernetes.kubeapi import wait_for
 from tests.e2e.sandbox_world import Traces, reaches
 from tests.support.ports import lasting_port
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from msgspec import Struct
 
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.api.values.base import Json
 from stateward.kube.access.config import connect
 from stateward.kube.access.connection import Connection

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from sandbox.kubeapi import ApiError, KubeApi
+from sandbox.kubernetes.kubeapi import ApiError, KubeApi
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite
 from stateward.api.parse import InvalidDocumentError, convert_cluster

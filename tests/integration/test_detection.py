@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.names import ANNOTATION_MISSING
 from stateward.engines.connection.base import Target

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.kubeapi import KubeApi
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.kubeapi import ApiError, KubeApi
+from sandbox.kubernetes.kubeapi import ApiError, KubeApi
 from stateward.api.pod_policy import Level, baseline, violations
 from stateward.api.values.base import Json
 from stateward.operator.databases.engine import unconnected

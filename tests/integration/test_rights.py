@@ -15,7 +15,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.names import claim
 from stateward.kube.access.config import connect

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.api.values.base import Json
 from stateward.engines.foundationdb.database.target import Shell
 from stateward.kube.access.config import connect

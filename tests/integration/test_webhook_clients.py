@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from sandbox import Sandbox
-from sandbox.controlplane import WEBHOOK_CLIENTS_CA
+from sandbox.kubernetes.controlplane import WEBHOOK_CLIENTS_CA
 from stateward.api.kinds.cluster import Cluster
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
-from sandbox.kubeapi import wait_for
+from sandbox.kubernetes.kubeapi import wait_for
 from tests.e2e import sandbox_world as world
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox import addons
-from sandbox.addressing import DNS_SERVICE_ADDRESS, NodeAddress
 from sandbox.errors import SandboxError
-from sandbox.files import write_if_changed
+from sandbox.host.files import write_if_changed
 from sandbox.images.catalog import full_name, known
+from sandbox.kubernetes import addons
 from sandbox.layout import Layout
+from sandbox.network.addressing import DNS_SERVICE_ADDRESS, NodeAddress
 from sandbox.nodes import configuration
 
 _NODE = NodeAddress(2)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import cgroups, packages, prerequisites
+from sandbox import prerequisites
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host import cgroups, packages
 from sandbox.layout import Layout, cache_root
 from sandbox.progress import Progress
 from sandbox.settings import Settings

@@ -73,7 +73,7 @@ def test_what_cannot_be_is_refused(
 
 @pytest.mark.usefixtures("as_root")
 def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from sandbox.ports import listen
+    from sandbox.host.ports import listen
 
     with listen(lasting_port()) as somebody:
         port = somebody.getsockname()[1]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.commands import run
 from sandbox.errors import SandboxError
+from sandbox.host.commands import run
+from sandbox.host.records import ProcessRecord, Records
 from sandbox.layout import Layout, sources
-from sandbox.records import ProcessRecord, Records
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -49,7 +49,9 @@ def launch(layout: Layout, program: Program) -> ProcessRecord:
         "directory": program.directory,
     }
     run(
-        [sys.executable, "-I", "-S", sources() / "launch.py", json.dumps(spec)], timeout=60, inherited=program.inherited
+        [sys.executable, "-I", "-S", sources() / "host/launch.py", json.dumps(spec)],
+        timeout=60,
+        inherited=program.inherited,
     )
     record = records.get(program.key)
     if record is None:

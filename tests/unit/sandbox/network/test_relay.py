@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import relays
 from sandbox.errors import SandboxError
+from sandbox.host.ports import listen, port_of
+from sandbox.host.records import Records, wait_until_gone
 from sandbox.layout import Layout
-from sandbox.machines import Machine
-from sandbox.ports import listen, port_of
-from sandbox.records import Records, wait_until_gone
+from sandbox.network import relays
+from sandbox.network.machines import Machine
 from tests.support.ports import lasting_port
 
 

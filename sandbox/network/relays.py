@@ -7,12 +7,12 @@ import socket
 import sys
 from ipaddress import ip_address
 
-from sandbox.addressing import API_PORT, CONTROL_PLANE_ADDRESS
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host.ports import listen, listen_inside, listen_preferably, port_of
+from sandbox.host.records import Records
 from sandbox.layout import CONTROL_PLANE, Layout, sources
-from sandbox.machines import Machine, Program, launch, tail
-from sandbox.ports import listen, listen_inside, listen_preferably, port_of
-from sandbox.records import Records
+from sandbox.network.addressing import API_PORT, CONTROL_PLANE_ADDRESS
+from sandbox.network.machines import Machine, Program, launch, tail
 
 API_RELAY = "relay.api"
 
@@ -77,7 +77,7 @@ def _start(layout: Layout, key: str, listener: socket.socket, words: list[str]) 
     with os.fdopen(reading, "rb", buffering=0) as said:
         try:
             inherited = (listener.fileno(), writing)
-            argv = [sys.executable, "-I", "-S", str(sources() / "relay.py"), *map(str, inherited), *words]
+            argv = [sys.executable, "-I", "-S", str(sources() / "network/relay.py"), *map(str, inherited), *words]
             launch(layout, Program(key, argv, inherited=inherited))
         finally:
             os.close(writing)  # now the relay alone holds it: its end is seen here

@@ -5,10 +5,10 @@ import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from sandbox.commands import run
 from sandbox.errors import CommandError, SandboxError
+from sandbox.host.commands import run
+from sandbox.host.locks import locked
 from sandbox.layout import cache_root
-from sandbox.locks import locked
 from sandbox.progress import Progress
 
 # For another apt, such as that of unattended upgrades, which knows nothing of our lock.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.addressing import FABRIC, MAX_NODES, PODS, SERVICES, node_addresses
 from sandbox.errors import SandboxError
+from sandbox.network.addressing import FABRIC, MAX_NODES, PODS, SERVICES, node_addresses
 
 
 @given(st.integers(0, MAX_NODES))

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sandbox.controlplane import ControlPlane
-from sandbox.kubeapi import ApiError, KubeApi, Object
+from sandbox.host.records import Records
+from sandbox.kubernetes.controlplane import ControlPlane
+from sandbox.kubernetes.kubeapi import ApiError, KubeApi, Object
 from sandbox.layout import CONTROL_PLANE
-from sandbox.records import Records
 
 MARK = "kwok.x-k8s.io/node"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import cgroups
 from sandbox.errors import SandboxError
+from sandbox.host import cgroups
 
 _BRANCH = "stateward-sandbox/test/n1"
 

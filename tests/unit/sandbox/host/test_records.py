@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sandbox.records import ProcessRecord, Records, alive, boot_id, end, start_time, wait_until_gone
+from sandbox.host.records import ProcessRecord, Records, alive, boot_id, end, start_time, wait_until_gone
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from sandbox.errors import SandboxError
-from sandbox.ports import listen, listen_inside, listen_preferably, port_of, require_free
+from sandbox.host.ports import listen, listen_inside, listen_preferably, port_of, require_free
 from tests.support.ports import lasting_port
 
 

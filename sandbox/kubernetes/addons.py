@@ -3,13 +3,13 @@
 import sys
 from pathlib import Path
 
-from sandbox.addressing import CLUSTER_DOMAIN, CONTROL_PLANE_ADDRESS, DNS_SERVICE_ADDRESS
-from sandbox.controlplane import ControlPlane
-from sandbox.files import write_if_changed
-from sandbox.kubeapi import KubeApi, Object
+from sandbox.host.files import write_if_changed
+from sandbox.host.records import Records
+from sandbox.kubernetes.controlplane import ControlPlane
+from sandbox.kubernetes.kubeapi import KubeApi, Object
 from sandbox.layout import CONTROL_PLANE, sources
+from sandbox.network.addressing import CLUSTER_DOMAIN, CONTROL_PLANE_ADDRESS, DNS_SERVICE_ADDRESS
 from sandbox.nodes import configuration
-from sandbox.records import Records
 from sandbox.volumes.names import PROVISIONER, STORAGE_CLASS
 
 

@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from sandbox.pki import Credential, Pki, Subject
+from sandbox.kubernetes.pki import Credential, Pki, Subject
 
 
 def _certificate(credential: Credential) -> x509.Certificate:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from sandbox.errors import SandboxError
-from sandbox.kubeapi import KubeApi
+from sandbox.kubernetes.kubeapi import KubeApi
 
 # Everything is looked at again this often, in seconds, so that nothing missed stays missed.
 _RESYNC = 20

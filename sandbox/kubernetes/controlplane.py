@@ -6,20 +6,14 @@ from pathlib import Path
 
 import yaml
 
-from sandbox import kubeconfig
-from sandbox.addressing import (
-    API_PORT,
-    API_SERVICE_ADDRESS,
-    CLUSTER_DOMAIN,
-    CONTROL_PLANE_ADDRESS,
-    SERVICES,
-)
-from sandbox.files import write_if_changed
-from sandbox.kubeapi import KubeApi, wait_for
+from sandbox.host.files import write_if_changed
+from sandbox.host.records import Records
+from sandbox.kubernetes import kubeconfig
+from sandbox.kubernetes.kubeapi import KubeApi, wait_for
+from sandbox.kubernetes.pki import Pki, Subject
 from sandbox.layout import CONTROL_PLANE, Layout
-from sandbox.machines import Machine, tail
-from sandbox.pki import Pki, Subject
-from sandbox.records import Records
+from sandbox.network.addressing import API_PORT, API_SERVICE_ADDRESS, CLUSTER_DOMAIN, CONTROL_PLANE_ADDRESS, SERVICES
+from sandbox.network.machines import Machine, tail
 
 INSIDE_SERVER = f"https://{CONTROL_PLANE_ADDRESS}:{API_PORT}"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from sandbox.pki import Credential
+from sandbox.kubernetes.pki import Credential
 
 
 def _encoded(path: Path) -> str:

@@ -6,8 +6,8 @@ All of it is made inside the sandbox's namespaces; the machine's own network nev
 from collections.abc import Iterable
 from pathlib import Path
 
-from sandbox.addressing import CONTROL_PLANE_ADDRESS, FABRIC, NodeAddress
-from sandbox.machines import Machine
+from sandbox.network.addressing import CONTROL_PLANE_ADDRESS, FABRIC, NodeAddress
+from sandbox.network.machines import Machine
 
 BRIDGE = "fabric"
 UPLINK = "eth0"

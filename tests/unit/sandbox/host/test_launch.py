@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sandbox.host.records import Records, alive, wait_until_gone
 from sandbox.layout import sources
-from sandbox.records import Records, alive, wait_until_gone
 
 
 def _spec(directory: Path, *argv: str) -> dict[str, Any]:
