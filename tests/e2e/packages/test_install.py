@@ -5,7 +5,7 @@ import pytest
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.resources import CONFIG_MAPS
 from tests.e2e.packages.package_namespace import PackageNamespace, plans
-from tests.integration.tenants import package
+from tests.integration.rights.tenants import package
 
 pytestmark = pytest.mark.e2e
 

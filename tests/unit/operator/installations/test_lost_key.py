@@ -10,8 +10,8 @@ from stateward.kube.objects.errors import FieldCause, Invalid, Status, StatusDet
 from stateward.kube.objects.metadata import Key
 from stateward.operator.restarts.digestkey import NAME
 from stateward.packages.format.trees import at
+from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.test_restarts import OWN, installed, made
-from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.world import HOME, World
 
 WHERE = Key("stateward", NAME)

@@ -8,7 +8,7 @@ import pytest
 from stateward.kube.objects.errors import BadRequest, FieldCause, Invalid, Status, StatusDetails
 from stateward.operator.installations.objects.refusal_text import public
 from stateward.simulation.apiserver.store import Stored
-from tests.unit.operator.installations.test_tasks import package
+from tests.unit.operator.installations.execution.test_tasks import package
 from tests.unit.operator.installations.world import World
 
 MARK = "sup3r-s3cret"

@@ -26,7 +26,7 @@ def _spec(directory: Path, *argv: str) -> dict[str, Any]:
 
 
 def _launch(spec: dict[str, Any]) -> int:
-    argv = [sys.executable, "-I", "-S", str(sources() / "launch.py"), json.dumps(spec)]
+    argv = [sys.executable, "-I", "-S", str(sources() / "host/launch.py"), json.dumps(spec)]
     return int(subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout)
 
 
@@ -50,7 +50,7 @@ def test_a_setup_that_fails_is_said_in_the_log(tmp_path: Path) -> None:
 def test_nothing_runs_when_the_record_cannot_be_written(tmp_path: Path) -> None:
     spec = _spec(tmp_path, "/bin/sh", "-c", f"touch {tmp_path}/ran")
     spec["record"] = str(tmp_path / "missing" / "it.json")
-    argv = [sys.executable, "-I", "-S", str(sources() / "launch.py"), json.dumps(spec)]
+    argv = [sys.executable, "-I", "-S", str(sources() / "host/launch.py"), json.dumps(spec)]
     done = subprocess.run(argv, check=False, capture_output=True, timeout=30)
     assert done.returncode != 0
     assert not (tmp_path / "ran").exists()

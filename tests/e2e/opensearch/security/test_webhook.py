@@ -14,7 +14,7 @@ from tests.e2e.operators import NAMESPACE, kubectl
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-MANIFEST = Path(__file__).parents[3] / "charts/stateward/webhook/webhook.yaml"
+MANIFEST = Path(__file__).parents[4] / "charts/stateward/webhook/webhook.yaml"
 DEPLOYMENT = ("-n", NAMESPACE, "patch", "deployment/stateward", "--type=json", "-p")
 ROLLED_OUT = ("-n", NAMESPACE, "rollout", "status", "deployment/stateward", "--timeout=120s")
 ARGUMENTS = "/spec/template/spec/containers/0/args"

@@ -26,7 +26,7 @@ from tests.unit.api.test_schema import documents, nodes
 pytestmark = pytest.mark.integration
 
 SCHEMA = root_schema(OPENSEARCH)
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
 COLLECTIONS = {kind.name: f"/apis/stateward.dev/v1alpha1/namespaces/default/{kind.plural}" for kind in CLUSTER_KINDS}
 DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/opensearchclusters.stateward.dev"

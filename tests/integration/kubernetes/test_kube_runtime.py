@@ -30,7 +30,7 @@ from stateward.kube.objects.workloads import StatefulSet
 from stateward.kube.timing.backoff import Backoff
 from stateward.kube.timing.clock import SystemClock
 from tests.contract.world import World
-from tests.integration.relay import relayed
+from tests.integration.kubernetes.relay import relayed
 
 pytestmark = pytest.mark.integration
 QUICK = ReflectorOptions(backoff=Backoff(first=0.02, longest=0.2))

@@ -10,7 +10,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.installations.objects.scaling import AUTOSCALERS
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.restarts.restarts import ANNOTATION_DIGEST, ANNOTATION_RECORD
-from tests.unit.operator.installations.test_tasks import POD, SERVICE, package
+from tests.unit.operator.installations.execution.test_tasks import POD, SERVICE, package
 from tests.unit.operator.installations.world import HOME, World
 from tests.unit.packages.samples import files
 

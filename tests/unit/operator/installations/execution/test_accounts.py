@@ -16,8 +16,8 @@ from stateward.operator.installations.objects.views import FINALIZER
 from stateward.operator.process import accounts_of
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from tests.unit.operator.installations.execution.test_tasks import JOB, POD, SERVICE, package
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules, denied
-from tests.unit.operator.installations.test_tasks import JOB, POD, SERVICE, package
 from tests.unit.operator.installations.world import World
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: stolen}\n"

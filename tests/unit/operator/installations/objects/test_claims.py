@@ -7,8 +7,8 @@ import pytest
 
 from stateward.kube.objects.errors import NotFound
 from stateward.packages.plans.steps import LABEL_INSTALLATION
+from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
 from tests.unit.operator.installations.test_lost_key import CONFIG
-from tests.unit.operator.installations.test_tasks import SERVICE, package
 from tests.unit.operator.installations.world import World
 
 

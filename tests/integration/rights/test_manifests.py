@@ -15,7 +15,7 @@ from sandbox.toolchain.kubelite import build_kubelite
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OPERATOR = "system:serviceaccount:stateward-system:stateward"
 READ = ("get", "list", "watch")
 WRITE = ("create", "patch", "delete")

@@ -17,9 +17,9 @@ from stateward.operator.installations.execution.service_account import user
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steps import LABEL_PART_OF
+from tests.unit.operator.installations.execution.test_tasks import POD, package
 from tests.unit.operator.installations.rights import HOME, Asked, Ruled, Rules
 from tests.unit.operator.installations.test_properties import played
-from tests.unit.operator.installations.test_tasks import POD, package
 from tests.unit.operator.installations.world import PLURALS, World
 
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.test_restarts import OWN, installed, made
-from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.world import World
 
 FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "no disk"}]}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stateward.operator.installations.execution.jobs import OpenPackage, RenderStep
-from tests.unit.operator.installations.test_tasks import SERVICE, package
+from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
 from tests.unit.operator.installations.world import World
 
 

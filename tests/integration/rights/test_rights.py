@@ -43,11 +43,11 @@ from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.integration.api_server import DEFINITIONS, PATIENCE, at_work, define, finish_jobs, run_pods
 from tests.integration.packaged import Place, is_ready
-from tests.integration.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
+from tests.integration.packages.test_restart_guards import CLASSES, put_class
+from tests.integration.packages.test_restart_guards import Place as Workloads
+from tests.integration.rights.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
+from tests.integration.rights.tenants import package
 from tests.integration.shipped import bind, subject
-from tests.integration.tenants import package
-from tests.integration.test_restart_guards import CLASSES, put_class
-from tests.integration.test_restart_guards import Place as Workloads
 from tests.support.fakes import FakeDatabase, FakeKubelet
 
 pytestmark = pytest.mark.integration

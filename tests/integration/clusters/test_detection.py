@@ -24,7 +24,7 @@ from stateward.operator.detection.cronjob import name as job_name
 from stateward.operator.detection.look import look
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model.observation import Database, Health, Node
-from tests.integration.rights import SYSTEM, as_account, installed
+from tests.integration.rights.rights import SYSTEM, as_account, installed
 from tests.support.fakes import FakeDatabase
 
 pytestmark = pytest.mark.integration

@@ -15,7 +15,7 @@ from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steps import LABEL_INSTALLATION
 from tests.integration.api_server import JOBS, at_work, define, own_namespace
 from tests.integration.packaged import DEPLOYMENTS, Place
-from tests.unit.operator.installations.test_tasks import JOB, SERVICE, package
+from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 
 pytestmark = pytest.mark.integration
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {of: package}\n"

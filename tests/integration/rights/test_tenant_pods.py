@@ -27,9 +27,9 @@ from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.process import Operator
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
 from tests.integration.api_server import PATIENCE, define
-from tests.integration.rights import as_account, installed
+from tests.integration.rights.rights import as_account, installed
+from tests.integration.rights.tenants import TENANT
 from tests.integration.shipped import SYSTEM, bind, person
-from tests.integration.tenants import TENANT
 from tests.support.fakes import FakeDatabase
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditi
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS, SECRETS
 from stateward.operator.objects.caches import CLUSTERS
-from tests.integration.operator_at_work import POOLS, OperatorAtWork, operator_at_work, settled
+from tests.integration.clusters.operator_at_work import POOLS, OperatorAtWork, operator_at_work, settled
 
 pytestmark = pytest.mark.integration
 

@@ -10,7 +10,7 @@ from sandbox.host import cgroups
 from sandbox.kubernetes.kubeapi import wait_for
 from sandbox.layout import Layout
 
-MANIFESTS = Path(__file__).parent / "manifests"
+MANIFESTS = Path(__file__).parents[1] / "manifests"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from stateward.operator.installations.objects.views import FINALIZER, INSTALLATI
 from stateward.operator.objects.kinds import OPENSEARCH
 from tests.integration.api_server import DEFINITIONS, ROOT, at_work, run_pods
 from tests.integration.packaged import DEPLOYMENTS
+from tests.integration.rights.tenants import TENANT, Tenancy, tenancy
 from tests.integration.shipped import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -32,9 +33,8 @@ from tests.integration.shipped import (
     person,
     subject,
 )
-from tests.integration.tenants import TENANT, Tenancy, tenancy
-from tests.unit.operator.installations.test_tasks import POD
-from tests.unit.operator.installations.test_tasks import package as piped
+from tests.unit.operator.installations.execution.test_tasks import POD
+from tests.unit.operator.installations.execution.test_tasks import package as piped
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.caches import CLUSTERS
 from tests.integration.api_server import PATIENCE
-from tests.integration.operator_at_work import POOLS, operator_at_work, settled
+from tests.integration.clusters.operator_at_work import POOLS, operator_at_work, settled
 
 pytestmark = pytest.mark.integration
 

@@ -10,7 +10,7 @@ import pytest
 from sandbox import Sandbox
 from sandbox.images import pins
 from sandbox.kubernetes.kubeapi import wait_for
-from tests.e2e import sandbox_world as world
+from tests.e2e.sandbox import world
 
 pytestmark = pytest.mark.e2e
 

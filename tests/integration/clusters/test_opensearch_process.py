@@ -22,7 +22,7 @@ from stateward.engines.connection.base import Call, Engine, RefusedError
 from stateward.engines.connection.http import HttpTransport
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unit, Unknown
-from tests.integration.opensearch_processes import NODES, Processes, form, until
+from tests.integration.clusters.opensearch_processes import NODES, Processes, form, until
 
 pytestmark = [pytest.mark.integration]
 

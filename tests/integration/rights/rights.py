@@ -18,7 +18,7 @@ from stateward.kube.client.transport import Call, Limits, Transport
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.timing.clock import SystemClock
 
-CHART = Path(__file__).parents[2] / "charts/stateward"
+CHART = Path(__file__).parents[3] / "charts/stateward"
 SYSTEM = "stateward-system"
 PATHS = {
     "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",

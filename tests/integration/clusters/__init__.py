@@ -1,0 +1,1 @@
+"""Clusters of databases on a real API server without nodes."""

@@ -1,0 +1,1 @@
+"""What the client, the cache and the definitions promise, on a real API server."""

@@ -1,0 +1,1 @@
+"""Installations of packages and restart control, on a real API server."""

@@ -1,0 +1,1 @@
+"""What the operator's accounts and tenants may do, on a real API server with its rules."""
