@@ -8,7 +8,11 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import agent, arrival, ground, inplace, looks, machine, micro, packages, rollout, scale, simulated
+from bench import machine, sandbox_figures
+from bench.clusters import scale
+from bench.databases import agent, arrival, inplace
+from bench.packages import installations
+from bench.planner import micro, observing, rollout, simulated
 from bench.table import Row, render
 from sandbox.errors import SandboxError
 
@@ -53,8 +57,10 @@ def _scale(chosen: argparse.Namespace) -> list[Row]:
 
 
 def _packages(chosen: argparse.Namespace) -> list[Row]:
-    extent = packages.QUICK if chosen.quick else packages.Extent()
-    return packages.measure(dataclasses.replace(extent, installations=max(chosen.sizes or (extent.installations,))))
+    extent = installations.QUICK if chosen.quick else installations.Extent()
+    return installations.measure(
+        dataclasses.replace(extent, installations=max(chosen.sizes or (extent.installations,)))
+    )
 
 
 def _many(chosen: argparse.Namespace) -> list[Row]:
@@ -64,11 +70,11 @@ def _many(chosen: argparse.Namespace) -> list[Row]:
 
 MEASUREMENTS: dict[str, Measurement] = {
     "micro": lambda _: micro.measure(),
-    "answers": lambda _: looks.measure(),
+    "answers": lambda _: observing.measure(),
     "agent": lambda _: agent.measure(),
     "rollout": lambda chosen: rollout.rows((6, 30) if chosen.quick else rollout.SIZES),
     "simulation": lambda chosen: simulated.rows(quick=chosen.quick),
-    "sandbox": lambda chosen: ground.rows(cold=chosen.cold),
+    "sandbox": lambda chosen: sandbox_figures.rows(cold=chosen.cold),
     "inplace": lambda _: inplace.measure(),
     "arrival": lambda _: arrival.measure(),
     "packages": _packages,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import agent
+from bench.databases import agent
 
 
 def test_an_idle_agent_is_small_and_connections_do_not_make_it_grow(release: Path, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-from bench.absence import Absence, Absences, Change, Recoveries, milliseconds
-from bench.inplace import rows
+from bench.databases.absence import Absence, Absences, Change, Recoveries, milliseconds
+from bench.databases.inplace import rows
 
 
 def test_an_absence_lasts_from_the_last_sight_of_a_member_to_the_next() -> None:

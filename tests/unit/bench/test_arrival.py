@@ -1,6 +1,6 @@
 """How soon a changed Secret is in its pod, as rows."""
 
-from bench.arrival import PROGRAM, pod, rows
+from bench.databases.arrival import PROGRAM, pod, rows
 
 
 def test_both_ways_are_told_with_their_median_and_their_longest() -> None:

@@ -1,6 +1,6 @@
 """The packages that are measured are what the figures say of them."""
 
-from bench import parcel
+from bench.packages import parcel
 from stateward.packages.format.reading import read_package
 from stateward.packages.rendering.rendering import Use, render_plan
 from stateward.packages.restarts.dependencies import dependencies

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bench import fleet
-from bench.recording import Recording, load, multiplied, save
-from bench.replay.server import Replay
+from bench.clusters import fleet
+from bench.clusters.recording import Recording, load, multiplied, save
+from bench.clusters.replay.server import Replay
 from stateward.kube.access.connection import Connection
 from stateward.kube.access.credentials import Credential, StaticCredentials
 from stateward.kube.cache.reflector import Reflector

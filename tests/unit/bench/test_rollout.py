@@ -2,9 +2,9 @@
 
 import pytest
 
-from bench.bound import Members, fewest_sets
-from bench.rollout import row
-from bench.topology import Topology, observation
+from bench.planner.bound import Members, fewest_sets
+from bench.planner.rollout import row
+from bench.planner.topology import Topology, observation
 from stateward.planning.model import observation as o
 
 

@@ -4,10 +4,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench import fleet, samples
 from bench.__main__ import MEASUREMENTS, parser, sizes
-from bench.operated import Tally, is_settled
-from bench.scale import difference, percentile
+from bench.clusters import fleet
+from bench.clusters.operated import Tally, is_settled
+from bench.clusters.scale import difference, percentile
+from bench.planner import samples
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.validation import validate

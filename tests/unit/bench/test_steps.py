@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.absence import Absence
-from bench.steps import PARTS, Diary, medians, told
+from bench.databases.absence import Absence
+from bench.databases.steps import PARTS, Diary, medians, told
 
 OLD = """\
 2026-01-31T12:00:10.500000000Z [2026-01-31T12:00:10Z] [stateward] stopping process 12: SIGTERM, in 115 s KILL

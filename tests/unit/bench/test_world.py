@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from bench import fleet
-from bench.world.answers import INDICES
-from bench.world.databases import Database
-from bench.world.volumes import volume
+from bench.clusters import fleet
+from bench.clusters.world.answers import INDICES
+from bench.clusters.world.databases import Database
+from bench.clusters.world.volumes import volume
 from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.engines.connection.access import Access

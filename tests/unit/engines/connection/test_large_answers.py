@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bench import answers
+from bench.planner import answers
 from stateward.engines import opensearch
 from stateward.engines.connection import worker
 from stateward.engines.connection.answer_limits import LOOK, USUAL, ObservationRoom, Rooms

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-from bench.absence import Absence
-from bench.scale import percentile
+from bench.clusters.scale import percentile
+from bench.databases.absence import Absence
 
 WORDS = {"stopping process": "told", "the process is stopped": "ended", "] started ": "launched"}
 """What an agent says, and which moment that is."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bench.samples import large, pod, rolling
+from bench.planner.samples import large, pod, rolling
 from bench.table import Row
 from stateward.kube.objects.pods import Pod
 from stateward.planning.plan import plan

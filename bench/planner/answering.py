@@ -1,11 +1,11 @@
-"""`python -m bench.answering SHARDS REPLICAS FAILED`: a database that gives the same answers until it is ended."""
+"""`python -m bench.planner.answering SHARDS REPLICAS FAILED`: a database that answers the same until it is ended."""
 
 import asyncio
 import sys
 
 from aiohttp import web
 
-from bench.answers import answers
+from bench.planner.answers import answers
 
 
 async def answer(shards: int, replicas: int, failed: int) -> None:

@@ -16,13 +16,13 @@ import aiohttp
 import msgspec
 import yaml
 
-from bench import parcel
-from bench.beside import beside, much
 from bench.children import Child, child
+from bench.clusters.scale import AT_ONCE, CRD, SANDBOX, percentile, say
 from bench.machine import Ticks
-from bench.packaged import NAMESPACE
+from bench.packages import parcel
+from bench.packages.beside import beside, much
+from bench.packages.packaged import NAMESPACE
 from bench.process import Usage, usage
-from bench.scale import AT_ONCE, CRD, SANDBOX, percentile, say
 from bench.table import Row
 from sandbox import Sandbox
 from stateward.api.kinds.installation import Installation
@@ -43,7 +43,7 @@ from stateward.packages.rendering.rendering import Use, render_plan
 from stateward.packages.restarts.guards import SETTLE_SECONDS
 from stateward.packages.restarts.restarts import digest_in
 
-DEFINITIONS = Path(__file__).parents[1] / "charts/stateward/crds"
+DEFINITIONS = Path(__file__).parents[2] / "charts/stateward/crds"
 _APPLY = ApplyOptions("bench", force=True)
 RENDERS = 50
 
@@ -88,7 +88,7 @@ def measure(extent: Extent) -> list[Row]:
 
 @contextmanager
 def _controllers(kubeconfig: str) -> Generator["Stage"]:
-    with child("packaged", kubeconfig) as process:
+    with child("packages.packaged", kubeconfig) as process:
         port = process.wait_for("answers on port", 120)
         yield Stage(process, f"http://127.0.0.1:{port}/report", kubeconfig)
 

@@ -1,4 +1,4 @@
-"""`python -m bench.packaged KUBECONFIG`: what the operator runs for packages, in a process of its own, with a count.
+"""`python -m bench.packages.packaged KUBECONFIG`: what the operator runs for packages as a process, with a count.
 
 These are the shipped controllers of installations and of restarts, without those of clusters and without a lease.
 `/report` tells the counts; the port is said first.

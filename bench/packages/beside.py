@@ -4,8 +4,8 @@ import asyncio
 import resource
 import time
 
-from bench import parcel
-from bench.scale import percentile
+from bench.clusters.scale import percentile
+from bench.packages import parcel
 from bench.table import Row
 from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.execution.jobs import RenderObjects, RenderStep

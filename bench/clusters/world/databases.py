@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from bench import fleet
-from bench.world.answers import Running, formed, unformed
+from bench.clusters import fleet
+from bench.clusters.world.answers import Running, formed, unformed
 from stateward.api.values import names
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.objects.pods import Pod

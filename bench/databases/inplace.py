@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from bench.absence import Absences, Change, Recoveries, milliseconds
-from bench.scale import say
-from bench.steps import Diary, medians, told
+from bench.clusters.scale import say
+from bench.databases.absence import Absences, Change, Recoveries, milliseconds
+from bench.databases.steps import Diary, medians, told
 from bench.table import Row
 from demo.install import fresh_namespace, install, until_known
 from demo.story import settled

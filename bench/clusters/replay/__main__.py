@@ -1,4 +1,4 @@
-"""`python -m bench.replay FILE CLUSTERS`: serves a recorded cluster under many names; says `ready on port N` then."""
+"""`python -m bench.clusters.replay FILE CLUSTERS`: serves a recorded cluster many times, says `ready on port N`."""
 
 import asyncio
 import gc
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bench import fleet
-from bench.recording import load, multiplied
-from bench.replay.server import Replay
+from bench.clusters import fleet
+from bench.clusters.recording import load, multiplied
+from bench.clusters.replay.server import Replay
 
 
 async def serve(file: Path, count: int) -> None:

@@ -7,7 +7,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from bench import fleet
+from bench.clusters import fleet
 from stateward.kube.cache.deltas import Change, Delta
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, ApplyOptions, PatchKind

@@ -1,4 +1,4 @@
-"""`python -m bench.operated KUBECONFIG`: the operator as it is, in a process of its own, with a counter of writes.
+"""`python -m bench.clusters.operated KUBECONFIG`: the operator in a process of its own, with a counter of writes.
 
 Two things differ from `stateward operator`: each cluster's database is asked at the address of its stand-in, and what
 goes to the API server is counted on its way. `/report` beside the metrics tells the counts; the port is said first.
@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from bench import fleet
+from bench.clusters import fleet
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Target

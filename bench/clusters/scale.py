@@ -1,7 +1,7 @@
 """Many clusters on a real API server: how long they take to be made, and what the operator uses once they are.
 
-The operator runs as a process of its own, and so does everything that is pretended around it (`bench.world`). Memory
-and CPU time are the kernel's figures of the operator's process alone.
+The operator runs as a process of its own, and so does everything that is pretended around it (`bench.clusters.world`).
+Memory and CPU time are the kernel's figures of the operator's process alone.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ import aiohttp
 import msgspec
 import yaml
 
-from bench import fleet
 from bench.children import LOGS, Child, child
+from bench.clusters import fleet
+from bench.clusters.operated import Report
+from bench.clusters.recording import Recording, record, save
 from bench.machine import Ticks
-from bench.operated import Report
 from bench.process import Usage, usage
-from bench.recording import Recording, record, save
 from bench.table import Row
 from sandbox import Sandbox
 from stateward.kube.access.config import connect
@@ -39,7 +39,7 @@ SANDBOX = "stateward-bench"
 CRD = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", PartialObject, False
 )
-DEFINITION = Path(__file__).parents[1] / "charts/stateward/crds/stateward.dev_opensearchclusters.yaml"
+DEFINITION = Path(__file__).parents[2] / "charts/stateward/crds/stateward.dev_opensearchclusters.yaml"
 PRETEND_NODES = 20
 AT_ONCE = 16
 """Clusters that are applied at the same time."""
@@ -70,7 +70,7 @@ def measure(extent: Extent) -> list[Row]:
         sandbox.up(nodes=0, pretend_nodes=PRETEND_NODES)
         kubeconfig = str(sandbox.kubeconfig_path)
         asyncio.run(_prepare(kubeconfig))
-        with child("world", kubeconfig, str(max(extent.sizes))) as world:
+        with child("clusters.world", kubeconfig, str(max(extent.sizes))) as world:
             world.wait_for("ready", 60)
             return _grow(extent, kubeconfig, world)
     finally:
@@ -92,10 +92,10 @@ def replayed(extent: Extent, file: Path) -> list[Row]:
     kubeconfig = LOGS / "replay.kubeconfig"
     rows: list[Row] = []
     for size in extent.sizes:
-        with child("replay", str(file), str(size)) as server:
+        with child("clusters.replay", str(file), str(size)) as server:
             port = server.wait_for("ready on port", 120)
             kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{port}")))
-            with child("world", str(kubeconfig), str(size)) as world, _operator(str(kubeconfig)) as scene:
+            with child("clusters.world", str(kubeconfig), str(size)) as world, _operator(str(kubeconfig)) as scene:
                 world.wait_for("ready", 60)
                 rows += asyncio.run(Stage(scene, world, extent, size).replayed())
     return rows
@@ -108,7 +108,7 @@ def _recorded(extent: Extent) -> Recording:
         sandbox.up(nodes=0, pretend_nodes=3)
         kubeconfig = str(sandbox.kubeconfig_path)
         asyncio.run(_prepare(kubeconfig))
-        with child("world", kubeconfig, "1") as world, _operator(kubeconfig) as scene:
+        with child("clusters.world", kubeconfig, "1") as world, _operator(kubeconfig) as scene:
             world.wait_for("ready", 60)
             asyncio.run(Stage(scene, world, extent, 1).settled())
             return asyncio.run(record(kubeconfig))
@@ -152,7 +152,7 @@ class Scene:
 @contextmanager
 def _operator(kubeconfig: str) -> Generator[Scene]:
     began = time.monotonic()
-    with child("operated", kubeconfig) as process:
+    with child("clusters.operated", kubeconfig) as process:
         port = process.wait_for("answers on port", 120)
         yield Scene(process, f"http://127.0.0.1:{port}/report", kubeconfig, began)
 

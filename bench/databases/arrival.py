@@ -7,7 +7,7 @@ Why this matters: `stateward.operator.act.sync_now`.
 import asyncio
 import time
 
-from bench.scale import percentile, say
+from bench.clusters.scale import percentile, say
 from bench.table import Row
 from demo.install import fresh_namespace
 from sandbox import Sandbox

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from bench import answers
+from bench.planner import answers
 from bench.table import Row
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Target
@@ -119,7 +119,7 @@ async def stalled(look: Look) -> tuple[float, float]:
 @asynccontextmanager
 async def served(shards: int, replicas: int, failed: int) -> AsyncGenerator[str]:
     """Serve a cluster's answers in a process of its own while the block runs; the value is its base URL."""
-    command = (sys.executable, "-m", "bench.answering", str(shards), str(replicas), str(failed))
+    command = (sys.executable, "-m", "bench.planner.answering", str(shards), str(replicas), str(failed))
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         yield (await process.stdout.readline()).decode().strip() if process.stdout else ""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from bench.recording import Object, Recording
+from bench.clusters.recording import Object, Recording
 
 BOOKMARK_SECONDS = 50.0
 _END = {"k8s.io/initial-events-end": "true"}

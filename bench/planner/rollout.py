@@ -1,8 +1,8 @@
 """Roll-outs of whole clusters in forecast time: how near the planner comes to the best possible."""
 
-from bench.bound import best_seconds
+from bench.planner.bound import best_seconds
+from bench.planner.topology import NOW, Topology, observation
 from bench.table import Row
-from bench.topology import NOW, Topology, observation
 from stateward.planning.model.actions import DeletePod
 from stateward.simulation.forecast.journey import Journey, travel
 from stateward.simulation.forecast.pace import Pace

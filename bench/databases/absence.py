@@ -1,13 +1,13 @@
 """What a change of configuration costs a database: how long members are away, what is recovered, how reads fare.
 
-Pure: from samples, which `bench.inplace` takes while a real cluster changes, to figures.
+Pure: from samples, which `bench.databases.inplace` takes while a real cluster changes, to figures.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.scale import percentile
+from bench.clusters.scale import percentile
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Change:
     total: tuple[float, ...]
     away: tuple[Absence, ...]
     parts: tuple[tuple[float, ...], ...]
-    """Of those absences whose parts are known, as `bench.steps` names them."""
+    """Of those absences whose parts are known, as `bench.databases.steps` names them."""
     recoveries: int
     copied: int
     """Bytes."""

@@ -1,12 +1,12 @@
-"""`python -m bench.world KUBECONFIG CLUSTERS`: pretends the world until it is told to stop; says `ready` when it is."""
+"""`python -m bench.clusters.world KUBECONFIG CLUSTERS`: the pretended world, until ended; says `ready` when it is."""
 
 import asyncio
 import signal
 import sys
 from pathlib import Path
 
-from bench.world import volumes
-from bench.world.databases import Databases, serving
+from bench.clusters.world import volumes
+from bench.clusters.world.databases import Databases, serving
 from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import Reflector

@@ -1,0 +1,1 @@
+"""Many installations of packages on a real API server."""
