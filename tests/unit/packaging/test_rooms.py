@@ -11,6 +11,9 @@ import stateward
 SOURCE = Path(stateward.__file__).parent
 PAGE = Path(__file__).parents[3] / "docs/architecture.md"
 ROOMS = sorted(str(path.parent.relative_to(SOURCE)) for path in SOURCE.rglob("*/__init__.py"))
+ROOT = PAGE.parents[1]
+BESIDE = ("tests", "sandbox", "bench", "demo", "release")
+"""Trees beside the package."""
 MOST = 15
 """Modules in a room: about a dozen."""
 
@@ -29,6 +32,14 @@ def test_the_page_lists_every_room_with_the_sentence_of_its_docstring() -> None:
 def test_no_room_has_more_modules_than_can_be_seen_at_once(room: str) -> None:
     modules = [path.name for path in (SOURCE / room).glob("*.py") if not path.stem.startswith("__")]
     assert len(modules) <= MOST, f"{room} has {len(modules)} modules: give it rooms"
+
+
+@pytest.mark.parametrize("tree", BESIDE)
+def test_no_folder_beside_the_package_is_a_hall(tree: str) -> None:
+    folders = {path.parent for path in (ROOT / tree).rglob("*.py")}
+    sizes = {str(folder.relative_to(ROOT)): len(list(folder.glob("*.py"))) for folder in folders}
+    assert sizes
+    assert {folder: size for folder, size in sizes.items() if size > MOST} == {}
 
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if any((SOURCE / room).glob("*/__init__.py"))])

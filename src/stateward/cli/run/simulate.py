@@ -1,6 +1,8 @@
 """`simulate`: runs the operator in simulated worlds with faults, one per seed."""
 
 import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +15,7 @@ from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import missed
 from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual
 from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
+from stateward.simulation.campaign.record import STDOUT, Campaign, Record, RecordError, code_digest, read, write
 from stateward.simulation.campaign.run import YEAR, Outcome, Plan, simulate_one
 from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bounds
 
@@ -43,6 +46,22 @@ from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bound
     f"{WALL:g}, and {WALL_PER_HOUR:g} for each simulated hour with faults.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(min=1), help="Runs at once; default: one for each core.")
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Only the K-th of N parts of the seeds; auto/N takes K from JOB_COMPLETION_INDEX, for an Indexed Job.",
+)
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Record each finished run in this file, and skip the runs recorded there; - for standard output.",
+)
+@click.option(
+    "--merge",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Run nothing: report the runs of this record. Repeat it for several; --results writes them as one.",
+)
 @click.option("--require-all", is_flag=True, help="Fail if a fault or a decision of the planner never occurred.")
 def simulate(
     *,
@@ -60,33 +79,59 @@ def simulate(
     must never harm the cluster. When the faults stop, it has to reach its desired state and stay there. A run is
     repeated exactly by its seed. Exit code 1 when a property was violated.
 
+    With --results a campaign continues where it was interrupted, and its parts can be merged.
+
     Without --hours and --days nine runs of ten are an hour of dense faults, and the tenth is a month of ordinary days.
     """
+    require_compatible(engine, seed, hours, days, {**campaign, "trace": trace})
+    bounds = Bounds(campaign["step_limit"], campaign["wall_limit"])
+    common = Campaign(engine, code_digest(), bounds.steps, hours, days, bounds.wall)
+    if campaign["merge"]:
+        common, found = merged(campaign["merge"], campaign["results"])
+    elif seed is not None:
+        chosen = plan_of(common) or usual(engine, seed)
+        found = alone(seed, structs.replace(chosen, bounds=bounds), trace=trace)
+    else:
+        seeds = range(campaign["first"], campaign["first"] + campaign["seeds"])
+        found = recorded(campaign["results"], common, part_of(seeds, campaign["shard"]), jobs or os.cpu_count() or 1)
+    never = missed(found.counts, ADVICE.keys(), common.engine)
+    if campaign["results"] != STDOUT:
+        show(found, common, never, table=not trace)
+    if found.failed or (campaign["require_all"] and never):
+        click.get_current_context().exit(1)
+
+
+def require_compatible(
+    engine: str, seed: int | None, hours: float | None, days: float | None, others: Mapping[str, Any]
+) -> None:
+    """Raise click.UsageError for options that exclude each other."""
+    parts = [f"--{name}" for name in ("shard", "results", "merge") if others[name]]
     if hours is not None and days is not None:
         raise click.UsageError("a run is --hours of storm or --days of ordinary operation, not both")
     if engine == FOUNDATIONDB and days is not None:
         raise click.UsageError("--days needs a database with shards; use --hours")
-    plan = None if hours is None else Plan(engine=engine, chaos=hours * 3600)
-    if days is not None:
-        plan = Plan(engine=engine, chaos=days * 86400, slower=YEAR)
-    storm = "" if hours is None else f"--hours {hours:g}"
-    extent = storm if days is None else f"--days {days:g}"
-    bounds = Bounds(campaign["step_limit"], campaign["wall_limit"])
-    if seed is not None:
-        chosen = usual(engine, seed) if plan is None else plan
-        found = alone(seed, structs.replace(chosen, bounds=bounds), trace=trace)
-    elif trace:
+    if others["trace"] and seed is None:
         raise click.UsageError("--trace prints one run: name it with --seed")
-    else:
-        first = campaign["first"]
-        seeds = range(first, first + campaign["seeds"])
-        found = with_progress(engine, seeds, plan, bounds, jobs or os.cpu_count() or 1)
-    never = missed(found.counts, ADVICE.keys(), engine)
-    if not trace:
-        screen.show(simulated.met(found, engine))
-    click.echo(simulated.summary(found, engine, extent, never))
-    if found.failed or (campaign["require_all"] and never):
-        click.get_current_context().exit(1)
+    if seed is not None and parts:
+        raise click.UsageError(f"--seed is one run: it does not go with {', '.join(parts)}")
+    if others["merge"] and (others["shard"] or others["results"] == STDOUT):
+        raise click.UsageError("--merge runs nothing: it does not go with --shard, and --results must name a file")
+
+
+def plan_of(common: Campaign) -> Plan | None:
+    """Return what all runs of a campaign have in common; None if each is as usual for its seed."""
+    if common.days is not None:
+        return Plan(engine=common.engine, chaos=common.days * 86400, slower=YEAR)
+    return None if common.hours is None else Plan(engine=common.engine, chaos=common.hours * 3600)
+
+
+def show(found: Report, common: Campaign, never: Sequence[str], *, table: bool) -> None:
+    """Print what was met, and the result."""
+    storm = "" if common.hours is None else f"--hours {common.hours:g}"
+    if table:
+        screen.show(simulated.met(found, common.engine))
+    extent = storm if common.days is None else f"--days {common.days:g}"
+    click.echo(simulated.summary(found, common.engine, extent, never))
 
 
 def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
@@ -97,17 +142,74 @@ def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
     return report([outcome], seconds)
 
 
-def with_progress(engine: str, seeds: range, plan: Plan | None, bounds: Bounds, jobs: int) -> Report:
-    """Run many seeds, with a progress bar on a terminal."""
+def part_of(seeds: range, shard: str | None) -> range:
+    """Return the seeds of a shard: parts follow each other and differ by one seed at most.
+
+    Raises click.UsageError if the shard is not K/N with 1 <= K <= N <= number of seeds.
+    """
+    if shard is None:
+        return seeds
+    number, _, parts = shard.partition("/")
+    if number == "auto":
+        index = os.environ.get("JOB_COMPLETION_INDEX", "")
+        if not index.isdecimal():
+            raise click.UsageError(f"--shard {shard}: JOB_COMPLETION_INDEX is {index!r}, and not a number from 0")
+        number = str(int(index) + 1)
+    if not (number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts) <= len(seeds)):
+        raise click.UsageError(
+            f"--shard {shard}: K/N or auto/N is accepted, K from 1 to N, N at most {len(seeds)} seeds"
+        )
+    k, n = int(number), int(parts)
+    return seeds[len(seeds) * (k - 1) // n : len(seeds) * k // n]
+
+
+def recorded(path: Path | None, common: Campaign, seeds: range, jobs: int) -> Report:
+    """Run the seeds that are not in the record, add each to it, and return the report of all."""
+    if path is None:
+        return with_progress(common, seeds, jobs)
+    try:
+        with Record(path, common) as record:
+            outcomes = [record.outcomes[seed] for seed in seeds if seed in record.outcomes]
+            left = [seed for seed in seeds if seed not in record.outcomes]
+
+            def add(outcome: Outcome) -> None:
+                record.add(outcome)
+                outcomes.append(outcome)
+
+            # The time of earlier sessions is not known, so a continued campaign has no speed.
+            whole = len(left) == len(seeds)
+            found = with_progress(common, left, jobs, add)
+            return report(outcomes, found.seconds if whole else 0.0)
+    except RecordError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def merged(paths: tuple[Path, ...], results: Path | None) -> tuple[Campaign, Report]:
+    """Return the campaign and the report of several records, and write them as one if requested."""
+    try:
+        common, outcomes = read(paths)
+    except RecordError as error:
+        raise click.ClickException(str(error)) from None
+    if results is not None:
+        write(results, common, outcomes.values())
+    return common, report([*outcomes.values()], 0.0)
+
+
+def with_progress(
+    common: Campaign, seeds: Sequence[int], jobs: int, add: Callable[[Outcome], None] = lambda _: None
+) -> Report:
+    """Run many seeds, with a progress bar on a terminal; `add` gets each outcome as soon as it is known."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=screen.console(), transient=True) as bar:
         task = bar.add_task("no violation", total=len(seeds))
         failed = list[int]()
 
         def count(outcome: Outcome) -> None:
+            add(outcome)
             if outcome.violations:
                 failed.append(outcome.seed)
                 bar.update(task, description=f"[red]violations in {len(failed)} runs")
             bar.advance(task)
 
-        return simulate_many(engine, seeds, plan=plan, bounds=bounds, cores=jobs, progress=count)
+        bounds = Bounds(common.step_limit, common.wall_limit)
+        return simulate_many(common.engine, seeds, plan=plan_of(common), bounds=bounds, cores=jobs, progress=count)

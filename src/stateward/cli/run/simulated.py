@@ -44,7 +44,9 @@ def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> s
     if never and report.seeds > 1:
         lines.append(f"never met: {', '.join(never)}")
     runs = f"{report.seeds} {'run' if report.seeds == 1 else 'runs'}"
-    speed = f"{report.hours:.1f} cluster-hours in {report.seconds:.0f} s, {report.hours_per_minute:.0f} a minute"
+    speed = f"{report.hours:.1f} cluster-hours"
+    if report.seconds:
+        speed += f" in {report.seconds:.0f} s, {report.hours_per_minute:.0f} a minute"
     calm = f", {report.skipped:.1f} of them skipped, because nothing could happen in them" if report.skipped else ""
     lines.append(f"{runs}, {len(report.failed)} with violations; {speed}{calm}")
     return "\n".join(lines)
