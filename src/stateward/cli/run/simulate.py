@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from msgspec import structs
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -13,10 +14,11 @@ from stateward.cli.run import simulated
 from stateward.cli.shared import screen
 from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import missed
-from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual
+from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual, workers
 from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
 from stateward.simulation.campaign.record import STDOUT, Campaign, Record, RecordError, code_digest, read, write
 from stateward.simulation.campaign.run import YEAR, Outcome, Plan, simulate_one
+from stateward.simulation.campaign.shrinking import SmallRun, shrink
 from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bounds
 
 
@@ -62,6 +64,14 @@ from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bound
     multiple=True,
     help="Run nothing: report the runs of this record. Repeat it for several; --results writes them as one.",
 )
+@click.option(
+    "--shrink",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Make each failing run small, and write it to this folder, one file for each seed.",
+)
+@click.option(
+    "--replay", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Repeat a run that --shrink wrote."
+)
 @click.option("--require-all", is_flag=True, help="Fail if a fault or a decision of the planner never occurred.")
 def simulate(
     *,
@@ -79,7 +89,8 @@ def simulate(
     must never harm the cluster. When the faults stop, it has to reach its desired state and stay there. A run is
     repeated exactly by its seed. Exit code 1 when a property was violated.
 
-    With --results a campaign continues where it was interrupted, and its parts can be merged.
+    With --results a campaign continues where it was interrupted, and its parts can be merged. With --results - the
+    exit code is 0 when all runs have ended; --merge reports what they violated.
 
     Without --hours and --days nine runs of ten are an hour of dense faults, and the tenth is a month of ordinary days.
     """
@@ -88,6 +99,9 @@ def simulate(
     common = Campaign(engine, code_digest(), bounds.steps, hours, days, bounds.wall)
     if campaign["merge"]:
         common, found = merged(campaign["merge"], campaign["results"])
+    elif campaign["replay"]:
+        again = replayed(campaign["replay"])
+        common, found = structs.replace(common, engine=again.plan.engine), alone(again.seed, again.plan, trace=trace)
     elif seed is not None:
         chosen = plan_of(common) or usual(engine, seed)
         found = alone(seed, structs.replace(chosen, bounds=bounds), trace=trace)
@@ -95,8 +109,11 @@ def simulate(
         seeds = range(campaign["first"], campaign["first"] + campaign["seeds"])
         found = recorded(campaign["results"], common, part_of(seeds, campaign["shard"]), jobs or os.cpu_count() or 1)
     never = missed(found.counts, ADVICE.keys(), common.engine)
-    if campaign["results"] != STDOUT:
-        show(found, common, never, table=not trace)
+    if campaign["results"] == STDOUT:
+        return  # Violations are in the record; a failed pod would only be run again.
+    show(found, common, never, table=not trace)
+    if campaign["shrink"] and found.failed:
+        make_small(found.failed, common, campaign["shrink"], jobs or os.cpu_count() or 1)
     if found.failed or (campaign["require_all"] and never):
         click.get_current_context().exit(1)
 
@@ -106,11 +123,13 @@ def require_compatible(
 ) -> None:
     """Raise click.UsageError for options that exclude each other."""
     parts = [f"--{name}" for name in ("shard", "results", "merge") if others[name]]
+    if others["replay"] and (seed is not None or parts or others["shrink"] or (hours, days) != (None, None)):
+        raise click.UsageError("--replay repeats the run in the file: it goes with --trace alone")
     if hours is not None and days is not None:
         raise click.UsageError("a run is --hours of storm or --days of ordinary operation, not both")
     if engine == FOUNDATIONDB and days is not None:
         raise click.UsageError("--days needs a database with shards; use --hours")
-    if others["trace"] and seed is None:
+    if others["trace"] and seed is None and not others["replay"]:
         raise click.UsageError("--trace prints one run: name it with --seed")
     if seed is not None and parts:
         raise click.UsageError(f"--seed is one run: it does not go with {', '.join(parts)}")
@@ -132,6 +151,26 @@ def show(found: Report, common: Campaign, never: Sequence[str], *, table: bool) 
         screen.show(simulated.met(found, common.engine))
     extent = storm if common.days is None else f"--days {common.days:g}"
     click.echo(simulated.summary(found, common.engine, extent, never))
+
+
+def make_small(failed: Sequence[Outcome], common: Campaign, folder: Path, jobs: int) -> None:
+    """Write a small run for each failed one, and print what is left of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bounds = Bounds(common.step_limit, common.wall_limit)
+    with workers(jobs) as runs:
+        for outcome in failed:
+            plan = structs.replace(plan_of(common) or usual(common.engine, outcome.seed), bounds=bounds)
+            small, file = shrink(outcome, plan, runs), folder / f"{common.engine}-{outcome.seed}.json"
+            file.write_bytes(msgspec.json.format(msgspec.json.encode(small), indent=1))
+            click.echo(simulated.small(outcome.seed, small, file))
+
+
+def replayed(path: Path) -> SmallRun:
+    """Return the run that a file describes. Raises click.ClickException if it is not one that `--shrink` wrote."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SmallRun)
+    except (OSError, msgspec.DecodeError) as error:
+        raise click.ClickException(f"{path}: not a run that --shrink wrote: {error}") from None
 
 
 def alone(seed: int, plan: Plan, *, trace: bool) -> Report:

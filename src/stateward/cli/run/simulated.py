@@ -1,6 +1,7 @@
 """The report of a simulation campaign: events, violations, and how to repeat them."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +11,7 @@ from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import branches, out_of_reach
 from stateward.simulation.campaign.campaign import Report
 from stateward.simulation.campaign.run import Outcome
+from stateward.simulation.campaign.shrinking import SmallRun
 from stateward.simulation.world.trace_text import clock
 
 SHOWN = 3
@@ -50,6 +52,18 @@ def summary(report: Report, engine: str, extent: str, never: Sequence[str]) -> s
     calm = f", {report.skipped:.1f} of them skipped, because nothing could happen in them" if report.skipped else ""
     lines.append(f"{runs}, {len(report.failed)} with violations; {speed}{calm}")
     return "\n".join(lines)
+
+
+def small(seed: int, run: SmallRun, file: Path) -> str:
+    """Return what is left of a failing run after it was made small."""
+    plan = run.plan
+    faults = "all its faults" if plan.only is None else ", ".join(sorted(plan.only)) or "no fault"
+    pools = (plan.spec or {}).get("pools", [])
+    members = f", {sum(pool.get('replicas', 1) for pool in pools)} members" if pools else ""
+    return (
+        f"seed {seed}, made small in {run.attempts} attempts: {plan.chaos / 60:.0f} min with {faults}{members}\n"
+        f"  {run.violation}\n  to see how: stateward simulate --replay {file} --trace"
+    )
 
 
 def story(outcome: Outcome) -> Iterator[str]:

@@ -5,7 +5,8 @@ import multiprocessing
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from msgspec import Struct, structs
@@ -66,6 +67,13 @@ def simulate_many(
             outcomes.append(outcome)
             progress(outcome)
     return report(outcomes, time.perf_counter() - began)
+
+
+@contextmanager
+def workers(cores: int) -> Generator[Callable[[Sequence[tuple[int, Plan]]], list[Outcome]]]:
+    """Provide a function that runs seeds with their plans, on several cores, for as long as the block runs."""
+    with multiprocessing.get_context("spawn").Pool(cores, initializer=gc.freeze) as pool:
+        yield lambda cases: pool.starmap(attempt, cases, chunksize=1)
 
 
 def usual(engine: str, seed: int) -> Plan:

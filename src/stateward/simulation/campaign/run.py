@@ -71,6 +71,8 @@ class Outcome(Struct, frozen=True):
     skipped: float = 0.0
     """Those of the hours that were passed over, because nothing could happen in them."""
     story: tuple[tuple[float, str], ...] = ()
+    spec: Json = {}
+    """The spec at the beginning, of a run that violated something."""
 
 
 def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
@@ -123,7 +125,8 @@ class Run:
         self.processes = [self._process(n) for n in range(count)]
         spec = self.scene.spec(chance, profile)
         often = () if profile is None else profile.edits
-        self.user = self.scene.user(self.world, deepcopy(plan.spec) if plan.spec else spec, often)
+        self.spec = deepcopy(plan.spec) if plan.spec else spec
+        self.user = self.scene.user(self.world, deepcopy(self.spec), often)
         self.user.wrong = lambda text: self._violated("edit", text)
         stage = FaultTargets(self.world, self.processes, self.user, self.world.ground.stream("faults"))
         self.swarm = Swarm(stage, (self.scene.faults, self.scene.weather), plan.only, plan.slower, profile)
@@ -225,7 +228,8 @@ class Run:
         story = tuple(self.world.ground.story or ())
         ground = self.world.ground
         hours, skipped = ground.passed / 3600, ground.skipped / 3600
-        return Outcome(self.seed, tuple(self.violations), hours, ground.counts, skipped, story)
+        spec = self.spec if self.violations else {}
+        return Outcome(self.seed, tuple(self.violations), hours, ground.counts, skipped, story, spec)
 
     def _process(self, number: int) -> Process:
         # A lease is renewed every few seconds, which costs much; a single process needs none.

@@ -1,20 +1,23 @@
 """Campaigns in parts: shards of the seeds, a record that continues, and records that merge into one."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 from click import UsageError
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from stateward.cli.main import cli
 from stateward.cli.run import simulate as command
 from stateward.simulation.campaign.campaign import Report, report
 from stateward.simulation.campaign.record import Campaign, Record, RecordError, read
-from stateward.simulation.campaign.run import Outcome
+from stateward.simulation.campaign.run import Outcome, Plan
 from stateward.simulation.properties.invariants import Violation
 
 COMMON = Campaign("opensearch", "c0de", 1000)
@@ -25,7 +28,7 @@ def simulated(*words: str) -> Result:
 
 
 def outcome(seed: int) -> Outcome:
-    broken = (Violation("c", 61.0, "logs-hot-1 is taken down"),) if seed == 7 else ()
+    broken = (Violation("c", 61.0, "logs-hot-1 is taken down"),) if seed in (7, 1_000_007) else ()
     return Outcome(seed, broken, 1.5, {"fault: node lost": seed})
 
 
@@ -114,6 +117,18 @@ def test_logs_of_all_pods_in_one_file_are_a_record(tmp_path: Path, ran: list[int
     assert simulated("--merge", str(logs)).exit_code == 0
 
 
+def test_each_pod_of_the_example_runs_its_part_and_ends_well_also_with_violations(
+    ran: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = yaml.safe_load((Path(__file__).parents[4] / "examples/simulation/job.yaml").read_text())
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    for index in range(job["spec"]["completions"]):
+        monkeypatch.setenv("JOB_COMPLETION_INDEX", str(index))
+        result = CliRunner().invoke(cli, container["args"])
+        assert result.exit_code == 0, result.output
+    assert ran == list(range(1_000_000, 1_003_000))
+
+
 def test_two_results_of_one_seed_are_an_error_that_names_both_records(tmp_path: Path) -> None:
     for name, hours in (("a", 1.0), ("b", 2.0)):
         with Record(tmp_path / name, COMMON) as record:
@@ -144,3 +159,44 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path, text: str, message:
 )
 def test_options_that_exclude_each_other_are_refused(words: tuple[str, ...]) -> None:
     assert simulated(*words).exit_code == 2
+
+
+def test_a_failing_run_is_made_small_written_and_repeated(
+    tmp_path: Path, ran: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Plan] = []
+
+    def attempt(seed: int, plan: Plan) -> Outcome:
+        tried.append(plan)
+        return structs.replace(outcome(7), seed=seed)
+
+    @contextmanager
+    def pool(_: int) -> Generator[Callable[[Sequence[tuple[int, Plan]]], list[Outcome]]]:
+        yield lambda cases: [attempt(*case) for case in cases]
+
+    monkeypatch.setattr(command, "workers", pool)
+    folder = tmp_path / "small"
+    result = simulated("--first", "6", "--seeds", "3", "--hours", "0.5", "--shrink", str(folder))
+    assert result.exit_code == 1
+    assert ran == [6, 7, 8]
+    assert [file.name for file in folder.iterdir()] == ["opensearch-7.json"]
+    assert "seed 7, made small in " in result.output
+    assert ": 1 min with no fault\n" in result.output
+    assert f"stateward simulate --replay {folder}/opensearch-7.json --trace" in result.output
+
+    def again(seed: int, plan: Plan) -> tuple[Outcome, float]:
+        return attempt(seed, plan), 1.0
+
+    monkeypatch.setattr(command, "simulate_one", again)
+    result = simulated("--replay", str(folder / "opensearch-7.json"))
+    assert result.exit_code == 1
+    assert "logs-hot-1 is taken down" in result.output
+    assert (tried[-1].chaos, tried[-1].only, tried[-1].processes) == (60.0, frozenset(), 1)
+
+
+def test_a_file_that_is_no_small_run_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text('{"seed": "five"}')
+    result = simulated("--replay", str(file))
+    assert result.exit_code == 1
+    assert f"{file}: not a run that --shrink wrote: " in result.stderr

@@ -1,0 +1,116 @@
+"""Makes a failing run small: less time, fewer faults, operators and members, while the same property is violated.
+
+The method is greedy: of the smaller runs that `smaller` proposes, the first that still fails is taken, until none does
+or the attempts are used up (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). A
+smaller run draws other random numbers than the failing one, so each proposal is tried with several seeds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+
+from msgspec import Struct, structs
+
+from stateward.api.values.base import Json
+from stateward.simulation.campaign.run import Outcome, Plan
+from stateward.simulation.properties.invariants import Violation
+
+ATTEMPTS = 150
+"""Proposals that are tried for one failing run."""
+SEEDS = 4
+"""Seeds with which each proposal is tried; the first is the failing run's own."""
+STEP = 1_000_003
+"""Distance between these seeds: far outside of a usual campaign."""
+SHORTEST = 60.0
+"""Seconds of virtual time with faults, below which a run is not shortened."""
+
+Runs = Callable[[Sequence[tuple[int, Plan]]], Sequence[Outcome]]
+"""Runs seeds with their plans, and returns the outcomes in that order."""
+
+
+class SmallRun(Struct, frozen=True, forbid_unknown_fields=True):
+    """A small run that violates a property; `stateward simulate --replay` repeats it."""
+
+    seed: int
+    plan: Plan
+    violation: Violation
+    attempts: int
+    """How many proposals were tried."""
+
+
+def shrink(outcome: Outcome, plan: Plan, runs: Runs, attempts: int = ATTEMPTS) -> SmallRun:
+    """Return the smallest run found that violates what the outcome violates first; at worst that run itself."""
+    kind, best, used = kind_of(outcome.violations[0]), (outcome, plan), 0
+    while used < attempts:
+        for proposal in smaller(*best):
+            used += 1
+            found = still_failing(kind, proposal, best[0].seed, runs)
+            if found is not None:
+                best = found, proposal
+                break
+            if used >= attempts:
+                break
+        else:
+            break
+    violation = next(v for v in best[0].violations if kind_of(v) == kind)
+    return SmallRun(best[0].seed, best[1], violation, used)
+
+
+def kind_of(violation: Violation) -> tuple[str, str]:
+    """Return what two violations of one kind have in common: the property, and for a goal what was not reached."""
+    return violation.property, violation.message.partition(":")[0] if violation.property == "g" else ""
+
+
+def still_failing(kind: tuple[str, str], plan: Plan, seed: int, runs: Runs) -> Outcome | None:
+    """Return the outcome of the first seed that violates the same property with a plan."""
+    seeds = [seed, *(seed % STEP + STEP * n for n in range(1, SEEDS))]
+    outcomes = runs([(seed, plan) for seed in seeds])
+    return next((o for o in outcomes if any(kind_of(v) == kind for v in o.violations)), None)
+
+
+def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
+    """Yield smaller plans, the ones that take most away first. `outcome` is that of the plan."""
+    for factor in (0.5, 0.75):
+        if plan.chaos * factor >= SHORTEST:
+            yield structs.replace(plan, chaos=plan.chaos * factor // 60 * 60)
+    if plan.profile is None:
+        # The seed chooses a profile only while it chooses everything; said by name it stays when faults are taken away.
+        plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
+    elif plan.profile:
+        yield structs.replace(plan, profile="")
+    for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "weather"))):
+        yield structs.replace(plan, only=only)
+    if plan.processes != 1:
+        yield structs.replace(plan, processes=1)
+    if plan.agents is not False:
+        yield structs.replace(plan, agents=False)
+    for spec in smaller_specs(plan.spec or outcome.spec):
+        yield structs.replace(plan, spec=spec)
+
+
+def fewer(only: frozenset[str] | None, occurred: frozenset[str]) -> Iterator[frozenset[str]]:
+    """Yield smaller sets of faults: those that occurred, then halves, then all but one."""
+    if only is None or only > occurred:
+        yield occurred
+    names = sorted(occurred if only is None else only & occurred)
+    if len(names) > 2:
+        yield frozenset(names[::2])
+        yield frozenset(names[1::2])
+    for name in names:
+        yield frozenset(names) - {name}
+
+
+def smaller_specs(spec: Json) -> Iterator[Json]:
+    """Yield specs without one of the pools, and with one member less."""
+    pools = spec.get("pools", [])
+    for index in range(len(pools)):
+        if len(pools) > 1:
+            yield {**deepcopy(spec), "pools": [deepcopy(p) for n, p in enumerate(pools) if n != index]}
+        if pools[index].get("replicas", 1) > 1:
+            fresh = deepcopy(spec)
+            fresh["pools"][index]["replicas"] -= 1
+            yield fresh
+
+
+def named(outcome: Outcome, kind: str) -> list[str]:
+    """Return the names of a kind that the outcome counts."""
+    return [name.removeprefix(f"{kind}: ") for name in outcome.counts if name.startswith(f"{kind}: ")]
