@@ -36,7 +36,7 @@ check: bootstrap ## format, lint, types, import contracts, generated files, word
 unit: bootstrap ## the fast suites only: unit and simulation
 	@$(PY) -m pytest tests/unit tests/simulation
 
-e2e: bootstrap ## the full list of end-to-end cases on the sandbox with real databases
+e2e: bootstrap ## all end-to-end cases, with real databases; RESUME=1 leaves out those that passed on this commit
 	@$(PY) -m pytest tests/e2e -n $(WORKERS) --dist loadfile
 
 bench: bootstrap ## measurements, with the machine's description

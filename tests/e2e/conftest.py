@@ -19,12 +19,44 @@ from stateward.kube.access.config import connect
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from stateward.operator.objects.kinds import OPENSEARCH, ClusterKind
+from tests.e2e import witness
 from tests.e2e.clusters import Clusters
 from tests.e2e.operators import OperatorPods, install, kubectl
+from tests.support import case_report
 from tests.support.workers import own_name
 
-_ARTIFACTS = Path(__file__).parents[2] / ".artifacts"
+_ROOT = Path(__file__).parents[2]
+_ARTIFACTS = _ROOT / ".artifacts"
+_COMMIT = pytest.StashKey[str]()
 _BROUGHT_UP = pytest.StashKey[Sandbox]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note the commit under test; RESUME=1 leaves out cases that have passed on it."""
+    config.stash[_COMMIT] = case_report.commit_of(_ROOT)
+    if not hasattr(config, "workerinput"):
+        # Only in the process that runs the workers: it hears of all cases.
+        config.pluginmanager.register(case_report.Reporter(_ARTIFACTS / "e2e", config.stash[_COMMIT]))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what need not run again."""
+    if not os.environ.get("RESUME"):
+        return
+    known = case_report.latest(_ARTIFACTS / "e2e", config.stash[_COMMIT])
+    done = [item for item in items if item.nodeid in known and known[item.nodeid].outcome == "passed"]
+    config.hook.pytest_deselected(items=done)
+    items[:] = [item for item in items if item not in done]
+
+
+@pytest.fixture(autouse=True)
+def figures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Collect what the witnesses of a case see, for the report."""
+    witness.FIGURES = seen = case_report.Figures()
+    yield
+    images = [str(name) for mark in request.node.iter_markers("images") for name in mark.args]
+    texts = {"versions": ", ".join(images), **seen.texts()}
+    request.node.user_properties.extend((name, text) for name, text in texts.items() if text)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,10 @@ from typing import Any, Self
 
 from stateward.kube.objects.errors import ApiError, TransportError
 from tests.e2e.clusters import Clusters, Database
+from tests.support.case_report import Figures
 
+FIGURES = Figures()
+"""What the witnesses of the running case have seen."""
 MOST_DOCUMENTS = 20_000
 """A writer ends by itself."""
 
@@ -41,6 +44,7 @@ class Writer:
         self._done.set()
         if self._task is not None:
             await self._task
+        FIGURES.written(self.index, len(self.acknowledged), self.longest_gap)
 
     async def _run(self) -> None:
         last = time.monotonic()
@@ -64,6 +68,7 @@ class Writer:
         for start in range(0, len(wanted), 500):
             answer = await self._read(wanted[start : start + 500])
             found |= {doc["_id"] for doc in answer["docs"] if doc.get("found")}
+        FIGURES.read(self.index, len(self.acknowledged & found))
         return self.acknowledged - found
 
     async def _read(self, ids: list[str]) -> dict[str, Any]:
@@ -85,6 +90,8 @@ class Promises:
     seen_health: set[str] = field(default_factory=set[str])
     seen_versions: set[str] = field(default_factory=set[str])
     looks: int = 0
+    red: int = 0
+    """Looks, and so seconds, at which the database was red."""
     _task: asyncio.Task[None] | None = None
     _done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -96,6 +103,7 @@ class Promises:
         self._done.set()
         if self._task is not None:
             await self._task
+        FIGURES.watched(self.red)
 
     async def _run(self) -> None:
         while not await over(self._done, 1):
@@ -112,4 +120,5 @@ class Promises:
         self.looks += 1
         self.seen_health.add(health["status"])
         if health["status"] == "red":
+            self.red += 1
             self.broken.append(f"health is red: {health}")
