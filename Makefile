@@ -39,6 +39,9 @@ unit: bootstrap ## the fast suites only: unit and simulation
 e2e: bootstrap ## all end-to-end cases, with real databases; RESUME=1 leaves out those that passed on this commit
 	@$(PY) -m pytest tests/e2e -n $(WORKERS) --dist loadfile
 
+mutants: bootstrap ## break decisions of planning and operator for five minutes, and list those that no unit test notices
+	@$(PY) -m tests.mutants --seed $(or $(SEED),0)
+
 bench: bootstrap ## measurements, with the machine's description
 	@$(PY) -m bench
 
