@@ -26,8 +26,6 @@ def main(words: Sequence[str]) -> int:
     order.shuffle(found)
     print(f"{len(found)} decisions; a sample by seed {chosen.seed} for {chosen.minutes:g} minutes")
     noticed, survivors = attempts(found[: chosen.number], chosen.minutes * 60, chosen.jobs)
-    for change in survivors:
-        print(f"not noticed: {change.file}:{change.line} in {change.function}: {change.before}  ->  {change.after}")
     print(f"{noticed + len(survivors)} tried, {len(survivors)} not noticed")
     return 1 if survivors else 0
 
@@ -62,9 +60,12 @@ def attempts(found: Sequence[Change], seconds: float, jobs: int) -> tuple[int, l
                 return None
             place = free.get()
             try:
-                return place.notices(change)
+                noticed = place.notices(change)
             finally:
                 free.put(place)
+            told = f"{change.file}:{change.line} in {change.function}: {change.before}  ->  {change.after}"
+            print("noticed    " if noticed else "NOT NOTICED", told, flush=True)
+            return noticed
 
         results = list(pool.map(attempt, found))
     survivors = [change for change, noticed in zip(found, results, strict=True) if noticed is False]

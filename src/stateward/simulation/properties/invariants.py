@@ -1,6 +1,6 @@
 """The invariants: properties that are checked at each of the operator's writes.
 
-The letters are those of docs/found-by-simulation.md. A write is judged by what the operator could know: the API server
+The letters are those of docs/properties.md. A write is judged by what the operator could know: the API server
 at its last live read, the database at its last read. Later events do not count against it.
 """
 
