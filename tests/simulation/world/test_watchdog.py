@@ -111,3 +111,19 @@ async def test_a_member_that_the_database_does_not_list_serves_nobody_though_its
     (database,) = foundations.databases.values()
     run.watchdog.saw(database)
     assert let_go(run.watchdog, run.world.clusters, member) == []
+
+
+async def test_members_of_a_renamed_pool_count_for_their_role_until_the_new_pool_serves() -> None:
+    with Story(managers(1), hot(2), hot(1) | {"name": "extra"}).told() as story:
+        await story.begin()
+        story.run.processes[0].kill()
+        store, watchdog = story.world.store, story.run.watchdog
+        member = story.object(SETS, "logs-extra-0")
+        assert member is not None
+        for replicas, properties in ((2, set[str]()), (3, {"d"})):
+            resource = store.get(story.world.clusters, Key(member.key.namespace, "logs"))
+            assert resource is not None
+            pools = [managers(1), hot(replicas) | {"name": "cold"}]
+            story.world.ground.change(resource, ("spec", "pools"), pools)
+            assert set(let_go(watchdog, story.world.clusters, member)) & {"d"} == properties
+            watchdog.violations.clear()

@@ -89,9 +89,14 @@ def all_nodes_upgraded(obs: Observation, database: Database | None) -> bool:
 
 
 def newest_joined_version(obs: Observation, member: Member) -> str:
-    """Return the newest version with which the member has joined: its data cannot be read by an older one."""
+    """Return the newest version with which the member has joined: its data cannot be read by an older one.
+
+    A member whose volume was lost and replaced has no such data.
+    """
     record = obs.records.get(member.name)
-    return record.version if record else ""
+    if record is None or (member.claim is not None and record.volume and member.claim.ref.uid != record.volume):
+        return ""
+    return record.version
 
 
 def members_ahead(obs: Observation) -> list[Member]:

@@ -1,4 +1,4 @@
-"""The phases in which a process is restarted inside its pod, and their order. Source: reference 1.
+"""The phases in which a process is restarted inside its pod, and their order.
 
 The phase is an annotation of the pod, so it survives the operator and the agent. The agent reads it too: after its own
 restart it acts on the phase. A member that has reached `start` does not stop again, with one exception: its process
@@ -36,11 +36,14 @@ AFTER: Mapping[Phase, frozenset[Phase]] = {
     Phase.SCHEDULE_ROLLING: frozenset({Phase.STOP, Phase.START, Phase.SCHEDULE_COORDINATED}),
     Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED, Phase.START}),
     Phase.STOP: frozenset({Phase.START}),
-    Phase.STOP_COORDINATED: frozenset({Phase.START_COORDINATED}),
+    Phase.STOP_COORDINATED: frozenset({Phase.START_COORDINATED, Phase.NONE}),
     Phase.START: frozenset({Phase.NONE, Phase.SCHEDULE_COORDINATED}),
     Phase.START_COORDINATED: frozenset({Phase.NONE, Phase.SCHEDULE_COORDINATED}),
 }
-"""The phases that a plan may write over each; the drawing in docs/concepts.md is this."""
+"""The phases that a plan may write over each; the drawing in docs/concepts.md is this.
+
+`stop-coordinated` ends at once in a pod without an agent whose pool was removed: no phase stops its process.
+"""
 
 
 def parse_phase(text: str) -> Phase | None:

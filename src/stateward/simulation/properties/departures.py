@@ -121,35 +121,39 @@ def too_few(going: Departure) -> str:
         return ""
     spared = part(going.spec, "update").get("surge") == "Preferred"
     mine = [p for p in items(going.spec, "pools") if p["name"] == going.pool]
-    roles = [] if mine else roles_of(going)
-    of = {role: [p for p in items(going.spec, "pools") if role in p.get("roles", ())] for role in roles}
-    for pools in [mine] if mine else of.values():
+    roles = {} if mine else roles_of(going)
+    of = [([p for p in items(going.spec, "pools") if r in p.get("roles", ())], members) for r, members in roles.items()]
+    for pools, of_role in [(mine, frozenset[str]())] if mine else of:
         wanted, names_ = sum(p["replicas"] for p in pools), {p["name"] for p in pools}
-        there = others(going, names_ | {going.pool})
+        there = others(going, names_ | {going.pool}, of_role)
         if there < wanted - spared:
             return f", and of {', '.join(sorted(names_))} only {there} of {wanted} members serve without it"
     return ""
 
 
-def roles_of(going: Departure) -> list[str]:
-    """Return the roles of a member whose pool is removed, from its database."""
-    look, found = going.look, list[str]()
-    if look is not None and going.world.product.kind is going.world.kind:
-        found += ["data"] if going.member in look.data else []
-        found += [going.world.product.manager] if going.member in look.voting else []
-    return found
+def roles_of(going: Departure) -> dict[str, frozenset[str]]:
+    """Return the roles of a member whose pool is removed, and all members with each role, from its database."""
+    look = going.look
+    if look is None or going.world.product.kind is not going.world.kind:
+        return {}
+    found = {"data": frozenset(look.data), going.world.product.manager: frozenset(look.voting)}
+    return {role: members for role, members in found.items() if going.member in members}
 
 
-def others(going: Departure, pools: set[str]) -> int:
-    """Return how many other members of these pools serve, at the operator's read or now.
+def others(going: Departure, pools: set[str], of_role: frozenset[str] = frozenset()) -> int:
+    """Return how many other members serve, at the operator's read or now: those of these pools or of the role.
 
     If the member itself does not serve, members that have ever joined count as well: its departure is no loss.
     """
     store, count, idle = going.world.store, 0, not rendered_steps(going)
     for stored in store.all(SETS):
         labels = stored.labels
-        same = labels.get(names.LABEL_CLUSTER) == going.cluster.name and labels.get(names.LABEL_POOL) in pools
-        if not same or labels.get(names.LABEL_MEMBER) == going.member:
+        counted = labels.get(names.LABEL_POOL) in pools or labels.get(names.LABEL_MEMBER) in of_role
+        if (
+            labels.get(names.LABEL_CLUSTER) != going.cluster.name
+            or not counted
+            or labels.get(names.LABEL_MEMBER) == going.member
+        ):
             continue
         before = store.past(SETS, stored.key, going.read_at) or stored
         meant = any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))

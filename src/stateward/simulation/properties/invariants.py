@@ -187,8 +187,12 @@ class Watchdog:
             return
         if look.at < turn.read_at:
             self._violated("c", f"{member} is taken down by a look at the database from before the live read")
-        self._judge(member, down | frozenset(turn.taken), look, spec)
+        self._judge(member, down | frozenset(turn.taken), look, spec, served=self._has_served(pod, turn.read_at))
         turn.taken.add(member)
+
+    def _has_served(self, pod: Stored, at: float) -> bool:
+        owners = (owner["uid"] for owner in items(pod.doc, "metadata", "ownerReferences"))
+        return any(self._served.get(uid, at + 1) <= at for uid in owners)
 
     def stopping(self, agent: Agent) -> None:
         """Judge the stop of a process in its pod like the deletion of a pod."""
@@ -201,11 +205,11 @@ class Watchdog:
         if suffix:
             self._world.ground.tell(f"  pod {pod.key.name}, {suffix}")
 
-    def _judge(self, member: str, down: frozenset[str], look: DatabaseKnowledge, spec: Doc) -> None:
+    def _judge(self, member: str, down: frozenset[str], look: DatabaseKnowledge, spec: Doc, *, served: bool) -> None:
         total = sum(pool["replicas"] for pool in spec["pools"])
         update = part(spec, "update")
         budget = max_unavailable(update.get("maxUnavailable", 1), total)
-        if len(down) + 1 > budget:
+        if served and len(down) + 1 > budget:  # Before a member serves, nothing is missing without it.
             text = f"{member} is taken down while {', '.join(sorted(down))} are down, and only {budget} may be"
             self._violated("c", text)
         remaining = (look.voters & look.nodes) - down - {member}

@@ -81,7 +81,7 @@ def seen(
     nodes = {m.name: o.Node(m.name, runs, data=True, voting=True) for m in members if m.pod is not None}
     database = o.Database("x", o.Health.GREEN, nodes, voters=frozenset(nodes))
     base = o.Observation("c", "n", "u", 1, desired, members, database, live=True, deployed_version=OLD)
-    records = {m.name: o.Record(joined or runs, "claim") for m in members}
+    records = {m.name: o.Record(joined or runs, f"claim-{m.ordinal}") for m in members}
     return msgspec.structs.replace(base, **{"records": records, **more})
 
 
@@ -161,7 +161,7 @@ def test_after_the_switch_images_change_one_after_the_other() -> None:
 
 def test_one_that_has_joined_with_the_new_version_decides_for_all() -> None:
     """A member that nobody has heard of since goes on to the new version, too: the old one would find nobody."""
-    records = {"c-s-0": o.Record(NEW, "claim"), "c-s-1": o.Record(OLD, "claim"), "c-s-2": o.Record(OLD, "claim")}
+    records = {f"c-s-{i}": o.Record(joined, f"claim-{i}") for i, joined in enumerate((NEW, OLD, OLD))}
     obs = seen(*three(BESIDE, SWITCHED), records=records)
     assert step(obs) is o.ProtocolSwitch.NONE
     assert set(derive(obs, NOW).versions.values()) == {NEW}

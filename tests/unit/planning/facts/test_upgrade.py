@@ -1,5 +1,7 @@
 """Upgrading: pools in order, one safe set at a time, and a way out of everything that goes wrong."""
 
+from stateward.planning.facts.change import downgrade_problem
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
@@ -264,3 +266,13 @@ def test_a_pool_that_is_renamed_half_way_through_an_upgrade_comes_to_the_same_en
     assert sorted(world.pods()) == [*(f"c-managers-{i}" for i in range(3)), *(f"c-warm-{i}" for i in range(3))]
     assert set(world.pods().values()) == {"2.19.5"}
     assert (world.status.ready, world.status.version) == ("6/6", "2.19.5")
+
+
+def test_a_member_whose_volume_was_lost_may_go_back_to_the_version_before() -> None:
+    world = cluster().edit(version=NEW).run()
+    body = world.bodies["c-hot-0"]
+    assert body.claim is not None
+    body.claim.uid = "made-anew"
+    facts = derive(world.edit(version=OLD).observe(), world.now)
+    assert downgrade_problem(facts, facts.members["c-hot-0"]) is None
+    assert downgrade_problem(facts, facts.members["c-hot-1"]) is not None

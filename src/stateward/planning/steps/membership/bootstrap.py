@@ -27,13 +27,22 @@ def bootstrap(facts: Facts) -> StepResult:
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (everything_lost(facts) and again):
         return StepResult(waits=lost_wait(facts))
-    member = (facts.members.get(grant.member) if grant is not None else None) or first_voter(facts)
+    member = granted(facts) or first_voter(facts)
     if member is None:
         return StepResult()
     waits = StepResult(waits=unformed(facts, member) if grant is not None and not grant.formed else ())
     if member.pod is None or member.pod.terminating or not member.pod.running:
         return waits
     return merge(forming(facts, member, member.pod), waits)
+
+
+def granted(facts: Facts) -> Member | None:
+    """Return the member that got the grant, unless it leaves or has left: it would never form the cluster."""
+    grant = facts.obs.bootstrap
+    member = facts.members.get(grant.member) if grant is not None else None
+    if grant is None or member is None or member.alive:
+        return member
+    return None if grant.formed or member.workload is not None else member
 
 
 def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
@@ -80,7 +89,7 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
 def first_voter(facts: Facts) -> Member | None:
     """Return the member that forms the cluster: the lowest of the first pool with a vote."""
     pool = next((p for p in facts.obs.desired.pools if p.voting), None)
-    found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.workload is not None]
+    found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.alive]
     return min(found, key=lambda m: m.ordinal, default=None)
 
 

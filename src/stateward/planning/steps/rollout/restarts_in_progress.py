@@ -115,12 +115,17 @@ def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *,
         return part
     bare = [m for m in down if m not in managed]
     if bare:
-        return merge(
-            part, *(recreate_pod(facts, m, "all other members are stopped, and it has no agent") for m in bare)
-        )
+        return merge(part, *(restart_bare(facts, m) for m in bare))
     return merge(
         part, StepResult(actions=tuple(set_phase(m, Phase.START_COORDINATED, "all are stopped") for m in down))
     )
+
+
+def restart_bare(facts: Facts, member: Member) -> StepResult:
+    """Return the restart of a member without an agent: another pod, or none if its pool was removed and it leaves."""
+    if member.pool in facts.pools:
+        return recreate_pod(facts, member, "all other members are stopped, and it has no agent")
+    return StepResult(actions=(set_phase(member, Phase.NONE, "its pool was removed, so it leaves"),))
 
 
 def start_all(facts: Facts, members: Sequence[Member]) -> StepResult:

@@ -127,3 +127,14 @@ def test_a_manager_that_has_leave_and_forms_nothing_is_made_anew_ever_more_rarel
     world.may_form = True
     world.run()
     assert "Forming" not in reasons(world)
+
+
+def test_when_the_member_with_the_grant_leaves_and_all_volumes_are_lost_another_manager_forms_the_cluster() -> None:
+    world = settled(managers(), hot(2)).edit(pools=[managers(storage_class="other"), hot(2)])
+    world.until(lambda w: bool(w.did(a.Release)))
+    assert world.did(a.Release) == ["c-managers-0"]
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2", "c-managers-3"):
+        lose_volume(world, name)
+    world.log.clear()
+    world.edit(identity="", voters=set(), bootstrap_again=True).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    assert world.did(a.GrantBootstrap) == ["c-managers-1"]

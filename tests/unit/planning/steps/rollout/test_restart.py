@@ -326,3 +326,13 @@ def test_an_operator_that_dies_while_it_tells_all_to_stop_is_followed_by_one_tha
     last_stop = len(kinds) - 1 - kinds[::-1].index(a.StopProcess)
     assert kinds.count(a.StopProcess) == kinds.count(a.StartProcess) == 6
     assert last_stop < kinds.index(a.StartProcess), "those that were told first went on alone"
+
+
+def test_a_pod_without_an_agent_in_a_removed_pool_ends_its_coordinated_restart_and_leaves() -> None:
+    made = settled(managers(), hot(2), hot(2, "warm"), indices=((2,),))
+    for name in ("c-warm-0", "c-warm-1"):
+        pod = made.bodies[name].pod
+        assert pod is not None
+        pod.phase = "stop-coordinated"
+    made.edit(pools=[managers(), hot(2)]).run()
+    assert set(made.pods()) == {"c-managers-0", "c-managers-1", "c-managers-2", "c-hot-0", "c-hot-1"}
