@@ -8,6 +8,7 @@ from msgspec import Struct
 from stateward.planning.facts.protocol import switch_progress
 from stateward.planning.facts.upgrade_order import creation_versions, pool_in_turn
 from stateward.planning.facts.volume_fit import is_skipped
+from stateward.planning.model.database import TOO_LARGE, UNANSWERED
 from stateward.planning.model.observation import (
     Database,
     Effect,
@@ -21,6 +22,8 @@ from stateward.planning.model.observation import (
 )
 from stateward.planning.model.phase import BEGUN, Phase
 
+ANSWER_PATIENCE = 60.0
+"""Seconds without an answer of the database after which a user's request to stop one process is obeyed without one."""
 TROUBLE_PATIENCE = 20.0
 """Seconds that a new pod may be unschedulable: often only until the volume of the previous pod is detached."""
 
@@ -114,6 +117,15 @@ class Facts(Struct, frozen=True):
         """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""
         since = self.obs.waits.get(f"{subject} {reason}")
         return 0.0 if since is None else max(0.0, self.now - since)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the database has not answered for so long that a user's request no longer waits for an answer.
+
+        The disaster this prevents: one answer is lost on the way, and the member with the only copy of a shard stops.
+        """
+        waited = max(self.seconds_waited(self.obs.name, reason) for reason in (UNANSWERED, TOO_LARGE))
+        return self.database is None and waited >= ANSWER_PATIENCE
 
     def phase(self, member: Member) -> Phase:
         """Return how far the restart of the member's process is."""

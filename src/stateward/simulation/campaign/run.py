@@ -238,6 +238,7 @@ class Run:
         process.audit = self.watchdog
         process.looked = self.watchdog.looked
         process.saw = self.watchdog.saw
+        process.missed = self.watchdog.missed
         process.stopping = self.watchdog.stopping
         process.agent_image = AGENT_IMAGE if self.agents else ""
         process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")

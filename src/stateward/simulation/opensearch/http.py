@@ -86,9 +86,17 @@ class Wire:
 class WorldTransport:
     """`Transport` of the driver, onto the model."""
 
-    def __init__(self, databases: Databases, wire: Wire, looked: Callable[[Cluster], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        databases: Databases,
+        wire: Wire,
+        looked: Callable[[Cluster], None] = lambda _: None,
+        missed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Reach these databases; `looked` is called for each answer with a state, `missed` for each lost answer."""
         self.wire = wire
         self._looked = looked
+        self._missed = missed
         self._databases = databases
 
     def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model trusts everybody
@@ -97,6 +105,13 @@ class WorldTransport:
 
     async def send(self, call: Call) -> Answer:
         """Return the whole answer; raise `UnreachableError` where there is none."""
+        try:
+            return await self._send(call)
+        except UnreachableError:
+            self._missed()
+            raise
+
+    async def _send(self, call: Call) -> Answer:
         self.wire.alive()
         await self.wire.reach(call.patience or 10.0)
         node = self._node(call.endpoint)
@@ -222,7 +237,11 @@ class WorldTransport:
         return self._said({})
 
     def _said(self, document: Json) -> Answer:
-        return Answer(200, self.wire.body(msgspec.json.encode(document)))
+        whole = msgspec.json.encode(document)
+        body = self.wire.body(whole)
+        if body != whole:
+            self._missed()
+        return Answer(200, body)
 
 
 def _refused(status: int, kind: str, reason: str) -> Answer:

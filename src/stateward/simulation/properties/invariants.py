@@ -67,6 +67,8 @@ class Watchdog:
         self._store = world.store
         self._looks: dict[str, DatabaseKnowledge] = {}
         self._rounds: dict[Key, Round] = {}
+        self._missed = -1.0
+        """When an answer of a database was lost last."""
         self._served: dict[str, float] = {}
         """Since when the member of a StatefulSet, by UID, has served for the first time."""
         self._store.subscribers.append(self._heard)
@@ -89,6 +91,10 @@ class Watchdog:
         found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
         if found is not None:
             self._looks[name] = found
+
+    def missed(self) -> None:
+        """Note that an answer of a database was lost: the operator may know nothing of it."""
+        self._missed = self._world.now
 
     def read(self, kind: str, key: Key) -> None:
         """Note a live read."""
@@ -178,7 +184,8 @@ class Watchdog:
             self._tell(pod, "which is taken down, was broken already")
             return
         self._tell(pod, "")
-        if look.at < turn.read_at and in_place and meant(member, self._resource(key, turn.read_at), before):
+        unanswered = look.at < turn.read_at or self._missed >= turn.read_at
+        if unanswered and in_place and meant(member, self._resource(key, turn.read_at), before):
             # Of a silent database only the unavailable members are known: one at a time.
             if down or turn.taken:
                 others = ", ".join(sorted(down | turn.taken))

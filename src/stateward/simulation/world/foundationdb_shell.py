@@ -15,14 +15,28 @@ from stateward.simulation.world.foundationdb_pods import FoundationPods
 class WorldShell:
     """Runs commands in pods as the driver's shell does, onto the model."""
 
-    def __init__(self, pods: FoundationPods, wire: Wire, looked: Callable[[Ensemble], None] = lambda _: None) -> None:
-        """Run commands in these pods; `looked` is called for each status query, right after the answer."""
+    def __init__(
+        self,
+        pods: FoundationPods,
+        wire: Wire,
+        looked: Callable[[Ensemble], None] = lambda _: None,
+        missed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run commands in these pods; `looked` is called for each status query, `missed` for each lost answer."""
         self.wire = wire
         self._looked = looked
+        self._missed = missed
         self._pods = pods
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
         """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError."""
+        try:
+            return await self._run(pod, command, seconds)
+        except UnreachableError:
+            self._missed()
+            raise
+
+    async def _run(self, pod: str, command: str, seconds: int) -> Printed:
         self.wire.alive()
         await self.wire.reach(float(seconds))
         namespace, _, name = pod.partition("/")
@@ -39,4 +53,8 @@ class WorldShell:
         else:
             self.wire.told(command)
         await self.wire.back()
-        return Printed(code, self.wire.body(output.encode()).decode(errors="replace"))
+        whole = output.encode()
+        body = self.wire.body(whole)
+        if body != whole:
+            self._missed()
+        return Printed(code, body.decode(errors="replace"))

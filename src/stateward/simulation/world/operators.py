@@ -50,6 +50,7 @@ class Process:
         self.stopping: Stopping = lambda _: None
         self.looked: Callable[[Cluster], None] = lambda _: None
         self.saw: Callable[[Ensemble], None] = lambda _: None
+        self.missed: Callable[[], None] = lambda: None
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
@@ -99,10 +100,10 @@ class Process:
         """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
         agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
         if self._foundationdb:
-            shell = WorldShell(self._world.foundations, wire, self.saw)
+            shell = WorldShell(self._world.foundations, wire, self.saw, self.missed)
             return FoundationDBFamily(shell, self.agent_image, agents, Rooms(usual=LOOK))
         databases = self._world.databases
-        transport = WorldTransport(databases, wire, self.looked)
+        transport = WorldTransport(databases, wire, self.looked, self.missed)
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
 
     def kill(self) -> None:

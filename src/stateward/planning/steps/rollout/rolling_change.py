@@ -182,11 +182,12 @@ def change_due(facts: Facts, member: Member) -> Change:
 def was_requested(facts: Facts, member: Member) -> bool:
     """Return whether the user asked for this member, now: it waits for no order and no healthier database.
 
-    While the database does not answer, only the process restarts: its pod may be the last one that serves.
+    While the database does not answer, only the process restarts, because its pod may be the last one that serves, and
+    only after some time, because one answer may be lost on the way.
     """
     in_place = keeps_pod(change_due(facts, member))
-    stopped = member.name in facts.obs.stopped and in_place
-    return stopped or (facts.phase(member) is Phase.SCHEDULE and (in_place or facts.database is not None))
+    asked = facts.phase(member) is Phase.SCHEDULE or (member.name in facts.obs.stopped and in_place)
+    return asked and (facts.database is not None or (in_place and facts.unanswered))
 
 
 def in_turn(facts: Facts, waiting: list[Member], changes: Mapping[str, Change]) -> tuple[list[Member], StepResult]:

@@ -79,10 +79,21 @@ def test_a_request_on_the_cluster_does_not_write_over_a_stop_of_the_same_round()
 
 def test_of_a_database_that_does_not_answer_one_process_at_a_time_is_restarted_for_a_person() -> None:
     made = world(max_unavailable=None)
-    made.edit(answers=False, schedule=o.Schedule("schedule")).ticks(2)
+    made.edit(answers=False, schedule=o.Schedule("schedule")).ticks(4)
+    assert made.did(a.StopProcess) == [], "some answers may be lost on the way"
+    made.until(lambda w: any(isinstance(x, a.StopProcess) for x in w.plan().actions))
     gone = {x.member for x in made.plan().actions if isinstance(x, a.StopProcess)}
     assert len(gone | set(made.did(a.StopProcess))) == 1
     made.edit(answers=True).run()
+
+
+def test_a_member_with_the_only_copy_is_not_stopped_on_request_because_an_answer_is_lost() -> None:
+    made = world(mixed(3), indices=((1,),), sole_copy=o.SoleCopy.WAIT)
+    (index,) = made.indices
+    made.edit(kept_stopped=frozenset({index.copies[0].member})).ticks(3)
+    made.edit(answers=False).ticks(1)
+    made.edit(answers=True).ticks(3)
+    assert made.did(a.StopProcess) == []
 
 
 def test_a_stop_that_was_written_and_not_done_is_not_done_while_the_database_does_not_answer() -> None:
