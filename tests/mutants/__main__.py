@@ -15,17 +15,20 @@ from tests.mutants.equivalent import EQUIVALENT
 from tests.mutants.trial import Copy, copy
 
 ROOT = Path(__file__).parents[2]
+NOTICED, NOT_NOTICED = "noticed    ", "NOT NOTICED"
 ROOMS = ("src/stateward/planning", "src/stateward/operator")
 
 
 def main(words: Sequence[str]) -> int:
     """Try changes until the time is over; return 1 if a change was not noticed."""
     chosen = parser().parse_args(words)
+    again = chosen.again.read_text() if chosen.again else ""
     found = [change for room in chosen.rooms for change in in_room(ROOT / room) if change.key not in EQUIVALENT]
+    found = [change for change in found if not again or f"{NOT_NOTICED} {change.key}\n" in again]
     order = random.Random(chosen.seed)  # noqa: S311 - a sample that can be repeated
     order.shuffle(found)
     print(f"{len(found)} decisions; a sample by seed {chosen.seed} for {chosen.minutes:g} minutes")
-    noticed, survivors = attempts(found[: chosen.number], chosen.minutes * 60, chosen.jobs)
+    noticed, survivors = attempts(found[: chosen.number], chosen)
     print(f"{noticed + len(survivors)} tried, {len(survivors)} not noticed")
     return 1 if survivors else 0
 
@@ -38,6 +41,8 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--minutes", type=float, default=5.0, help="no trial begins after that time")
     words.add_argument("--number", type=int, default=None, help="how many changes at most")
     words.add_argument("--jobs", type=int, default=2, help="trials at once")
+    words.add_argument("--again", type=Path, metavar="FILE", help="only those that the output in FILE says survived")
+    words.add_argument("--tests", nargs="*", default=[], metavar="PATH", help="run these, not the nearest unit tests")
     return words
 
 
@@ -47,12 +52,12 @@ def in_room(place: Path) -> list[Change]:
     return [change for file in files for change in changes(ROOT, file)]
 
 
-def attempts(found: Sequence[Change], seconds: float, jobs: int) -> tuple[int, list[Change]]:
+def attempts(found: Sequence[Change], chosen: argparse.Namespace) -> tuple[int, list[Change]]:
     """Try changes; return how many were noticed, and those that were not."""
-    end = time.monotonic() + seconds
-    with ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
+    end = time.monotonic() + chosen.minutes * 60
+    with ExitStack() as stack, ThreadPoolExecutor(chosen.jobs) as pool:
         free: SimpleQueue[Copy] = SimpleQueue()
-        for _ in range(jobs):
+        for _ in range(chosen.jobs):
             free.put(stack.enter_context(copy(ROOT)))
 
         def attempt(change: Change) -> bool | None:
@@ -60,11 +65,10 @@ def attempts(found: Sequence[Change], seconds: float, jobs: int) -> tuple[int, l
                 return None
             place = free.get()
             try:
-                noticed = place.notices(change)
+                noticed = place.notices(change, chosen.tests)
             finally:
                 free.put(place)
-            told = f"{change.file}:{change.line} in {change.function}: {change.before}  ->  {change.after}"
-            print("noticed    " if noticed else "NOT NOTICED", told, flush=True)
+            print(NOTICED if noticed else NOT_NOTICED, change.key, flush=True)
             return noticed
 
         results = list(pool.map(attempt, found))

@@ -1,7 +1,11 @@
 """The reasons of events."""
 
-from stateward.operator.act.announce import REASONS, ROUTINE
+from stateward.api.kinds.security import SecurityStatus
+from stateward.api.kinds.status import ClusterStatus
+from stateward.kube.events.event_record import Occurrence
+from stateward.operator.act.announce import REASONS, ROUTINE, Announcer
 from stateward.planning.model.actions import Action
+from tests.unit.engines.search_clusters import cluster
 
 
 def test_each_step_is_either_routine_or_has_a_reason_of_its_own() -> None:
@@ -12,3 +16,30 @@ def test_each_step_is_either_routine_or_has_a_reason_of_its_own() -> None:
 
 def test_reasons_tell_what_has_happened_and_are_no_commands() -> None:
     assert not {*REASONS.values()} & {action.__name__ for action in Action.__subclasses__()}
+
+
+class Recorder:
+    """Keeps what an announcer records."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def record(self, occurrence: Occurrence) -> None:
+        self.reasons.append(occurrence.reason)
+
+
+def announced(before: SecurityStatus | None, after: SecurityStatus | None) -> list[str]:
+    recorder = Recorder()
+    announcer = Announcer(recorder)  # type: ignore[arg-type]
+    announcer.changed(cluster(), ClusterStatus(security=before), ClusterStatus(security=after))
+    return recorder.reasons
+
+
+def test_a_renewal_is_announced_and_the_first_certificates_and_the_end_of_security_are_not() -> None:
+    first = SecurityStatus(enabled=True, mark="a", certificates_expire="2026-03-01T00:00:00Z")
+    second = SecurityStatus(enabled=True, mark="b", certificates_expire="2026-06-01T00:00:00Z")
+    assert announced(first, second) == ["CertificatesRenewed"]
+    assert announced(first, first) == []
+    assert announced(None, first) == []
+    assert announced(SecurityStatus(), first) == []
+    assert announced(first, None) == []

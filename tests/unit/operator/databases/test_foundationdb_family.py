@@ -139,3 +139,18 @@ def test_what_is_to_be_expected_of_members_is_read_from_their_objects_and_the_st
         **{f"ledger-log-{i}": goes for i in (0, 1, 2, 3, 10, 11)},
         **{f"ledger-log-{i}": away for i in (6, 7, 8)},
     }
+
+
+def test_the_command_line_runs_in_pods_with_an_address_that_do_not_end() -> None:
+    def running(member: str, ip: str, **meta: Any) -> Pod:
+        body = msgspec.to_builtins(pod(member, "n1"))
+        return msgspec.convert({**body, "metadata": {**body["metadata"], **meta}, "status": {"podIP": ip}}, Pod)
+
+    pods_ = (
+        running("ledger-log-0", "10.0.0.1"),
+        running("ledger-log-1", ""),
+        running("ledger-log-2", "10.0.0.3", deletionTimestamp="2026-01-01T00:00:00Z"),
+    )
+    target = FoundationDBFamily(SilentShell(), "").target(ClusterObjects(cluster(), (), pods_, (), (), {}, {}))
+    assert isinstance(target, FoundationTarget)
+    assert [endpoint.rpartition("/")[2] for endpoint in target.endpoints] == ["ledger-log-0-0"]

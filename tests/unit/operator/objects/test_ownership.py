@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.metadata import Key
-from stateward.operator.objects.copied_secrets import mark
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.copied_secrets import CopiedSecrets, mark
 from stateward.operator.objects.ownership import NotOwnedError, exists
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
@@ -73,3 +75,20 @@ async def test_what_is_being_deleted_is_not_ours_any_more() -> None:
     """Written to once more it would seem to be there, and be gone a moment later."""
     with pytest.raises(NotOwnedError):
         await found(LABELS, cluster().metadata.uid, deletionTimestamp="2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("owner", "ends", "healed"), [("u-1", False, True), ("another", False, False), ("u-1", True, False)]
+)
+async def test_only_the_clusters_own_owner_is_removed_from_a_secret(owner: str, ends: bool, healed: bool) -> None:
+    api, caches = MemoryApi(latency=0), Caches()
+    reference = {"apiVersion": "v1", "kind": "OpenSearchCluster", "name": "logs", "uid": owner, "controller": True}
+    meta: dict[str, Any] = {"name": "logs-ca", "labels": LABELS, "ownerReferences": [reference]}
+    if ends:
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    await api.create(kinds.SECRETS, {"metadata": meta}, namespace=KEY.namespace)
+    caches.of(kinds.SECRETS).wrote(msgspec.convert(api.objects["secrets", Key("prod", "logs-ca")], PartialObject))
+    await CopiedSecrets(api, caches).heal(cluster())
+    kept = api.objects["secrets", Key("prod", "logs-ca")]["metadata"]
+    assert (not kept["ownerReferences"]) is healed
+    assert (names.ANNOTATION_MADE_FOR in kept.get("annotations", {})) is healed

@@ -185,3 +185,11 @@ def holding(status: dict[str, Any] | None = None, **parts: Any) -> ClusterObject
     classes: dict[str, StorageClass] = {}
     empty: dict[str, Any] = {"sets": (), "pods": (), "claims": (), "secrets": (), "nodes": nodes, "classes": classes}
     return ClusterObjects(cluster=cluster, **(empty | parts))
+
+
+def test_a_node_that_was_deleted_is_not_ready_and_one_that_was_never_observed_is_not_judged() -> None:
+    other = msgspec.convert({"metadata": {"name": "n2"}, "spec": {}, "status": {}}, Node, strict=False)
+    assert seen(pod()).node_ready, "no node was observed"
+    assert not translate.pod(pod(), {"n2": other}, "opensearch").node_ready
+    unscheduled = msgspec.convert({"metadata": {"name": "logs-hot-2-0"}, "spec": {}, "status": {}}, Pod, strict=False)
+    assert translate.pod(unscheduled, {"n2": other}, "opensearch").node_ready

@@ -12,11 +12,19 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.databases.agents import Access
 from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import NotOwnedError
-from stateward.operator.security.credentials import ANNOTATION_EARLIER, RAW_SECRETS, Credentials, agent_name
+from stateward.operator.security.credentials import (
+    ANNOTATION_EARLIER,
+    RAW_SECRETS,
+    Credentials,
+    agent_name,
+    parse_files,
+)
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 
@@ -228,3 +236,34 @@ async def test_one_that_is_as_it_should_be_is_read_once_and_left_alone(stage: St
     assert await stage.ensure() == pair
     assert await stage.ensure() == pair
     assert stage.api.verbs("secrets") == ["get"]
+
+
+def workload(name: str, *, agent: bool, replicas: int = 1, **meta: Any) -> StatefulSet:
+    annotations = {names.ANNOTATION_AGENT: "x"} if agent else {}
+    body = {
+        "metadata": {"name": name, "namespace": "prod", **meta},
+        "spec": {"replicas": replicas, "template": {"metadata": {"annotations": annotations}}},
+    }
+    return msgspec.convert(body, StatefulSet, strict=False)
+
+
+async def test_members_that_run_with_an_agent_get_secrets_and_others_get_none(stage: Stage) -> None:
+    ends = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    sets = (
+        workload("logs-hot-0", agent=True),
+        workload("logs-hot-1", agent=False),
+        workload("logs-hot-2", agent=True, replicas=0),
+        workload("logs-hot-3", agent=True, **ends),
+    )
+    await stage.credentials.keep(ClusterObjects(stage.cluster, sets, (), (), (), {}, {}))
+    made = {key.name for plural, key in stage.api.objects if plural == "secrets"}
+    assert {names.agent(s.metadata.name) for s in sets} & made == {names.agent("logs-hot-0")}
+
+
+def test_files_without_a_root_and_without_a_token_are_created_again() -> None:
+    signs = pki.new_authority("x", 1_000_000_000.0).signs
+    files = {"tls.crt": signs.certificate, "tls.key": signs.key}
+    assert parse_files({}) is None
+    assert parse_files(files) is None
+    assert parse_files({**files, "token": "t"}) is not None
+    assert parse_files({**files, "root": "r"}) is not None

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.planning.facts.change import has_config_of_other_version
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.protocol import PROGRAM, PROGRAMS
 from stateward.planning.model import actions as a
@@ -216,3 +217,15 @@ def test_the_wait_names_who_is_missing_and_why() -> None:
 
 def test_the_preview_goes_the_whole_way() -> None:
     assert travel(seen(*three(PLAIN)), NOW).arrived
+
+
+def test_the_switch_is_over_when_all_run_the_new_programs_though_no_member_is_recorded_with_them() -> None:
+    assert step(seen(*three(AFTER), runs=NEW, joined=OLD)) is o.ProtocolSwitch.NONE
+
+
+def test_a_process_that_cannot_go_back_is_started_with_what_was_written_for_it() -> None:
+    pool = msgspec.structs.replace(POOL, inputs=PLAIN, crossings={})
+    member = msgspec.structs.replace(three(PLAIN)[0], config=AFTER)
+    for joined, expected in ((OLD, True), (NEW, False)):
+        facts = derive(seen(member, joined=joined, desired=o.Desired(OLD, (pool,), formed_by_word=True)), NOW)
+        assert has_config_of_other_version(facts, facts.members[member.name]) is expected

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model import observation as o
-from stateward.planning.safety.safe_set import choose
+from stateward.planning.safety.safe_set import choose, conflicts
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import PoolSpec, hot, managers
 
@@ -190,3 +190,10 @@ def safe(facts: Facts, group: tuple[str, ...], units: list[tuple[str, ...]]) -> 
         and kept
         and all(holders - gone or not holders & set(group) or len(holders) == 1 for holders in live)
     )
+
+
+def test_a_manager_and_a_data_member_do_not_exclude_each_other() -> None:
+    facts = facts_of([managers(1), hot(2)], [])
+    assert conflicts(facts, list(facts.obs.members)) == [0, 0, 0]
+    facts = facts_of([managers(2), hot(1)], [])
+    assert sorted(conflicts(facts, list(facts.obs.members))) == [0, 2, 4]

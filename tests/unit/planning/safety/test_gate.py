@@ -92,3 +92,10 @@ def test_a_copy_that_fell_behind_is_no_live_copy() -> None:
     stale = o.Copy(o.CopyState.STARTED, primary=True, member="a", in_sync=False)
     base = o.Database("x", o.Health.RED, {}, (o.Unit("logs[0]", 1, (stale,)),))
     assert lost_units(base) == ["logs[0]"]
+
+
+def test_a_limit_of_the_operators_own_is_not_said_to_be_another_clients() -> None:
+    own = database(allocation=o.Allocation.PRIMARIES, limited=True)
+    said = problem(own, started("a", primary=True), missing()) or ""
+    assert "another client" not in said
+    assert "NODE_LEFT" in said

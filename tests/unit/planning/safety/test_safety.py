@@ -10,9 +10,11 @@ from stateward.planning.facts.missing_members import Cause, Missing
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.model import observation as o
 from stateward.planning.safety.availability import copies_needed, sole_units
+from stateward.planning.safety.sole_copies import sole_verdict
 from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
 from stateward.planning.steps.membership.decommission import hidden_data
 from stateward.planning.steps.membership.orphaned_volumes import is_abandoned
+from stateward.planning.steps.membership.release import volume_to_delete
 from stateward.planning.steps.membership.replacement import entry, problems
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers
@@ -166,3 +168,31 @@ def test_a_manager_has_lost_its_volume_when_the_one_it_joined_with_was_another(r
     facts = again(facts, lambda obs: replace(obs, records=record))
     assert changed_volume(facts, facts.members["managers-0"]) is changed
     assert everything_lost(facts) is changed
+
+
+def test_a_volume_that_is_being_deleted_is_not_deleted_again() -> None:
+    facts = facts_of([managers(1), hot(2)], [])
+    facts = replace(facts, obs=replace(facts.obs, desired=replace(facts.obs.desired, delete_volumes=True)))
+    member = facts.members["hot-0"]
+    assert member.claim is not None
+    assert volume_to_delete(facts, member) == member.claim
+    assert volume_to_delete(facts, replace(member, claim=replace(member.claim, terminating=True))) is None
+
+
+def test_an_only_copy_that_another_member_can_take_does_not_keep_a_member_whose_data_is_in_its_pod() -> None:
+    facts = facts_of([managers(1), hot(2)], [("hot-0",)])
+    pools = tuple(replace(pool, ephemeral=pool.data) for pool in facts.obs.desired.pools)
+    bare = tuple(replace(member, claim=None) for member in facts.obs.members)
+    obs = replace(facts.obs, members=bare, desired=replace(facts.obs.desired, pools=pools))
+    facts = derive(obs, NOW)
+    assert facts.ephemeral(facts.members["hot-0"])
+    assert sole_verdict(facts, facts.members["hot-0"]) is None
+    alone = derive(
+        replace(obs, members=tuple(m for m in bare if m.name != "hot-1"), database=without(obs, "hot-1")), NOW
+    )
+    assert "loses its data with its pod" in (sole_verdict(alone, alone.members["hot-0"]) or "")
+
+
+def without(obs: o.Observation, name: str) -> o.Database:
+    assert isinstance(obs.database, o.Database)
+    return replace(obs.database, nodes={n: node for n, node in obs.database.nodes.items() if n != name})

@@ -2,7 +2,11 @@
 
 from itertools import pairwise
 
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
+from stateward.planning.steps.membership.bootstrap import everything_lost
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 
@@ -138,3 +142,9 @@ def test_when_the_member_with_the_grant_leaves_and_all_volumes_are_lost_another_
     world.log.clear()
     world.edit(identity="", voters=set(), bootstrap_again=True).until(lambda w: bool(w.did(a.GrantBootstrap)))
     assert world.did(a.GrantBootstrap) == ["c-managers-1"]
+
+
+def test_where_no_manager_was_ever_recorded_none_is_lost() -> None:
+    world = settled(managers(), hot(2))
+    facts = derive(replace(world.observe(), records={}), world.now)
+    assert not everything_lost(facts)

@@ -1,0 +1,54 @@
+"""The objects of a cluster as a whole: budgets that no member needs any more are deleted, and nothing else."""
+
+from typing import Any
+
+import msgspec
+
+from stateward.api.values import names
+from stateward.kube.cache.apply import Applier
+from stateward.kube.client.client import DeleteOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key, PartialObject
+from stateward.kube.objects.resource import Resource
+from stateward.operator.act.shared_objects import SharedObjects
+from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from tests.unit.engines.search_clusters import cluster
+from tests.unit.kube.memory_api import MemoryApi
+
+
+class Deletions(MemoryApi):
+    """A server that notes what is deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(latency=0)
+        self.deleted: list[str] = []
+
+    async def delete(self, resource: Resource[Any], key: Key, options: DeleteOptions) -> None:
+        self.deleted.append(f"{resource.plural}/{key.name}")
+
+
+class Family:
+    """An engine with one disruption budget for each cluster."""
+
+    def cluster_objects(self, existing: ClusterObjects, budgets: object) -> list[dict[str, Any]]:
+        return [budget("logs-data")]
+
+
+def budget(name: str, **meta: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "v1", "kind": "OpenSearchCluster", "name": "logs", "uid": "u-1", "controller": True}
+    labels = {names.LABEL_CLUSTER: "logs"}
+    metadata = {"name": name, "namespace": "prod", "labels": labels, "ownerReferences": [owner], **meta}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata}
+
+
+async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_owner_stays() -> None:
+    api, caches = Deletions(), Caches()
+    ends = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    other = {"ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "other", "controller": True}]}
+    for name, meta in {"logs-data": {}, "logs-managers": {}, "logs-old": ends, "foreign": other}.items():
+        body = budget(name, uid=name, resourceVersion="1", **meta)
+        caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PartialObject))
+    shared = SharedObjects(api, caches, Family(), Applier(api, "stateward"))  # type: ignore[arg-type]
+    await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), ())
+    assert api.deleted == ["poddisruptionbudgets/logs-managers"]
