@@ -238,22 +238,21 @@ async def test_one_that_is_as_it_should_be_is_read_once_and_left_alone(stage: St
     assert stage.api.verbs("secrets") == ["get"]
 
 
-def workload(name: str, *, agent: bool, replicas: int = 1, **meta: Any) -> StatefulSet:
+def workload(name: str, *, agent: bool, replicas: int = 1, ends: str | None = None) -> StatefulSet:
     annotations = {names.ANNOTATION_AGENT: "x"} if agent else {}
     body = {
-        "metadata": {"name": name, "namespace": "prod", **meta},
+        "metadata": {"name": name, "namespace": "prod", "deletionTimestamp": ends},
         "spec": {"replicas": replicas, "template": {"metadata": {"annotations": annotations}}},
     }
     return msgspec.convert(body, StatefulSet, strict=False)
 
 
 async def test_members_that_run_with_an_agent_get_secrets_and_others_get_none(stage: Stage) -> None:
-    ends = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     sets = (
         workload("logs-hot-0", agent=True),
         workload("logs-hot-1", agent=False),
         workload("logs-hot-2", agent=True, replicas=0),
-        workload("logs-hot-3", agent=True, **ends),
+        workload("logs-hot-3", agent=True, ends="2026-01-01T00:00:00Z"),
     )
     await stage.credentials.keep(ClusterObjects(stage.cluster, sets, (), (), (), {}, {}))
     made = {key.name for plural, key in stage.api.objects if plural == "secrets"}

@@ -10,6 +10,7 @@ from stateward.planning.model.observation import Allocation, Member, SoleCopy
 from stateward.planning.model.phase import COORDINATED
 from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.safety.availability import member_problem
+from stateward.planning.safety.safe_set import budget_used_up, room_left
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
 
 UP = (ProcessState.STARTING, ProcessState.RUNNING)
@@ -63,6 +64,8 @@ def outdated_problem(facts: Facts, member: Member) -> str | None:
     problem = stop_problem(relied, member)
     if problem is not None or member.name not in names:
         return problem
+    if room_left(relied, 1) <= 0:
+        return budget_used_up(relied)
     first = next(m.name for m in alive if outdated(m) and stop_problem(relied, m) is None)
     return None if first == member.name else f"{first} is stopped first"
 

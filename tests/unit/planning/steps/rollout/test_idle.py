@@ -3,9 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase
+from stateward.planning.steps.rollout.stop_process import outdated_problem
 from stateward.planning.steps.rollout.stopped_processes import has_no_effect
 from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.steps.rollout.test_restart import changed, phases, set_phase, states, uids, waits, world
@@ -244,3 +246,22 @@ def test_the_mark_of_a_restart_goes_from_a_pod_without_an_agent_when_its_phase_w
     assert has_no_effect(facts, replace(member, pod=replace(member.pod, begun=True, agent=False)))
     assert not has_no_effect(facts, replace(member, pod=replace(member.pod, begun=True, agent=True)))
     assert not has_no_effect(facts, replace(member, pod=replace(member.pod, begun=True, phase=Phase.STOP)))
+
+
+def test_a_serving_process_with_an_outdated_configuration_is_not_stopped_beyond_the_budget() -> None:
+    facts = facts_of([managers(1), hot(3)], [], budget=1)
+    pods = {"hot-0": ("old", o.ProcessState.RUNNING), "hot-1": ("", o.ProcessState.STOPPED)}
+
+    def restarting(member: o.Member) -> o.Member:
+        if member.name not in pods or member.pod is None:
+            return member
+        runs, state = pods[member.name]
+        pod = replace(member.pod, phase=Phase.START, ready=state is o.ProcessState.RUNNING, agent=True)
+        return replace(member, pod=pod, config_checksum="new", process=o.Process(state, "new", runs))
+
+    members = {m.name: restarting(m) for m in facts.obs.members}
+    made = derive(replace(facts.obs, members=tuple(members.values())), facts.now)
+    assert "hot-1 is down" in (outdated_problem(made, made.members["hot-0"]) or "")
+    members["hot-1"] = facts.members["hot-1"]
+    made = derive(replace(facts.obs, members=tuple(members.values())), facts.now)
+    assert outdated_problem(made, made.members["hot-0"]) is None
