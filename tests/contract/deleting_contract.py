@@ -87,6 +87,15 @@ class DeletingContract:
         await world.delete(CONFIG_MAPS, owner)
         await world.eventually(lambda: gone(world, "owned"))
 
+    async def test_what_gets_an_owner_that_is_gone_goes(self, world: World) -> None:
+        owner, living = await world.config_map("owner"), await world.config_map("living")
+        await world.config_map("owned", ownerReferences=[owned_by(living)])
+        await world.delete(CONFIG_MAPS, owner)
+        await world.eventually(lambda: gone(world, "owner"))
+        change = {"metadata": {"ownerReferences": [owned_by(owner)]}}
+        await world.api.patch(CONFIG_MAPS, world.key("owned"), change, kind=PatchKind.MERGE)
+        await world.eventually(lambda: gone(world, "owned"))
+
     async def test_what_is_orphaned_stays(self, world: World) -> None:
         owner = await world.config_map("owner")
         await world.config_map("owned", ownerReferences=[owned_by(owner)])

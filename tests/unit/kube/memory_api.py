@@ -65,7 +65,11 @@ class MemoryApi:
 
     async def apply(self, resource: Resource[T], key: Key, body: Body, options: ApplyOptions) -> T:
         await self._begin("apply", resource, key)
-        old = self.objects.get((resource.plural, key), {"metadata": {"uid": f"uid-{next(self._versions)}"}})
+        there = self.objects.get((resource.plural, key))
+        exact = _plain(body)["metadata"].get("uid")
+        if exact and (there is None or there["metadata"]["uid"] != exact):
+            raise Conflict(f"{key} is another object")
+        old = there or {"metadata": {"uid": f"uid-{next(self._versions)}"}}
         new = _merged(old, _plain(body))
         if new == old:
             return self._view(resource, old)

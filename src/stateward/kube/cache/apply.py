@@ -58,7 +58,12 @@ class Applier:
     async def apply(
         self, resource: Resource[K], manifest: Manifest, *, store: Store[K], expectations: Expectations
     ) -> Applied[K]:
-        """Apply a manifest, unless the cache shows that nothing would change; raise ApiError."""
+        """Apply a manifest, unless the cache shows that nothing would change; raise ApiError.
+
+        What the cache shows is changed only if it is still the same object. The disaster this prevents: an operator
+        that starts with an old state makes the objects of a new cluster owned by the deleted one of that name, and the
+        garbage collector deletes them.
+        """
         meta: Mapping[str, str] = manifest["metadata"]
         key = Key(meta.get("namespace", ""), meta["name"])
         digest = hashlib.sha256(msgspec.json.encode(manifest, order="deterministic")).digest()
@@ -66,7 +71,8 @@ class Applier:
         known = store.get(key)
         if known is not None and key not in store.unreadable and self._memos.get(name) == _memo(known, digest):
             return Applied(known, Outcome.SKIPPED)
-        obj = await self._api.apply(resource, key, manifest, ApplyOptions(self._manager, force=True))
+        exact = manifest if known is None else {**manifest, "metadata": {**meta, "uid": known.metadata.uid}}
+        obj = await self._api.apply(resource, key, exact, ApplyOptions(self._manager, force=True))
         expectations.wrote(store, obj)
         self._memos[name] = _memo(obj, digest)
         return Applied(obj, _outcome(known, obj))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from stateward.kube.client.client import DeleteOptions, Preconditions, Propagation
-from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.kinds import kind_of
 from stateward.simulation.apiserver.refusals import conflict
 from stateward.simulation.apiserver.store import Event, Store, Stored
@@ -66,6 +66,11 @@ def grace_of(stored: Stored, options: DeleteOptions) -> int:
     return int(spec.get("terminationGracePeriodSeconds", GRACE)) if wanted is None else wanted
 
 
+def owners(stored: Stored) -> list[Doc]:
+    """Return the references of an object to its owners."""
+    return items(stored.doc, "metadata", "ownerReferences")
+
+
 def any_dependents(store: Store, owner: Stored) -> bool:
     """Return whether any object names this one as its owner."""
     return bool(store.owned_by(owner.uid))
@@ -85,11 +90,11 @@ class GarbageCollector:
         if new is None and old is not None:
             if kind not in {"events.k8s.io/events", "coordination.k8s.io/leases"}:
                 self._later(self.delay, lambda: self._collect(old.uid))
-            for owner in items(old.doc, "metadata", "ownerReferences"):
+            for owner in owners(old):
                 self._later(self.delay, lambda uid=owner["uid"]: self._unblock(uid))
         elif new is not None and new.terminating:
             self._terminating(new)
-        elif new is not None and old is None and new.meta.get("ownerReferences"):
+        elif new is not None and owners(new) and (old is None or owners(old) != owners(new)):
             self._later(self.delay, lambda: self._orphaned(new))
 
     def _terminating(self, stored: Stored) -> None:
@@ -105,8 +110,8 @@ class GarbageCollector:
         live = self._store.get(stored.kind, stored.key)
         if live is None or live.uid != stored.uid or live.terminating:
             return
-        owners = items(live.doc, "metadata", "ownerReferences")
-        if owners and all(self._store.by_uid(owner["uid"]) is None for owner in owners):
+        found = owners(live)
+        if found and all(self._store.by_uid(owner["uid"]) is None for owner in found):
             delete(self._store, live, background(live))
 
     def _unblock(self, uid: str) -> None:

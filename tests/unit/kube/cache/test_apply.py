@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from stateward.kube.cache.apply import Applier, Outcome
 from stateward.kube.cache.expectations import Expectations
 from stateward.kube.cache.store import Store
+from stateward.kube.objects.errors import Conflict
 from stateward.kube.objects.metadata import Key, ObjectMeta
 from stateward.kube.objects.resources import CONFIG_MAPS, STATEFUL_SETS
 from stateward.kube.objects.watching import Unreadable
@@ -38,86 +41,95 @@ class Desk:
 
 
 async def test_the_same_again_is_skipped() -> None:
-    package_reviews = Desk()
-    assert await package_reviews.apply(data={"a": "1", "b": "2"}) is Outcome.CREATED
-    assert await package_reviews.apply(data={"b": "2", "a": "1"}) is Outcome.SKIPPED
-    assert package_reviews.api.verbs("configmaps") == ["apply"]
+    desk = Desk()
+    assert await desk.apply(data={"a": "1", "b": "2"}) is Outcome.CREATED
+    assert await desk.apply(data={"b": "2", "a": "1"}) is Outcome.SKIPPED
+    assert desk.api.verbs("configmaps") == ["apply"]
 
 
 async def test_something_else_is_applied() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    assert await package_reviews.apply(data={"a": "2"}) is Outcome.CHANGED
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    assert await desk.apply(data={"a": "2"}) is Outcome.CHANGED
 
 
 async def test_what_is_applied_is_in_the_cache_and_expected() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    assert package_reviews.store.get(KEY) is not None
-    assert not package_reviews.expectations.caught_up
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    assert desk.store.get(KEY) is not None
+    assert not desk.expectations.caught_up
 
 
 async def test_a_change_by_someone_else_is_taken_back_once() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    await package_reviews.someone_patches({"data": {"a": "edited"}})
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.CHANGED
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.SKIPPED
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    await desk.someone_patches({"data": {"a": "edited"}})
+    assert await desk.apply(data={"a": "1"}) is Outcome.CHANGED
+    assert await desk.apply(data={"a": "1"}) is Outcome.SKIPPED
 
 
 async def test_a_change_that_is_not_ours_is_looked_at_once() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    await package_reviews.someone_patches({"metadata": {"annotations": {"theirs": "x"}}})
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.UNCHANGED
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.SKIPPED
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    await desk.someone_patches({"metadata": {"annotations": {"theirs": "x"}}})
+    assert await desk.apply(data={"a": "1"}) is Outcome.UNCHANGED
+    assert await desk.apply(data={"a": "1"}) is Outcome.SKIPPED
 
 
 async def test_an_object_that_was_deleted_is_made_again() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    held = package_reviews.store.get(KEY)
-    package_reviews.api.objects.clear()
-    package_reviews.store.feed().heard_end(held)
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.CREATED
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    held = desk.store.get(KEY)
+    desk.api.objects.clear()
+    desk.store.feed().heard_end(held)
+    assert await desk.apply(data={"a": "1"}) is Outcome.CREATED
+
+
+async def test_an_object_that_took_the_place_of_the_one_in_the_cache_is_not_changed() -> None:
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    desk.api.objects["configmaps", KEY] = {"metadata": {"name": "a", "uid": "successor", "resourceVersion": "9"}}
+    with pytest.raises(Conflict):
+        await desk.apply(data={"a": "2"})
+    assert "data" not in desk.api.objects["configmaps", KEY]
 
 
 async def test_after_a_restart_everything_is_applied_once() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    package_reviews.applier = Applier(package_reviews.api, "us")
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.UNCHANGED
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.SKIPPED
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    desk.applier = Applier(desk.api, "us")
+    assert await desk.apply(data={"a": "1"}) is Outcome.UNCHANGED
+    assert await desk.apply(data={"a": "1"}) is Outcome.SKIPPED
 
 
 async def test_a_status_that_moves_does_not_count_where_there_is_a_generation() -> None:
-    package_reviews = Desk(STATEFUL_SETS)
+    desk = Desk(STATEFUL_SETS)
     manifest: dict[str, Any] = {"metadata": {"generation": 1}, "spec": {"replicas": 1}}
-    await package_reviews.apply(**manifest)
-    await package_reviews.someone_patches({"status": {"readyReplicas": 1}})
-    assert await package_reviews.apply(**manifest) is Outcome.SKIPPED
-    await package_reviews.someone_patches({"metadata": {"generation": 2}, "spec": {"replicas": 3}})
-    assert await package_reviews.apply(**manifest) is Outcome.CHANGED
+    await desk.apply(**manifest)
+    await desk.someone_patches({"status": {"readyReplicas": 1}})
+    assert await desk.apply(**manifest) is Outcome.SKIPPED
+    await desk.someone_patches({"metadata": {"generation": 2}, "spec": {"replicas": 3}})
+    assert await desk.apply(**manifest) is Outcome.CHANGED
 
 
 async def test_a_label_that_someone_removed_counts_although_the_generation_does_not_move() -> None:
-    package_reviews = Desk(STATEFUL_SETS)
+    desk = Desk(STATEFUL_SETS)
     manifest: dict[str, Any] = {"metadata": {"generation": 1, "labels": {"a": "b"}}, "spec": {"replicas": 1}}
-    await package_reviews.apply(**manifest)
-    await package_reviews.someone_patches({"metadata": {"labels": {"a": None}}})
-    assert await package_reviews.apply(**manifest) is Outcome.CHANGED
+    await desk.apply(**manifest)
+    await desk.someone_patches({"metadata": {"labels": {"a": None}}})
+    assert await desk.apply(**manifest) is Outcome.CHANGED
 
 
 async def test_an_object_that_cannot_be_read_is_not_taken_for_settled() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
     meta = ObjectMeta(name="a", namespace="ns", uid="other", resource_version="99")
-    package_reviews.store.feed().heard_trouble(Unreadable(meta, "metadata.labels: expected object"))
-    assert await package_reviews.apply(data={"a": "1"}) is not Outcome.SKIPPED
+    desk.store.feed().heard_trouble(Unreadable(meta, "metadata.labels: expected object"))
+    assert await desk.apply(data={"a": "1"}) is not Outcome.SKIPPED
 
 
 async def test_a_forgotten_object_is_applied_again() -> None:
-    package_reviews = Desk()
-    await package_reviews.apply(data={"a": "1"})
-    package_reviews.applier.forget(CONFIG_MAPS, KEY)
-    assert await package_reviews.apply(data={"a": "1"}) is Outcome.UNCHANGED
+    desk = Desk()
+    await desk.apply(data={"a": "1"})
+    desk.applier.forget(CONFIG_MAPS, KEY)
+    assert await desk.apply(data={"a": "1"}) is Outcome.UNCHANGED

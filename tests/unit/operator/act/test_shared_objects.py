@@ -49,6 +49,7 @@ async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_ow
     for name, meta in {"logs-data": {}, "logs-managers": {}, "logs-old": ends, "foreign": other}.items():
         body = budget(name, uid=name, resourceVersion="1", **meta)
         caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PartialObject))
+        api.objects["poddisruptionbudgets", Key("prod", name)] = body
     shared = SharedObjects(api, caches, Family(), Applier(api, "stateward"))  # type: ignore[arg-type]
     await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), ())
     assert api.deleted == ["poddisruptionbudgets/logs-managers"]

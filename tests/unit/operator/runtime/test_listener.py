@@ -135,28 +135,28 @@ async def test_a_connection_that_was_answered_serves_again_and_is_cut_after_a_wh
 
 
 async def test_connections_beyond_the_limit_are_closed_while_all_are_in_use_and_later_ones_are_served() -> None:
-    package_reviews = Desk()
-    async with serve("127.0.0.1", 0, package_reviews.routes, limits=SHORT) as port:
+    desk = Desk()
+    async with serve("127.0.0.1", 0, desk.routes, limits=SHORT) as port:
         async with clients(port, 4, b"GET /hold HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") as busy:
             for _ in busy:
-                await asyncio.wait_for(package_reviews.held.acquire(), 5)
+                await asyncio.wait_for(desk.held.acquire(), 5)
             async with clients(port, 1, GET) as (more,):
                 assert await ended(more) == b""
             await asyncio.sleep(0.5)
-            package_reviews.release.set()
+            desk.release.set()
             assert [b"held" in await ended(each) for each in busy] == [True] * 4
         assert await answered(port) == 200
 
 
 async def test_requests_whose_clients_are_gone_keep_their_places_until_they_are_over() -> None:
-    package_reviews = Desk()
-    async with serve("127.0.0.1", 0, package_reviews.routes, limits=SHORT) as port:
+    desk = Desk()
+    async with serve("127.0.0.1", 0, desk.routes, limits=SHORT) as port:
         async with clients(port, 4, b"GET /hold HTTP/1.1\r\nHost: x\r\n\r\n"):
             for _ in range(4):
-                await asyncio.wait_for(package_reviews.held.acquire(), 5)
+                await asyncio.wait_for(desk.held.acquire(), 5)
         async with clients(port, 1, GET) as (more,):
             assert await ended(more) == b""
-        package_reviews.release.set()
+        desk.release.set()
         async with asyncio.timeout(5):
             while True:
                 with contextlib.suppress(aiohttp.ClientError):
