@@ -6,10 +6,10 @@ import msgspec
 
 from stateward.api.values import names
 from stateward.kube.cache.apply import Applier
-from stateward.kube.client.client import DeleteOptions
+from stateward.kube.client.client import DeleteOptions, ListOptions, Page
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.metadata import Key, PartialObject
-from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.metadata import Key, PartialObject, T
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -26,6 +26,10 @@ class Deletions(MemoryApi):
 
     async def delete(self, resource: Resource[Any], key: Key, options: DeleteOptions) -> None:
         self.deleted.append(f"{resource.plural}/{key.name}")
+
+    async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
+        """Return no clusters."""
+        return Page((), "1")
 
 
 class Family:

@@ -13,6 +13,7 @@ from stateward.operator.objects.copied_secrets import CopiedSecrets, mark
 from stateward.operator.objects.ownership import NotOwnedError, exists
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
+from tests.unit.operator.act.test_shared_objects import Deletions
 
 KEY = Key("prod", "logs-hot-0-data")
 LABELS = {names.LABEL_CLUSTER: "logs", names.LABEL_ENGINE: "opensearch"}
@@ -92,3 +93,14 @@ async def test_only_the_clusters_own_owner_is_removed_from_a_secret(owner: str, 
     kept = api.objects["secrets", Key("prod", "logs-ca")]["metadata"]
     assert (not kept["ownerReferences"]) is healed
     assert (names.ANNOTATION_MADE_FOR in kept.get("annotations", {})) is healed
+
+
+async def test_only_secrets_of_the_clusters_own_names_are_deleted_after_it() -> None:
+    api, caches = Deletions(), Caches()
+    for name in ("logs-ca", "logs-admin", "logs-other"):
+        annotations = {names.ANNOTATION_MADE_FOR: mark("gone", Key("prod", name))}
+        meta = {"name": name, "namespace": "prod", "uid": name, "resourceVersion": "1", "labels": LABELS}
+        body = {"metadata": {**meta, "annotations": annotations}}
+        caches.of(kinds.SECRETS).wrote(msgspec.convert(body, PartialObject))
+    await CopiedSecrets(api, caches).sweep(Key("prod", "logs"))
+    assert sorted(api.deleted) == ["secrets/logs-admin", "secrets/logs-ca"]

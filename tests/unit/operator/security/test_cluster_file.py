@@ -123,6 +123,8 @@ async def test_what_the_database_says_counts_more_than_what_was_kept(api: Unread
     held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
     assert with_cluster_file(held, ANSWERS)[0].connection == "said:now@z.a:4500"
     assert with_cluster_file(held, Unknown("nobody answers"))[0].connection == named("kept")
+    without = msgspec.structs.replace(ANSWERS, connection="")
+    assert with_cluster_file(held, without)[0].connection == named("kept")
 
 
 def test_it_is_not_shown_with_the_holdings() -> None:

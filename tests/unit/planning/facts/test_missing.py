@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
-from stateward.planning.facts.missing_members import Cause, Missing, missing
+from stateward.planning.facts.missing_members import Cause, Missing, causes, missing
 from stateward.planning.model import observation as o
 from stateward.planning.report.status import status
 from tests.unit.planning.world import World, hot, managers, settled
@@ -131,3 +131,19 @@ def test_a_database_that_falls_silent_takes_nobody_s_time_away() -> None:
     states = [next(m for m in each.member_states if m.name == NAME) for each in (first, later)]
     assert states[0].missing == states[1].missing == "NotInCluster"
     assert states[0].missing_since == states[1].missing_since
+
+
+def test_a_pod_in_trouble_is_not_said_to_be_outside_of_the_cluster_as_well() -> None:
+    def change(obs: o.Observation) -> o.Observation:
+        assert isinstance(obs.database, o.Database)
+        nodes = {name: node for name, node in obs.database.nodes.items() if name != NAME}
+        return replace(obs, database=replace(obs.database, nodes=nodes))
+
+    obs = change(cluster().observe())
+    for trouble, expected in (("", True), ("CrashLoopBackOff", False)):
+        members = {m.name: m for m in obs.members}
+        pod = members[NAME].pod
+        assert pod is not None
+        member = replace(members[NAME], pod=replace(pod, trouble=trouble))
+        found = [told.cause for told in causes(derive(obs, NOW), member)]
+        assert (Cause.NOT_IN_CLUSTER in found) is expected

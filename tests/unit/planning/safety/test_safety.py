@@ -9,13 +9,14 @@ from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.facts.missing_members import Cause, Missing
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.model import observation as o
-from stateward.planning.safety.availability import copies_needed, sole_units
+from stateward.planning.safety.availability import absent_voters, copies_needed, sole_units
+from stateward.planning.safety.capacity import disk_problem
 from stateward.planning.safety.sole_copies import sole_verdict
 from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
 from stateward.planning.steps.membership.decommission import hidden_data
 from stateward.planning.steps.membership.orphaned_volumes import is_abandoned
 from stateward.planning.steps.membership.release import volume_to_delete
-from stateward.planning.steps.membership.replacement import entry, problems
+from stateward.planning.steps.membership.replacement import entry, limits, problems
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers
 from tests.unit.planning.safety.test_choice import chosen, facts_of
@@ -196,3 +197,41 @@ def test_an_only_copy_that_another_member_can_take_does_not_keep_a_member_whose_
 def without(obs: o.Observation, name: str) -> o.Database:
     assert isinstance(obs.database, o.Database)
     return replace(obs.database, nodes={n: node for n, node in obs.database.nodes.items() if n != name})
+
+
+def test_a_voter_that_joined_and_does_not_serve_is_absent() -> None:
+    facts = facts_of([managers(3), hot(1)], [])
+    assert not absent_voters(facts)
+    unrecorded = {name: record for name, record in facts.obs.records.items() if name != "managers-1"}
+    members = tuple(
+        replace(m, pod=replace(m.pod, ready=False)) if m.name == "managers-1" and m.pod else m
+        for m in facts.obs.members
+    )
+    facts = derive(replace(facts.obs, members=members, records=unrecorded), NOW)
+    assert absent_voters(facts) == {"managers-1"}
+
+
+def test_disks_of_leaving_members_are_no_room() -> None:
+    facts = facts_of([managers(1), hot(2)], [("hot-0",)])
+    assert isinstance(facts.obs.database, o.Database)
+    nodes = {n: replace(node, disk_total=100, disk_free=100) for n, node in facts.obs.database.nodes.items()}
+    (unit,) = facts.obs.database.units
+    database, units = replace(facts.obs.database, nodes=nodes), {unit.name: replace(unit, size=60)}
+    assert disk_problem(database, frozenset({"hot-0"}), units) is None
+    full = replace(database, nodes={**nodes, "hot-1": replace(nodes["hot-1"], disk_free=20)})
+    assert disk_problem(full, frozenset({"hot-0"}), units) is not None
+
+
+def test_replacements_go_on_in_one_zone_only_where_zones_are_asked_for() -> None:
+    facts = facts_of([managers(1), hot(4)], [], zones=2)
+    removals = {"hot-0": o.Removal(reason="gone", since=0.0, automatic=True)}
+
+    def held(name: str, **policy: object) -> list[str]:
+        replacement = replace(facts.obs.desired.replacement, max_concurrent=2, **policy)
+        obs = replace(facts.obs, desired=replace(facts.obs.desired, replacement=replacement), removals=removals)
+        made = derive(obs, NOW)
+        return list(limits(made, made.members[name], removals))
+
+    assert held("hot-1") == []
+    assert held("hot-1", per_zone=True) == ["hot-0 is replaced first, in z0"]
+    assert held("hot-2", per_zone=True) == []

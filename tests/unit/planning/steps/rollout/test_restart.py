@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.observation import Orphan, Phase, Ref, Schedule
@@ -336,3 +337,10 @@ def test_a_pod_without_an_agent_in_a_removed_pool_ends_its_coordinated_restart_a
         pod.phase = "stop-coordinated"
     made.edit(pools=[managers(), hot(2)]).run()
     assert set(made.pods()) == {"c-managers-0", "c-managers-1", "c-managers-2", "c-hot-0", "c-hot-1"}
+
+
+def test_a_settled_cluster_asks_no_agent_and_a_staged_member_is_asked() -> None:
+    made = world()
+    assert members_to_ask(made.silent()) == ()
+    changed(made).until(lambda w: bool(w.did(a.Stage)))
+    assert {m.name for m in members_to_ask(made.silent())} >= {"c-hot-2"}
