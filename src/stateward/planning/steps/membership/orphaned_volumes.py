@@ -7,6 +7,7 @@ were left, and the only copy of a shard stays on a volume with a higher number.
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import active_removals
+from stateward.planning.facts.volume_fit import unfit
 from stateward.planning.model.actions import Action, MarkVolume
 from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member
@@ -23,7 +24,7 @@ def volume_marks(facts: Facts) -> StepResult:
             continue
         if claim.left and member.alive:
             actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
-        elif not claim.left and member.name in listed and is_abandoned(facts, member):
+        elif not claim.left and (member.name in listed or is_unfit(facts, member)) and is_abandoned(facts, member):
             actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=claim.ref, left=True))
     return merge(StepResult(actions=tuple(actions)), pools_needed(facts))
 
@@ -44,6 +45,12 @@ def pools_needed(facts: Facts) -> StepResult:
         else ""
     )
     return StepResult(waits=tuple(Wait(m.name, "PoolNeeded", text.format(m.name, m.pool), stalled=True) for m in held))
+
+
+def is_unfit(facts: Facts, member: Member) -> bool:
+    """Return whether the pool asks for another volume than the member has: an edit has replaced the member."""
+    pool = facts.pools.get(member.pool)
+    return pool is not None and unfit(pool, member)
 
 
 def is_abandoned(facts: Facts, member: Member) -> bool:

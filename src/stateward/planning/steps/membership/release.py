@@ -3,9 +3,9 @@
 empty ──scaled to zero──▶ pod stopped ──volume deleted, where that was asked for──▶ forgotten
 """
 
-from stateward.planning.facts.change import member_version
+from stateward.planning.facts.change import differing, effect_of, member_target, member_version
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, Release
+from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Claim, Effect, Member
 from stateward.planning.safety.health_gate import lost_units
@@ -68,11 +68,23 @@ def delete_member(facts: Facts, member: Member) -> StepResult:
             "nothing was written to it" if facts.never_had_data(member) else "volumes of members that left are not kept"
         )
         actions.append(DeleteVolume(why=why, member=member.name, claim=claim.ref))
+    elif member.claim is not None and not member.claim.left and was_replaced(facts, member):
+        # The disaster this prevents: a cluster that is created again forms on the volumes of its replaced members.
+        actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=member.claim.ref, left=True))
     workload = member.workload.ref if member.workload else None
     actions.append(DeleteMember(why="its pod is gone", member=member.name, workload=workload))
     return StepResult(
         actions=tuple(actions), intents=intents_for(State.LEAVING, [member], Effect.REPLACE, "{} is gone")
     )
+
+
+def was_replaced(facts: Facts, member: Member) -> bool:
+    """Return whether an edit has replaced the member, and no shard is missing that its volume may hold."""
+    pool, workload = facts.pools.get(member.pool), member.workload
+    if pool is None or workload is None or facts.database is None or lost_units(facts.database):
+        return False
+    changed = differing(workload.inputs, member_target(facts, member, pool))
+    return any(effect_of(pool, name) is Effect.REPLACE for name in changed)
 
 
 def volume_to_delete(facts: Facts, member: Member) -> Claim | None:

@@ -1,5 +1,7 @@
 """A volume that a replaced member has left says so, and nobody new starts with it, also when the list is lost."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -8,8 +10,9 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.steps.membership.orphaned_volumes import volume_marks
+from tests.unit.planning.pools import GIB
 from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
-from tests.unit.planning.world import World, hot, managers
+from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 
 def replaced() -> World:
@@ -135,3 +138,19 @@ def test_data_on_volumes_of_a_pool_that_the_spec_has_no_more_is_asked_for() -> N
     world.edit(pools=[managers(), hot(2, "warm")]).run()
     assert not any(w.reason == "PoolNeeded" for w in world.plan().waits)
     assert {name for name in world.pods() if "managers" not in name} == {"c-warm-0", "c-warm-1"}
+
+
+@pytest.mark.parametrize("change", [{"storage_class": "other"}, {"size": 5 * GIB}])
+def test_members_that_an_edit_replaced_leave_marked_volumes_and_a_new_cluster_takes_the_others(
+    change: dict[str, Any],
+) -> None:
+    world = cluster(2).edit(pools=[managers(**change), hot(2, **change)]).run()
+    assert marked(world) == {"c-managers-0", "c-managers-1", "c-managers-2", "c-hot-0", "c-hot-1"}
+    again = created(made_again(world))
+    assert {name for name in again if "managers" in name} == {"c-managers-3", "c-managers-4", "c-managers-5"}
+
+
+def test_members_that_lose_a_role_leave_marked_volumes() -> None:
+    world = settled(mixed(3), hot(2), indices=((2,),)).edit(pools=[managers(3, "all"), hot(2)])
+    world.until(lambda w: bool(w.did(a.DeleteMember)))
+    assert marked(world) >= set(world.did(a.DeleteMember))
