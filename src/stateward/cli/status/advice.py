@@ -141,6 +141,11 @@ ADVICE = {
         "read the pod's log; on a volume from a deleted cluster it never joins: run `replace MEMBER"
         " --without-draining`",
     ),
+    "NotInCluster": Advice(
+        "the process is in the cluster again",
+        "read the pod's log and check its network; on a volume from a lost cluster it never joins: run `replace MEMBER"
+        " --without-draining`, or set spec.replacement.enabled",
+    ),
     "NoSuchMember": Advice(
         "spec.members names only existing members. Everything else continues",
         "correct the name",

@@ -147,7 +147,7 @@ class User:
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
         self._ask_for_fewer_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
-        self._let_go([wait["subject"] for wait in waits if wait["reason"] == "NeverJoined"])
+        self._let_go([wait["subject"] for wait in waits if wait["reason"] in {"NeverJoined", "NotInCluster"}])
         version = self._reachable()
         if version != self.spec["version"] and any(wait["reason"] == "CannotGoBack" for wait in waits):
             self.set("version that cannot be gone back to", version=version)

@@ -48,17 +48,25 @@ def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
 
 
 def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
-    """Return the wait for a new member that runs outside the database of the others, with what to do.
+    """Return the wait for a member that runs outside the database of the others, with what to do.
 
-    A member that has joined before counts as missing, and is replaced automatically. A member that never joined may
-    belong to another cluster: one that lost the volumes of its managers, and with them its cluster state. Only the user
-    knows whether its volume is needed.
+    It may belong to another cluster: one that lost the volumes of its managers, and with them its cluster state. Only
+    the user knows whether its volume is needed. A member that has joined before counts as missing; where the policy
+    replaces missing members, nothing is asked.
     """
-    pod, name = member.pod, member.name
-    if facts.database is None or pod is None or not pod.running or name in facts.obs.records or facts.joined(name):
+    pod, name, policy = member.pod, member.name, facts.obs.desired.replacement
+    if facts.database is None or pod is None or not pod.running or facts.joined(name):
         return ()
     if facts.trouble(member) or not pod.node_ready or not facts.overdue(member):
         return ()
+    if name in facts.obs.records:
+        text = (
+            f"{name} runs, and has not been in the cluster for more than {OVERDUE / 60:.0f} minutes; its log says why,"
+            " and if its volume is from a lost cluster, it never joins: spec.members.replaceWithoutDraining gives it a"
+            " new volume"
+        )
+        replaced = policy.enabled and name not in policy.keep
+        return () if replaced else (Wait(name, "NotInCluster", text, stalled=True),)
     text = (
         f"{name} runs, and has not joined for more than {OVERDUE / 60:.0f} minutes; its log says why, and if its volume"
         " is from a deleted cluster, it never joins: spec.members.replaceWithoutDraining gives it a new volume"

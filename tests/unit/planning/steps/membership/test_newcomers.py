@@ -101,3 +101,25 @@ def test_who_is_missing_or_broken_or_may_be_in_the_database_is_not_said_to_have_
     if why == "no answer":
         observed = msgspec.structs.replace(observed, database=o.Unknown("no answer"))
     assert "NeverJoined" not in {wait.reason for wait in plan(observed, world.now).waits}
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_member_that_has_left_the_database_and_runs_says_so_where_it_is_not_replaced(enabled: bool) -> None:
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    world.edit(policy={"replacement": o.Replacement(enabled=enabled)})
+    observed = world.observe()
+    database = observed.database
+    assert isinstance(database, o.Database)
+    without = {name: node for name, node in database.nodes.items() if name != "c-hot-0"}
+    members = tuple(
+        msgspec.structs.replace(m, pod=msgspec.structs.replace(m.pod, ready=False, created=0.0))
+        if m.name == "c-hot-0" and m.pod
+        else m
+        for m in observed.members
+    )
+    database = msgspec.structs.replace(database, nodes=without)
+    for seconds, told in ((599.0, False), (601.0, True)):
+        away = {**observed.away, "c-hot-0": world.now - seconds}
+        seen = msgspec.structs.replace(observed, members=members, database=database, away=away)
+        said = {wait.subject for wait in plan(seen, world.now).waits if wait.reason == "NotInCluster"}
+        assert said == ({"c-hot-0"} if told and not enabled else set())
