@@ -1,12 +1,12 @@
-"""Changes that change nothing, each with the reason in a sentence; the key is the `key` of the change."""
+"""Mutations that change no behaviour, each with the reason in a sentence; the key is the `key` of the change."""
 
 EQUIVALENT: dict[str, str] = {
     "src/stateward/planning/steps/upkeep/repair.py:serving: facts.database is not None and member.name in"
     " facts.database.voters -> member.name in facts.database.voters": (
-        "`facts.joined` was true three lines above, and without a database no member has joined"
+        "`facts.joined` was true three lines above, and without a database no member has joined."
     ),
     "src/stateward/operator/installations/context.py:read: known is not None and key not in"
     " self.installations.unreadable -> key not in self.installations.unreadable": (
-        "the next line asks again whether it is known"
+        "the next line asks again whether it is known."
     ),
 }

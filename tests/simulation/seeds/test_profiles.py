@@ -38,7 +38,7 @@ def test_every_other_seed_has_a_profile_and_all_have_their_turn(engine: str) -> 
     ("profile", "reasons"),
     [
         ("restarts", {"RestartsFirst"}),
-        ("an operator that forgets", {"ProcessStopped"}),
+        ("an operator that forgets", {"StoppedUnknown"}),
         ("disks that hang", {"ProcessDoesNotEnd", "TemplateNotSeen"}),
         ("upgrades taken back", {"CannotGoBack"}),
         ("no room", {"NewMemberStuck"}),
