@@ -1,6 +1,5 @@
 """The sandbox enforces NetworkPolicies: which rules follow from which policies, by the documents of Kubernetes."""
 
-import subprocess
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -130,15 +129,6 @@ def test_label_selectors(expression: dict[str, Any], *, expected: bool) -> None:
 def test_an_operator_that_there_is_not_is_an_error() -> None:
     with pytest.raises(ValueError, match="Like"):
         selects({"matchExpressions": [{"key": "app", "operator": "Like"}]}, {})
-
-
-def test_nftables_reads_the_table() -> None:
-    rules = [
-        {"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}], "ports": [{"port": 1, "endPort": 9}]}
-    ]
-    text = table(known([policy(ingress=rules, egress=[{}])], PODS, SPACES), SUBNET)
-    done = subprocess.run(["nft", "--check", "-f", "-"], input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stderr}\n{text}"
 
 
 def test_a_pod_without_an_address_has_no_rules() -> None:
