@@ -50,6 +50,7 @@ from stateward.operator.objects.caches import Objects
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.observe.inventory import advance_warnings
 from stateward.operator.pod_rights.labels import PodRights
+from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 from stateward.operator.restarts.views import SourceView
@@ -136,6 +137,11 @@ class Operator:
         verdict = judge(controller.family, new, old, existing, self.clock.now().timestamp(), level)
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
+        asked = ServerValidation(self._api, controller.family)
+        known = {refusal.message for refusal in await asked.refusals(old)} if old is not None else set[str]()
+        refused = [r.message for r in await asked.refusals(new) if r.message not in known]
+        if refused:
+            return Verdict(tuple(refused), verdict.warnings)
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
         # A warning and not a refusal: what the spec names may be created, or allowed, after the cluster.
         rights = PodRights(self._api, controller.family, labelled=self.options.pod_references == LABELLED)

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.caches import CLUSTERS
+from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED
 from tests.integration.api_server import PATIENCE
 from tests.integration.clusters.operator_at_work import POOLS, operator_at_work, settled
 
@@ -63,6 +65,38 @@ async def test_growing_and_shrinking_restarts_nobody_and_keeps_the_volume(contro
         kept = await work.api.get(kinds.CLAIMS, Key(work.namespace, names.claim("logs-hot-3")))
         assert not kept.metadata.terminating
         assert work.database.draining == frozenset()
+
+
+async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_and_change_nothing(
+    control_plane: Path,
+) -> None:
+    """The CRD accepts any field of pods and Services; a dry run of the server judges them, in its version."""
+
+    def refused(cluster: OpenSearchCluster) -> bool:
+        stalled = next((c for c in cluster.status.conditions if c.type == "Stalled"), None)
+        return stalled is not None and stalled.reason == NOT_ACCEPTED
+
+    async with operator_at_work(control_plane) as work:
+        template = {"spec": {"bogus": 1, "terminationGracePeriodSeconds": -1}}
+        await work.apply("logs", pools=POOLS, podTemplate=template, service={"spec": {"portz": []}})
+        cluster = await work.until("logs", refused)
+        waits = {wait.subject: wait.message for wait in cluster.status.waiting if wait.reason == NOT_ACCEPTED}
+        assert waits.keys() == {"spec.podTemplate.spec.bogus", "spec.service.spec.portz"}
+        assert all(text.endswith("the API server says: unknown field") for text in waits.values())
+        caches = work.operator.controllers["opensearch"].caches
+        assert not len(caches.of(kinds.STATEFUL_SETS))
+        await work.apply("logs", pools=POOLS, podTemplate={"spec": {"terminationGracePeriodSeconds": -1}})
+        cluster = await work.until(
+            "logs", lambda c: refused(c) and c.status.waiting[0].subject.endswith("terminationGracePeriodSeconds")
+        )
+        await work.apply("logs", pools=POOLS)
+        await work.until("logs", settled)
+        work.kubelet.stopped.clear()
+        await work.apply("logs", pools=POOLS, podTemplate={"spec": {"containers": [{"name": "opensearch", "x": 1}]}})
+        await work.until("logs", refused)
+        await work.apply("logs", pools=POOLS)
+        await work.until("logs", settled)
+        assert work.kubelet.stopped == []
 
 
 async def test_a_deleted_cluster_takes_its_objects_with_it_but_not_its_volumes(control_plane: Path) -> None:

@@ -79,7 +79,7 @@ def existing() -> ClusterObjects:
 
 
 async def shared_objects(one: Reconciler, seen: ClusterObjects) -> None:
-    await one._shared_objects.apply(seen, ())
+    await one._shared_objects.apply(seen, (), settled=True)
 
 
 async def secrets_of_agents(one: Reconciler, seen: ClusterObjects) -> None:

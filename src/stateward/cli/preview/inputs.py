@@ -36,6 +36,7 @@ from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import desired_or_refused
 from stateward.operator.observe.inventory import needs_of, read_inventory
 from stateward.operator.observe.read_only_session import observe_read_only
+from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.planning.facts.placement import obstacles
 from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
 
@@ -98,6 +99,12 @@ async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Prob
     """Return what keeps a new pod of the cluster from starting, as far as it can be read."""
     needs = needs_of(family, cluster)
     return obstacles(needs, await read_inventory(api, needs, cluster.metadata.namespace))
+
+
+async def not_accepted(api: Api, family: Family, cluster: Cluster) -> tuple[Problem, ...]:
+    """Return what the API server does not accept of pods and Service; empty without the right to create them."""
+    refused = await ServerValidation(api, family).refusals(cluster)
+    return tuple(Problem(each.subject, None, each.message.removeprefix(f"{each.subject}: ")) for each in refused)
 
 
 def nothing_yet(changed: Cluster, namespace: str) -> ClusterObjects:

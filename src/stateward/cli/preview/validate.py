@@ -7,7 +7,7 @@ from msgspec import structs
 
 from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
-from stateward.cli.preview.inputs import ProxyTransport, obstacles_of
+from stateward.cli.preview.inputs import ProxyTransport, not_accepted, obstacles_of
 from stateward.cli.shared.documents import Document, read_documents
 from stateward.cli.shared.session import Session, place_options, policy_option, run
 from stateward.operator.databases.engine import family_of, unconnected
@@ -28,8 +28,9 @@ def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: 
     """Check files, without any server unless --server is given.
 
     The output shows each problem with its field, its value and the accepted values, including misspelled fields. With
-    --server it also warns of storage classes, priority classes and Secrets that do not exist, and of pods that no node
-    can run; nothing is sent. Exit code 1 if there is an error.
+    --server the API server also checks the pods and the Service in a dry run, if you may create them, and there are
+    warnings of storage classes, priority classes and Secrets that do not exist, and of pods that no node can run.
+    Nothing is stored. Exit code 1 if there is an error.
     """
     documents = [
         with_policy_problems(document, Level(pod_policy)) for path in paths for document in read_documents(path)
@@ -68,7 +69,8 @@ async def checked_there(session: Session, document: Document) -> Document:
     cluster = structs.replace(cluster, metadata=structs.replace(cluster.metadata, namespace=namespace))
     family = family_of(kind_of(cluster), ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     found = await obstacles_of(session.api, family, cluster)
-    return replace(document, problems=(*document.problems, *found))
+    refused = await not_accepted(session.api, family, cluster)
+    return replace(document, problems=(*document.problems, *refused, *found))
 
 
 def repeated(documents: list[Document]) -> list[str]:

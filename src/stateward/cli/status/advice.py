@@ -141,6 +141,12 @@ ADVICE = {
         "read the pod's log; on a volume from a deleted cluster it never joins: run `replace MEMBER"
         " --without-draining`",
     ),
+    "NotAcceptedByServer": Advice(
+        "the API server accepts the pods and the Service that the spec describes. Until then the cluster runs"
+        " unchanged, and the operator creates nothing from the spec",
+        "correct the field named above; kubectl explain statefulset.spec.template.spec lists the fields of pods,"
+        " and kubectl explain service.spec those of Services",
+    ),
     "NotInCluster": Advice(
         "the process is in the cluster again",
         "read the pod's log and check its network; on a volume from a lost cluster it never joins: run `replace MEMBER"

@@ -146,6 +146,10 @@ _BY_REASON: dict[str, type[ApiError]] = {
 }
 
 
+_UNTYPED = "failed to create typed patch object"
+"""How a server-side apply of an object that does not fit its schema is refused: with the status 500, and at once."""
+
+
 def error_for(status: Status, *, mutating: bool = False, retry_after: float = 0.0) -> ApiError:
     """Create the typed error for a `Status`; `retry_after` in seconds overrides that of the status."""
     kind = _type_of(status)
@@ -168,6 +172,8 @@ def error_for_body(code: int, body: bytes, *, mutating: bool = False, retry_afte
 
 
 def _type_of(status: Status) -> type[ApiError]:
+    if status.code == 500 and status.message.startswith(_UNTYPED):
+        return BadRequest
     if status.reason in _BY_REASON:
         return _BY_REASON[status.reason]
     if status.code == 404:

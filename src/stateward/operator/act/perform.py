@@ -83,12 +83,11 @@ class Performer:
         try:
             await self._all(plan.endings, existing, target, refused)
             if observed.desired.pools:
-                await self.shared_objects.apply(existing, plan.budgets)
+                await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
                 await self.agent_requests.credentials.keep(existing)
             await self._all(plan.steps, existing, target, refused)
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:
-            _log.warning("a step failed; the operator retries it", error=f"{type(error).__name__}: {error}")
-            failure = error
+            failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
         return Outcome(tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
 

@@ -19,6 +19,8 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.clock import Clock
+from stateward.operator.act.budget_pace import BudgetPace
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, controlled_by
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -34,16 +36,22 @@ BY_KIND: dict[str, Resource[Any]] = {
 class SharedObjects:
     """Applies the objects of a cluster as a whole."""
 
-    def __init__(self, api: Api, caches: Caches, family: Family, applier: Applier) -> None:
+    def __init__(self, api: Api, caches: Caches, family: Family, applier: Applier, clock: Clock) -> None:
+        self._budget_pace = BudgetPace(clock)
         self._api = api
         self._caches = caches
         self._family = family
         self._applier = applier
 
-    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> None:
-        """Apply the shared objects; raises ApiError, NotOwnedError."""
+    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool) -> None:
+        """Apply the shared objects of a cluster, which is settled or has work in progress.
+
+        Raises ApiError, NotOwnedError.
+        """
         meta = existing.cluster.metadata
-        expectations = self._caches.expectations(Key(meta.namespace, meta.name))
+        key = Key(meta.namespace, meta.name)
+        expectations = self._caches.expectations(key)
+        budgets = self._budget_pace.paced(key, budgets, self._written(existing), settled=settled)
         wanted = set[str]()
         for body in self._family.cluster_objects(existing, budgets):
             kind = BY_KIND[body["kind"]]
@@ -63,6 +71,21 @@ class SharedObjects:
         later = replace(existing, cluster=msgspec.structs.replace(existing.cluster, status=status))
         objects = self._family.cluster_objects
         return status != existing.cluster.status and objects(later, budgets) != objects(existing, budgets)
+
+    def forget(self, key: Key) -> None:
+        """Drop what is known of a cluster that is gone."""
+        self._budget_pace.forget(key)
+
+    def _written(self, existing: ClusterObjects) -> dict[str, int]:
+        """Return the evictions that the cluster's budgets allow as they are written now, by the name of the budget."""
+        meta = existing.cluster.metadata
+        store = self._caches.of(kinds.BUDGETS)
+        own = controlled_by(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid)
+        return {
+            each.metadata.name.removeprefix(f"{meta.name}-"): each.spec.max_unavailable
+            for each in own
+            if isinstance(each.spec.max_unavailable, int)
+        }
 
     async def _prune(self, existing: ClusterObjects, wanted: set[str], expectations: Expectations) -> None:
         meta = existing.cluster.metadata

@@ -82,7 +82,7 @@ class Controller:
             family=family,
             agent_requests=agent_requests,
             actor=Actor(api, self.caches, family, agent_requests, common.fence, common.pod_policy),
-            shared_objects=SharedObjects(api, self.caches, family, Applier(api, FIELD_MANAGER)),
+            shared_objects=SharedObjects(api, self.caches, family, Applier(api, FIELD_MANAGER), clock),
             files=ClusterFiles(api, self.caches),
             transport=TransportKeeper(api, self.caches, clock, labelled=common.labelled),
             keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),

@@ -1,4 +1,4 @@
-"""The resync interval of a cluster if no event reports a change.
+"""The pace of a cluster: its resync interval if no event reports a change, and how often its status is written.
 
 Resyncs of settled clusters are spread over the whole period, each cluster at its own moment. Otherwise all clusters
 that were reconciled together (after a start, or after a watch restarted) would stay together: a burst of work once a
@@ -10,6 +10,7 @@ from zlib import crc32
 
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
 from stateward.planning.model.actions import Action
 from stateward.planning.model.times import parse_time
 
@@ -30,6 +31,8 @@ requests.
 """
 SETTLED_SECONDS = 60.0
 """The resync interval of a cluster that matches its spec."""
+STATUS_SECONDS = 5.0
+"""The shortest time between two writes of a status that contain nothing urgent."""
 
 
 def next_reconciliation(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
@@ -59,3 +62,24 @@ def seconds_without_progress(status: ClusterStatus, now: float) -> float:
     """Return for how long, in seconds, nothing has moved on in a cluster: no progress, and no new reason to wait."""
     times = [parse_time(text) for text in (status.last_progress, *(wait.since for wait in status.waiting))]
     return max(0.0, now - max((when for when in times if when is not None), default=now))
+
+
+class StatusPace:
+    """When the status of each cluster was written last: changes that are not urgent are written together."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._written: dict[Key, float] = {}
+
+    def seconds_left(self, key: Key) -> float:
+        """Return the seconds until a change that is not urgent may be written; 0 or less: now."""
+        written = self._written.get(key)
+        return 0.0 if written is None else written + STATUS_SECONDS - self._clock.monotonic()
+
+    def wrote(self, key: Key) -> None:
+        """Note that the status is written now."""
+        self._written[key] = self._clock.monotonic()
+
+    def forget(self, key: Key) -> None:
+        """Drop what is known of a cluster that is gone."""
+        self._written.pop(key, None)

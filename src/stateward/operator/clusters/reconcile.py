@@ -5,6 +5,7 @@ second plan is performed. So a stale cache can cost a round, and never a pod. On
 event or timer continues.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -29,6 +30,7 @@ from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch, ending
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
+    StatusPace,
     next_reconciliation,
     repeats_previous_round,
     seconds_without_progress,
@@ -52,10 +54,12 @@ from stateward.operator.security.security import Keeper
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
+from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.report.reconcile_failure import failure_status
 from stateward.planning.report.status import status
+from stateward.planning.report.urgency import is_urgent
 
 _log = structlog.get_logger(__name__)
 
@@ -136,6 +140,7 @@ class Reconciler:
         self._network_policies = parts.network_policies
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
+        self._status_pace = StatusPace(parts.clock)
         self._told: set[Key] = set()
 
     async def reconcile(self, key: Key) -> float | None:
@@ -154,6 +159,8 @@ class Reconciler:
             self._rights.forget(key)
             self._data.forget(key)
             self._done.pop(key, None)
+            self._status_pace.forget(key)
+            self._shared_objects.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             try:
@@ -178,7 +185,7 @@ class Reconciler:
             turn, failure = await self._administrator_created(turn)
             outcome = replace(outcome, failure=failure)
         try:
-            settled, still = await self._write_status(key, turn, outcome)
+            settled, still, held = await self._write_status(key, turn, outcome)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
@@ -189,7 +196,8 @@ class Reconciler:
         closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
         idle = still if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
         self._done[key] = turn.plan.actions
-        return next_reconciliation(key, settled=settled, now=self._now(), closely=closely, idle=idle)
+        following = next_reconciliation(key, settled=settled, now=self._now(), closely=closely, idle=idle)
+        return min(following, held) if held > 0 else following
 
     async def _live(self, key: Key) -> ClusterObjects:
         """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
@@ -255,8 +263,12 @@ class Reconciler:
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
-    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float]:
-        """Write the status if it has changed; returns whether the cluster is settled, and seconds without progress."""
+    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float, float]:
+        """Write the status if it has changed.
+
+        Returns whether the cluster is settled, the seconds without progress, and the seconds until a change is written
+        that is not urgent (0 if there is none).
+        """
         before = turn.before
         shown = turn.plan
         failed = outcome.waits(key.name)
@@ -270,11 +282,17 @@ class Reconciler:
         if shown.settled and self._shared_objects.changes(turn.existing, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
             after = status(turn.observed, shown, known, now)
-        self._announcer.changed(turn.existing.cluster, before, after)
         self._metrics.cluster(self._kind.engine, key, shown, after, now)
-        if after != before:
-            await self._patch_status(key, turn.existing.cluster, after)
-        return shown.settled, seconds_without_progress(after, now)
+        idle = seconds_without_progress(after, now)
+        if after == before:
+            return shown.settled, idle, 0.0
+        held = self._status_pace.seconds_left(key)
+        if held > 0 and not is_urgent(before, after) and not is_new(failed, before):
+            return shown.settled, idle, held
+        self._announcer.changed(turn.existing.cluster, before, after)
+        await self._patch_status(key, turn.existing.cluster, after)
+        self._status_pace.wrote(key)
+        return shown.settled, idle, 0.0
 
     async def tell_failure(self, key: Key, sentence: str) -> None:
         """Record failing reconciliations in the status, unless already recorded; raises ApiError, Conflict."""
@@ -307,3 +325,9 @@ class Reconciler:
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def is_new(waits: Iterable[Wait], before: ClusterStatus) -> bool:
+    """Return whether a status does not report one of these waits yet."""
+    reported = {(wait.subject, wait.reason) for wait in before.waiting}
+    return any((wait.subject, wait.reason) not in reported for wait in waits)

@@ -8,6 +8,8 @@ the objects of clusters are watched once, for all kinds.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.kube.cache.deltas import Delta, by_label
@@ -20,6 +22,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
+from stateward.planning.report.urgency import is_urgent
 
 __all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled_by"]
 
@@ -106,8 +109,9 @@ class Caches:
     def on_change(self, enqueue: Callable[[Key], None]) -> None:
         """Call `enqueue` with the key of each cluster that a change concerns."""
 
-        def own(delta: Delta[Any]) -> None:
-            enqueue(delta.key)
+        def own(delta: Delta[Cluster]) -> None:
+            if not is_display_only(delta):
+                enqueue(delta.key)
 
         def part(delta: Delta[Any]) -> None:
             for obj in self._ours(obj for obj in (delta.old, delta.new) if obj is not None):
@@ -155,6 +159,18 @@ class Caches:
         the other's pods and volumes for members that it has too many of.
         """
         return (obj for obj in objects if obj.metadata.labels.get(names.LABEL_ENGINE) == self.kind.engine)
+
+
+def is_display_only(delta: Delta[Cluster]) -> bool:
+    """Return whether a cluster changed only in parts of its status that no plan relies on.
+
+    Mostly these are the operator's own writes. They need no further reconciliation.
+    """
+    old, new = delta.old, delta.new
+    if old is None or new is None or delta.trouble is not None or is_urgent(old.status, new.status):
+        return False
+    metadata = replace(old.metadata, resource_version=new.metadata.resource_version)
+    return metadata == new.metadata and old.spec == new.spec
 
 
 def controlled_by(objects: Iterable[Any], uid: str) -> Iterator[Any]:

@@ -1,5 +1,5 @@
-"""Whether a cluster's pods may be created: by the operator's policy, and by labels of the objects that they use.
+"""Whether a cluster's pods may be created: by the operator's policy, labels of what they use, and the API server.
 
 Input: a cluster. Output: its refusals, with the field of the spec. The rules themselves are pure, in
-`stateward.api.pod_policy`; this room has the finished templates to which they apply, and the reads of labels.
+`stateward.api.pod_policy`; this room has the finished templates to which they apply, the reads of labels, and dry runs.
 """

@@ -18,12 +18,19 @@ from stateward.planning.model.observation import ProtocolSwitch
 class FinalTemplate:
     """The template of a member of a pool."""
 
-    template: Json
+    workload: Json
+    """The member's StatefulSet."""
     bare: Json
-    """The same without the spec's fields for pods."""
+    """Its template without the spec's fields for pods."""
+    crossing: ProtocolSwitch
     pool: tuple[str, Json]
     """Path and content of the pod template of this pool, and below of that of all pools."""
     common: tuple[str, Json]
+
+    @property
+    def template(self) -> Json:
+        """Return the pod template."""
+        return self.workload["spec"]["template"]
 
     @property
     def own(self) -> frozenset[tuple[str, str]]:
@@ -46,14 +53,14 @@ def final_templates(family: Family, cluster: Cluster, ordinals: Sequence[int] = 
     crossings = tuple(ProtocolSwitch) if isinstance(cluster, FoundationDBCluster) else (ProtocolSwitch.NONE,)
     for (i, pool), crossing, ordinal in product(enumerate(cluster.spec.pools), crossings, ordinals):
         yield FinalTemplate(
-            template_of(family, cluster, pool.name, ordinal, crossing),
-            template_of(family, bare, pool.name, ordinal, crossing),
+            workload_of(family, cluster, pool.name, ordinal, crossing),
+            workload_of(family, bare, pool.name, ordinal, crossing)["spec"]["template"],
+            crossing,
             (f"spec.pools[{i}].podTemplate", pool.pod_template or {}),
             ("spec.podTemplate", cluster.spec.pod_template or {}),
         )
 
 
-def template_of(family: Family, cluster: Cluster, pool: str, ordinal: int, crossing: ProtocolSwitch) -> Json:
-    """Return the template of a member of a pool."""
-    made = family.member_objects(cluster, pool, ordinal, cluster.spec.version, crossing=crossing)
-    return made.workload["spec"]["template"]
+def workload_of(family: Family, cluster: Cluster, pool: str, ordinal: int, crossing: ProtocolSwitch) -> Json:
+    """Return the StatefulSet of a member of a pool."""
+    return family.member_objects(cluster, pool, ordinal, cluster.spec.version, crossing=crossing).workload

@@ -26,6 +26,7 @@ from stateward.operator.objects.live import everything
 from stateward.operator.pod_rights.clients import LabelledPods, labelled_pods, selected_by_services
 from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, NamedReference, allowed, named
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
+from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.operator.restarts.views import PROVIDER_CLASSES
 from stateward.planning.model.observation import Refusal
 
@@ -53,21 +54,26 @@ class PodRights:
         self._family = family
         self._labelled = labelled
         self._known: dict[Key, tuple[bytes, NamedObject]] = {}
+        self._server = ServerValidation(api, family)
 
     async def refusals(self, existing: ClusterObjects) -> tuple[Refusal, ...]:
-        """Return the refusals of the objects that a cluster names; empty for an invalid spec."""
+        """Return the refusals of a cluster's pods: by what they name, and by the server; empty for an invalid spec."""
+        return (*await self._named(existing), *await self._server.refusals(existing.cluster))
+
+    async def _named(self, existing: ClusterObjects) -> tuple[Refusal, ...]:
         asked = self._asked(existing.cluster)
         found = [await self._refusal(each, existing) for each in asked.named]
         clients = await self._clients(asked.marked, existing.cluster)
         return (*(refusal for refusal in found if refusal is not None), *clients)
 
     async def of_spec(self, cluster: Cluster) -> tuple[Refusal, ...]:
-        """Return the same of a cluster that is about to be written."""
-        return await self.refusals(ClusterObjects(cluster, (), (), (), (), {}, {}))
+        """Return the refusals of what a cluster names that is about to be written."""
+        return await self._named(ClusterObjects(cluster, (), (), (), (), {}, {}))
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
         self._known.pop(key, None)
+        self._server.forget(key)
 
     def _asked(self, cluster: Cluster) -> NamedObject:
         key = Key(cluster.metadata.namespace, cluster.metadata.name)

@@ -153,6 +153,9 @@ class WorldApi:
         doc = {"apiVersion": resource.api_version, "kind": resource.kind, **document(body)}
         key = _placed(resource, key)
         write = Write("apply", kind_name(resource), key, doc)
+        if options.dry_run:
+            await self._reach(resource)
+            return _decode(resource, self._server.apply(write.kind, key, doc, options))
         return await self._write(resource, write, lambda: self._server.apply(write.kind, key, doc, options))
 
     async def patch(

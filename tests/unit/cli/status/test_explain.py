@@ -85,6 +85,7 @@ def test_every_reason_that_planning_gives_has_advice() -> None:
         "observe/known_data",
         "pod_rights/policy",
         "pod_rights/labels",
+        "pod_rights/server_validation",
         "network/refusal",
         "security/cluster_file",
         "security/foundationdb_tls",

@@ -36,7 +36,7 @@ class Hands:
             raise self._failing[action]
         self.done.append(action)
 
-    async def apply(self, *_: object) -> None:
+    async def apply(self, *_: object, **__: object) -> None:
         """Write what members share."""
 
     async def keep(self, *_: object) -> None:
@@ -56,7 +56,7 @@ async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Out
     meta = SimpleNamespace(name="c", namespace="ns")
     existing: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
-    plan: Any = SimpleNamespace(endings=(), steps=steps, budgets=())
+    plan: Any = SimpleNamespace(endings=(), steps=steps, budgets=(), settled=False)
     outcome = await performer.perform(existing, observed, plan)
     return applier.done, outcome
 

@@ -8,8 +8,10 @@ from stateward.api.values import names
 from stateward.kube.cache.apply import Applier
 from stateward.kube.client.client import DeleteOptions, ListOptions, Page
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.metadata import Key, PartialObject, T
+from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.workloads import PodDisruptionBudget
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -52,8 +54,8 @@ async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_ow
     other = {"ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "other", "controller": True}]}
     for name, meta in {"logs-data": {}, "logs-managers": {}, "logs-old": ends, "foreign": other}.items():
         body = budget(name, uid=name, resourceVersion="1", **meta)
-        caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PartialObject))
+        caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
         api.objects["poddisruptionbudgets", Key("prod", name)] = body
-    shared = SharedObjects(api, caches, Family(), Applier(api, "stateward"))  # type: ignore[arg-type]
-    await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), ())
+    shared = SharedObjects(api, caches, Family(), Applier(api, "stateward"), SystemClock())  # type: ignore[arg-type]
+    await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), (), settled=True)
     assert api.deleted == ["poddisruptionbudgets/logs-managers"]

@@ -12,13 +12,16 @@ from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     CLOSELY_SECONDS,
     SETTLED_SECONDS,
+    STATUS_SECONDS,
     STUCK_SECONDS,
+    StatusPace,
     next_reconciliation,
     repeats_previous_round,
     seconds_without_progress,
 )
 from stateward.planning.model.actions import ConfigureDatabase, Drain
 from stateward.planning.model.times import rfc3339
+from tests.support.moved_clock import MovedClock
 
 times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
 
@@ -83,3 +86,17 @@ def test_a_round_that_only_does_what_the_one_before_did_moves_nothing_on() -> No
     assert not repeats_previous_round((refused,), ())
     assert not repeats_previous_round((more,), (refused,))
     assert not repeats_previous_round((refused, ConfigureDatabase(why="x")), (refused,))
+
+
+def test_a_status_without_anything_urgent_is_written_at_most_once_in_some_seconds() -> None:
+    clock, key = MovedClock(), Key("x", "logs")
+    pace = StatusPace(clock)
+    assert pace.seconds_left(key) <= 0
+    pace.wrote(key)
+    assert pace.seconds_left(key) == STATUS_SECONDS
+    assert pace.seconds_left(Key("x", "other")) <= 0
+    clock.later(STATUS_SECONDS)
+    assert pace.seconds_left(key) <= 0
+    pace.wrote(key)
+    pace.forget(key)
+    assert pace.seconds_left(key) <= 0

@@ -1,0 +1,150 @@
+"""Asks the API server whether it accepts the pods and the Service that a spec describes: a dry run, nothing is stored.
+
+The CRD cannot know the fields of pods and Services of every version of Kubernetes. An unknown field, or a value that
+the server refuses, would pass until the first StatefulSet is written: the cluster would be created, and then no member.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.pod_policy import Path
+from stateward.api.validation import errors, validate
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.operator.databases.engine import Family
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.ownership import key_in
+from stateward.operator.pod_rights.finished import FinalTemplate, final_templates
+from stateward.planning.model.observation import ProtocolSwitch, Refusal
+
+NOT_ACCEPTED = "NotAcceptedByServer"
+"""Reason of a wait: the API server does not accept the objects that the spec describes."""
+
+LONGEST = 300
+"""Characters of the server's words that are reported."""
+
+_TRIAL = ApplyOptions(names.FIELD_MANAGER, force=True, dry_run=True)
+_TEMPLATE = "spec.template."
+_TYPED = re.compile(r"(?:^|[\s:])\.(\S+): ([^\n]+)")
+"""A field and what is wrong with it, in the server's answer to an object that does not fit its schema."""
+_PART = re.compile(r"\[(?:[^\]=]*=)?\"?([^\]\",]*)[^\]]*\]|([^.\[\]]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the server said of a spec; `known` unless a question got no answer about the object."""
+
+    refusals: tuple[Refusal, ...] = ()
+    known: bool = True
+
+
+class ServerValidation:
+    """Asks the API server about the clusters of one family, once for each spec."""
+
+    def __init__(self, api: Api, family: Family) -> None:
+        self._api = api
+        self._family = family
+        self._said: dict[Key, tuple[bytes, tuple[Refusal, ...]]] = {}
+
+    async def refusals(self, cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return what the server does not accept, by the field of the spec; empty for an invalid spec.
+
+        Other failures refuse nothing: the write that follows meets them again, and reports them.
+        """
+        if not described(cluster) or errors(validate(cluster)):
+            return ()
+        key, written = Key(cluster.metadata.namespace, cluster.metadata.name), msgspec.json.encode(cluster.spec)
+        said = self._said.get(key)
+        if said is not None and said[0] == written:
+            return said[1]
+        verdicts = [await self._of_template(made) for made in final_templates(self._family, cluster)]
+        verdicts.append(await self._of_service(cluster))
+        found = tuple(dict.fromkeys(refusal for verdict in verdicts for refusal in verdict.refusals))
+        if all(verdict.known for verdict in verdicts):
+            self._said[key] = (written, found)
+        return found
+
+    def forget(self, key: Key) -> None:
+        """Drop what is remembered of a cluster that is gone."""
+        self._said.pop(key, None)
+
+    async def _of_template(self, made: FinalTemplate) -> Verdict:
+        if made.crossing is not ProtocolSwitch.NONE:
+            return Verdict()  # Its pods differ in what the operator adds.
+        body = without_owner(made.workload)
+        return verdict(
+            await self._trial(kinds.STATEFUL_SETS, body),
+            lambda path: made.field(parts(path.removeprefix(_TEMPLATE))) if path.startswith(_TEMPLATE) else "",
+        )
+
+    async def _of_service(self, cluster: Cluster) -> Verdict:
+        if not isinstance(cluster, SearchCluster) or cluster.spec.service is None:
+            return Verdict()
+        bodies = self._family.cluster_objects(ClusterObjects(cluster, (), (), (), (), {}, {}), ())
+        own = next((body for body in bodies if is_client_service(body, cluster)), None)
+        if own is None:
+            return Verdict()
+        return verdict(await self._trial(kinds.SERVICES, without_owner(own)), lambda path: f"spec.service.{path}")
+
+    async def _trial(self, kind: Resource[Any], body: Json) -> ApiError | None:
+        try:
+            await self._api.apply(kind, key_in(body), body, _TRIAL)
+        except ApiError as error:
+            return error
+        return None
+
+
+def described(cluster: Cluster) -> bool:
+    """Return whether a spec says anything about its pods or its Service in the words of Kubernetes."""
+    spec = cluster.spec
+    templates = (spec.pod_template, *(pool.pod_template for pool in spec.pools))
+    return any(templates) or (isinstance(cluster, SearchCluster) and cluster.spec.service is not None)
+
+
+def is_client_service(body: Json, cluster: Cluster) -> bool:
+    """Return whether an object is the Service that clients use."""
+    return body["kind"] == "Service" and body["metadata"]["name"] == cluster.metadata.name
+
+
+def without_owner(body: Json) -> Json:
+    """Return an object without its owner: before a cluster is stored, it has no UID."""
+    return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != "ownerReferences"}}
+
+
+def verdict(error: ApiError | None, field: Callable[[str], str]) -> Verdict:
+    """Return what an answer to a dry run says; `field` names the field of the spec behind one of the object.
+
+    A field that the user does not choose has an empty name, and refuses nothing.
+    """
+    if error is None:
+        return Verdict()
+    named = ((field(path), text) for path, text in faults(error))
+    refusals = tuple(
+        Refusal(name, NOT_ACCEPTED, f"{name}: the API server says: {text}") for name, text in named if name
+    )
+    return Verdict(refusals, known=isinstance(error, BadRequest | Invalid))
+
+
+def faults(error: ApiError) -> Iterator[tuple[str, str]]:
+    """Yield the fields of an object that the server does not accept, and its words."""
+    if isinstance(error, Invalid):
+        yield from ((cause.field, cause.message) for cause in error.causes)
+    elif isinstance(error, BadRequest):
+        for path, text in _TYPED.findall(error.message):
+            yield path, "unknown field" if text == "field not declared in schema" else text
+
+
+def parts(path: str) -> Path:
+    """Return the parts of a path such as `spec.containers[name="c"].image`; items of lists are in brackets."""
+    return tuple(name or f"[{item}]" for item, name in _PART.findall(path))

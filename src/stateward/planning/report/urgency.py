@@ -1,0 +1,31 @@
+"""Which changes of a status are written at once, and which may wait some seconds for the next ones."""
+
+from stateward.api.kinds.status import ClusterStatus
+
+
+def is_urgent(before: ClusterStatus, after: ClusterStatus) -> bool:
+    """Return whether a changed status must be written at once.
+
+    This is what a later plan relies on (records of members, removals, the bootstrap), and what tools wait for (the
+    generation, the version, the values of the conditions). States, sentences, counts and their times can wait: during
+    a rollout they change several times a second.
+    """
+    return relied_on(before) != relied_on(after)
+
+
+def relied_on(status: ClusterStatus) -> tuple[object, ...]:
+    """Return the parts of a status that must never be out of date."""
+    return (
+        status.observed_generation,
+        status.version,
+        status.cluster_uuid,
+        status.connection_secret_name,
+        status.security,
+        status.bootstrap,
+        status.data,
+        status.data_changed,
+        status.pending_removals,
+        status.last_removal,
+        [(m.name, m.pool, m.version, m.volume, m.zone, m.address) for m in status.member_states],
+        [(c.type, c.status) for c in status.conditions],
+    )

@@ -1,0 +1,96 @@
+"""How many requests to the API server each operation takes: a table, so that none of them grows unnoticed."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from stateward.api.values.base import Json
+from stateward.simulation.apiserver.client import WorldApi, kind_name
+from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
+
+pytestmark = pytest.mark.simulation
+
+STATUS = "stateward.dev/opensearchclusters status"
+BUDGETS, EVENTS = "policy/poddisruptionbudgets", "events.k8s.io/events"
+
+SMALLER: Json = {"resources": {"limits": {"memory": "3Gi"}, "requests": {"memory": "3Gi"}}}
+SETTING: Json = {"config": {"indices.query.bool.max_clause_count": 2000}}
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count the operator's requests, except watches and the requests of leader election."""
+    counted = Counter[str]()
+
+    def counting(verb: str) -> Callable[..., Any]:
+        plain = getattr(WorldApi, verb)
+
+        async def call(self: WorldApi, resource: Any, *rest: Any, subresource: str = "", **more: Any) -> Any:
+            if self.name == "stateward":
+                counted[f"{verb} {kind_name(resource)} {subresource}".strip()] += 1
+            if subresource:
+                more["subresource"] = subresource
+            return await plain(self, resource, *rest, **more)
+
+        return call
+
+    for verb in ("get", "list", "create", "apply", "patch", "delete"):
+        monkeypatch.setattr(WorldApi, verb, counting(verb))
+    return counted
+
+
+def within(calls: Counter[str], limits: dict[str, int], live_reads: int) -> None:
+    """Assert the limit of each kind of request, and that there is no other kind."""
+    kinds = (PODS, SETS, CLAIMS, SECRETS, "/nodes", "storage.k8s.io/storageclasses")
+    allowed = {**{f"list {kind}": live_reads for kind in kinds}, "get stateward.dev/opensearchclusters": live_reads}
+    allowed |= limits
+    over = {request: count for request, count in calls.items() if count > allowed.get(request, 0)}
+    assert not over, f"more than allowed: {over}\nall requests: {dict(calls)}"
+
+
+async def test_a_new_cluster_takes_a_read_and_a_write_for_each_object(calls: Counter[str]) -> None:
+    with Story(agents=True).told() as story:
+        await story.begin(indices=0)
+        objects = {f"{verb} {kind}": 6 for verb in ("get", "apply") for kind in (CLAIMS, SETS)}
+        shared = {f"{verb} {kind}": 5 for verb in ("get", "apply") for kind in ("/services", "/configmaps")}
+        secrets = {f"get {SECRETS}": 13, f"apply {SECRETS}": 13}
+        budgets = {f"get {BUDGETS}": 2, f"apply {BUDGETS}": 8}
+        rest = {f"patch {STATUS}": 14, f"create {EVENTS}": 9, f"patch {PODS}": 1}
+        within(calls, {**objects, **shared, **secrets, **budgets, **rest}, live_reads=2)
+
+
+async def test_new_pods_for_three_members_take_two_live_reads_and_three_writes_each(calls: Counter[str]) -> None:
+    with Story(agents=True).told() as story:
+        await story.begin()
+        calls.clear()
+        story.pools(managers(), hot(**SMALLER))
+        await story.settle()
+        each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"delete {PODS}": 3}
+        told = {f"patch {STATUS}": 18, f"create {EVENTS}": 12, f"patch {EVENTS}": 3}
+        within(calls, {**each, **told, f"apply {BUDGETS}": 4}, live_reads=6)
+
+
+async def test_three_restarts_in_kept_pods_take_four_live_reads_and_six_writes_each(calls: Counter[str]) -> None:
+    with Story(agents=True).told() as story:
+        await story.begin()
+        calls.clear()
+        story.pools(managers(), hot(**SETTING))
+        await story.settle()
+        each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"patch {PODS}": 12}
+        told = {f"patch {STATUS}": 22, f"create {EVENTS}": 15, f"patch {EVENTS}": 8}
+        within(calls, {**each, **told, f"apply {BUDGETS}": 6}, live_reads=12)
+
+
+async def test_a_replaced_member_takes_four_live_reads(calls: Counter[str]) -> None:
+    with Story(agents=True).told() as story:
+        await story.begin()
+        calls.clear()
+        story.edit(members={"replace": ["logs-hot-1"]})
+        await story.settle()
+        objects = {f"{verb} {kind}": 1 for verb in ("get", "apply") for kind in (CLAIMS, SETS)}
+        secrets = {f"get {SECRETS}": 2, f"apply {SECRETS}": 2, f"delete {SECRETS}": 2}
+        removed = {f"patch {SETS}": 1, f"delete {SETS}": 1, f"patch {CLAIMS}": 1}
+        told = {f"patch {STATUS}": 14, f"create {EVENTS}": 9, f"apply {BUDGETS}": 6}
+        within(calls, {**objects, **secrets, **removed, **told}, live_reads=5)

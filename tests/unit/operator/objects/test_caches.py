@@ -1,0 +1,53 @@
+"""Which changes of a cluster cause a reconciliation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.status import ClusterStatus, MemberStatus
+from stateward.kube.objects.metadata import Key
+from stateward.operator.objects.caches import Caches
+from tests.unit.engines.search_clusters import cluster
+
+MEMBERS = [MemberStatus("logs-hot-0", state="Ready", version="2.19.5")]
+
+
+def status(before: OpenSearchCluster, **changes: Any) -> OpenSearchCluster:
+    return structs.replace(before, status=structs.replace(before.status, **changes))
+
+
+def metadata(before: OpenSearchCluster, **changes: Any) -> OpenSearchCluster:
+    return structs.replace(before, metadata=structs.replace(before.metadata, **changes))
+
+
+def enqueued(change: Callable[[OpenSearchCluster], OpenSearchCluster]) -> list[Key]:
+    caches, keys = Caches(), list[Key]()
+    before = structs.replace(cluster(), status=ClusterStatus(member_states=MEMBERS))
+    before = metadata(before, resource_version="1")
+    caches.clusters.wrote(before)
+    caches.on_change(keys.append)
+    keys.clear()  # A subscriber hears of what is there already.
+    caches.clusters.wrote(metadata(change(before), resource_version="2"))
+    return keys
+
+
+def test_a_status_that_only_displays_something_else_causes_no_reconciliation() -> None:
+    assert enqueued(lambda before: status(before, doing="logs-hot-0 starts", health="yellow")) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda before: status(before, member_states=[structs.replace(MEMBERS[0], version="3.0.0")]),
+        lambda before: structs.replace(before, spec=structs.replace(before.spec, version="2.19.6")),
+        lambda before: metadata(before, annotations={"stateward.dev/restart-phase": "schedule-rolling"}),
+    ],
+)
+def test_a_record_the_spec_or_an_annotation_causes_one(
+    change: Callable[[OpenSearchCluster], OpenSearchCluster],
+) -> None:
+    changed = enqueued(change)
+    assert [key.name for key in changed] == [cluster().metadata.name]

@@ -1,0 +1,139 @@
+"""What the API server does not accept is refused by the field of the spec, before anything is written."""
+
+from typing import Any
+
+import pytest
+
+from stateward.kube.objects.errors import ApiError, Status, StatusDetails, error_for
+from stateward.kube.objects.errors import FieldCause as Cause
+from stateward.kube.objects.metadata import Key
+from stateward.operator.databases.engine import unconnected
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.pod_rights.labels import PodRights
+from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, parts
+from stateward.planning.model.observation import Refusal
+from tests.unit.kube.memory_api import MemoryApi
+from tests.unit.operator.pod_rights.test_pod_rights import SEARCH, container, foundation, search
+
+UNTYPED = "failed to create typed patch object (data/logs-hot-0; apps/v1, Kind=StatefulSet): "
+
+
+def unknown(*paths: str) -> ApiError:
+    """Return the server's answer to an apply of an object with unknown fields."""
+    faults = "\n".join(f"  .{path}: field not declared in schema" for path in paths)
+    text = f"errors:\n{faults}" if len(paths) > 1 else faults.strip()
+    return error_for(Status("Status", 500, "", UNTYPED + text))
+
+
+def invalid(field: str, message: str) -> ApiError:
+    details = StatusDetails(causes=(Cause(field, message, "FieldValueInvalid"),))
+    return error_for(Status("Status", 422, "Invalid", "is invalid", details))
+
+
+class Server(MemoryApi):
+    """A server that answers to writes of one kind with an error, and keeps no dry run."""
+
+    def __init__(self, error: ApiError | None, plural: str = "statefulsets") -> None:
+        super().__init__(latency=0)
+        self.error, self.plural = error, plural
+
+    async def apply(self, resource: Any, key: Key, body: Any, options: Any) -> Any:
+        self.calls.append(("apply", resource.plural, key))
+        assert options.dry_run
+        assert "ownerReferences" not in body["metadata"]
+        if self.error is not None and resource.plural == self.plural:
+            raise self.error
+
+
+async def refusals(server: Server, cluster: Any) -> tuple[Refusal, ...]:
+    return await ServerValidation(server, unconnected(kind_of(cluster))).refusals(cluster)
+
+
+async def test_unknown_fields_are_named_by_the_template_that_has_them() -> None:
+    pools = [SEARCH[0], {**SEARCH[1], "podTemplate": {"spec": {"bogus": 1}}}]
+    cluster = search(pools, podTemplate=container(imagePulPolicy="Always"))
+    error = unknown("spec.template.spec.bogus", 'spec.template.spec.containers[name="opensearch"].imagePulPolicy')
+    found = await refusals(Server(error), cluster)
+    assert [(each.subject, each.reason) for each in found] == [
+        ("spec.podTemplate.spec.bogus", NOT_ACCEPTED),
+        ("spec.podTemplate.spec.containers[opensearch].imagePulPolicy", NOT_ACCEPTED),
+        ("spec.pools[1].podTemplate.spec.bogus", NOT_ACCEPTED),
+    ]
+    assert found[1].message.endswith("imagePulPolicy: the API server says: unknown field")
+
+
+async def test_a_value_that_the_server_refuses_is_reported_in_its_words() -> None:
+    cluster = search(podTemplate={"spec": {"terminationGracePeriodSeconds": -1}})
+    server = Server(invalid("spec.template.spec.terminationGracePeriodSeconds", "must be greater than 0"))
+    (found,) = await refusals(server, cluster)
+    assert found.subject == "spec.podTemplate.spec.terminationGracePeriodSeconds"
+    assert "the API server says: must be greater than 0" in found.message
+    assert found.everything
+
+
+async def test_fields_of_the_service_are_named_too() -> None:
+    cluster = search(service={"spec": {"portz": []}})
+    (found,) = await refusals(Server(unknown("spec.portz"), "services"), cluster)
+    assert found.subject == "spec.service.spec.portz"
+
+
+async def test_a_spec_without_templates_is_not_asked_about() -> None:
+    server = Server(unknown("spec.template.spec.bogus"))
+    assert await refusals(server, search()) == ()
+    assert server.calls == []
+
+
+@pytest.mark.parametrize("code", [403, 404, 409, 429, 500, 503])
+async def test_another_failure_refuses_nothing_and_is_asked_again(code: int) -> None:
+    server = Server(error_for(Status("Status", code, "", "no")))
+    cluster = search(podTemplate=container(imagePulPolicy="Always"))
+    validation = ServerValidation(server, unconnected(kind_of(cluster)))
+    assert await validation.refusals(cluster) == ()
+    server.error = unknown('spec.template.spec.containers[name="opensearch"].imagePulPolicy')
+    assert len(await validation.refusals(cluster)) == 1
+
+
+async def test_a_spec_is_asked_about_once_and_another_one_again() -> None:
+    server = Server(None)
+    cluster = search(podTemplate=container(imagePullPolicy="Always"))
+    validation = ServerValidation(server, unconnected(kind_of(cluster)))
+    for _ in range(3):
+        assert await validation.refusals(cluster) == ()
+    assert len(server.calls) == len(SEARCH)
+    await validation.refusals(search(podTemplate=container(imagePullPolicy="Never")))
+    assert len(server.calls) == 2 * len(SEARCH)
+    validation.forget(Key("data", "logs"))
+    await validation.refusals(search(podTemplate=container(imagePullPolicy="Never")))
+    assert len(server.calls) == 3 * len(SEARCH)
+
+
+async def test_a_fault_in_what_the_operator_itself_writes_is_not_blamed_on_the_spec() -> None:
+    server = Server(invalid("metadata.labels", "too long"))
+    assert await refusals(server, search(podTemplate=container(imagePullPolicy="Always"))) == ()
+
+
+async def test_one_trial_for_each_pool_is_enough_on_the_way_to_another_version() -> None:
+    server, cluster = Server(None), foundation(podTemplate={"spec": {"priorityClassName": "high"}})
+    assert await refusals(server, cluster) == ()
+    assert len(server.calls) == 3
+
+
+async def test_the_round_of_a_cluster_asks_the_server_too() -> None:
+    server = Server(unknown("spec.template.spec.bogus"))
+    cluster = search(podTemplate={"spec": {"bogus": 1}})
+    rights = PodRights(server, unconnected(kind_of(cluster)), labelled=False)
+    existing: Any = type("Existing", (), {"cluster": cluster, "secrets": ()})
+    assert {each.subject for each in await rights.refusals(existing)} == {"spec.podTemplate.spec.bogus"}
+
+
+def test_paths_of_the_server_are_read_in_both_of_its_forms() -> None:
+    assert parts('spec.containers[name="c"].image') == ("spec", "containers", "[c]", "image")
+    assert parts("spec.containers[0].ports[1].containerPort") == (
+        "spec",
+        "containers",
+        "[0]",
+        "ports",
+        "[1]",
+        "containerPort",
+    )
+    assert parts('spec.c.ports[containerPort=99,protocol="TCP"].x') == ("spec", "c", "ports", "[99]", "x")

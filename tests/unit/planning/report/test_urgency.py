@@ -1,0 +1,71 @@
+"""Which changes of a status are written at once."""
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from stateward.api.kinds.replacement import RemovalStatus
+from stateward.api.kinds.status import (
+    BootstrapStatus,
+    ClusterStatus,
+    DataChangeStatus,
+    MemberCounts,
+    MemberStatus,
+    PoolStatus,
+    WaitStatus,
+)
+from stateward.api.values.base import Condition
+from stateward.planning.report.urgency import is_urgent
+
+MEMBER = MemberStatus("logs-hot-0", pool="hot", state="Ready", version="2.19.5", volume="v", address="10.0.0.1")
+READY = Condition("Ready", "True", "Settled", "all members run")
+BEFORE = ClusterStatus(observed_generation=1, version="2.19.5", member_states=[MEMBER], conditions=[READY])
+
+
+def member(**changes: Any) -> dict[str, Any]:
+    return {"member_states": [structs.replace(MEMBER, **changes)]}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"doing": "logs-hot-0 starts"},
+        {"health": "yellow"},
+        {"ready": "0/1"},
+        {"members": MemberCounts(0, 1)},
+        {"pools": [PoolStatus("hot")]},
+        {"waiting": [WaitStatus("logs", "NotSafeYet", "a copy is not assigned")]},
+        {"last_progress": "2026-01-01T00:00:00Z"},
+        {"conditions": [structs.replace(READY, message="another sentence", reason="Other")]},
+        member(state="Down", reason="it stops", since="2026-01-01T00:00:00Z", pending="recreate"),
+        member(node="n1", not_serving_since="2026-01-01T00:00:00Z", missing_since="2026-01-01T00:00:00Z", missing="X"),
+    ],
+)
+def test_sentences_states_and_their_times_can_wait_for_the_next_write(changes: dict[str, Any]) -> None:
+    assert not is_urgent(BEFORE, structs.replace(BEFORE, **changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"observed_generation": 2},
+        {"version": "3.0.0"},
+        {"cluster_uuid": "u"},
+        {"connection_secret_name": "s"},
+        {"bootstrap": BootstrapStatus("logs-hot-0", "v")},
+        {"data": {"Secret/a:b": "digest"}},
+        {"data_changed": DataChangeStatus("2026-01-01T00:00:00Z")},
+        {"last_removal": "2026-01-01T00:00:00Z"},
+        {"pending_removals": [RemovalStatus(name="logs-hot-1")]},
+        {"conditions": [structs.replace(READY, status="False")]},
+        {"member_states": []},
+        member(version="3.0.0"),
+        member(volume="w"),
+        member(zone="a"),
+        member(address="10.0.0.2"),
+        member(pool="warm"),
+    ],
+)
+def test_records_and_the_values_of_conditions_are_written_at_once(changes: dict[str, Any]) -> None:
+    assert is_urgent(BEFORE, structs.replace(BEFORE, **changes))
