@@ -77,7 +77,8 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
         return stalled is not None and stalled.reason == NOT_ACCEPTED
 
     async with operator_at_work(control_plane) as work:
-        template = {"spec": {"bogus": 1, "terminationGracePeriodSeconds": -1}}
+        wrong = {"containers": [{"name": "opensearch", "imagePullPolicy": "Sometimes"}]}
+        template = {"spec": {"bogus": 1, **wrong}}
         await work.apply("logs", pools=POOLS, podTemplate=template, service={"spec": {"portz": []}})
         cluster = await work.until("logs", refused)
         waits = {wait.subject: wait.message for wait in cluster.status.waiting if wait.reason == NOT_ACCEPTED}
@@ -85,10 +86,11 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
         assert all(text.endswith("the API server says: unknown field") for text in waits.values())
         caches = work.operator.controllers["opensearch"].caches
         assert not len(caches.of(kinds.STATEFUL_SETS))
-        await work.apply("logs", pools=POOLS, podTemplate={"spec": {"terminationGracePeriodSeconds": -1}})
-        cluster = await work.until(
-            "logs", lambda c: refused(c) and c.status.waiting[0].subject.endswith("terminationGracePeriodSeconds")
-        )
+        await work.apply("logs", pools=POOLS, podTemplate={"spec": wrong})
+        cluster = await work.until("logs", refused)
+        (wait,) = cluster.status.waiting
+        assert wait.subject == "spec.podTemplate.spec.containers[opensearch].imagePullPolicy"
+        assert '"Always", "IfNotPresent", "Never"' in wait.message
         await work.apply("logs", pools=POOLS)
         await work.until("logs", settled)
         work.kubelet.stopped.clear()

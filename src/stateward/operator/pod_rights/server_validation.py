@@ -7,7 +7,7 @@ the server refuses, would pass until the first StatefulSet is written: the clust
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -85,7 +85,7 @@ class ServerValidation:
         body = without_owner(made.workload)
         return verdict(
             await self._trial(kinds.STATEFUL_SETS, body),
-            lambda path: made.field(parts(path.removeprefix(_TEMPLATE))) if path.startswith(_TEMPLATE) else "",
+            lambda path: made.field(by_name(parts(path), made.workload)[2:]) if path.startswith(_TEMPLATE) else "",
         )
 
     async def _of_service(self, cluster: Cluster) -> Verdict:
@@ -148,3 +148,18 @@ def faults(error: ApiError) -> Iterator[tuple[str, str]]:
 def parts(path: str) -> Path:
     """Return the parts of a path such as `spec.containers[name="c"].image`; items of lists are in brackets."""
     return tuple(name or f"[{item}]" for item, name in _PART.findall(path))
+
+
+def by_name(path: Path, body: Any) -> Path:
+    """Return a path with the names of items instead of their places: a merged list has other places than the spec's."""
+    found = list[str]()
+    for part in path:
+        place = part[1:-1]
+        if isinstance(body, list) and place.isdigit() and int(place) < len(cast("list[Any]", body)):
+            body = cast("list[Any]", body)[int(place)]
+            name = cast("Json", body).get("name") if isinstance(body, dict) else None
+            found.append(f"[{name}]" if name else part)
+        else:
+            body = cast("Json", body).get(part) if isinstance(body, dict) else None
+            found.append(part)
+    return tuple(found)

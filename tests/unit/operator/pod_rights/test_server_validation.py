@@ -9,6 +9,7 @@ from stateward.kube.objects.errors import FieldCause as Cause
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import kind_of
+from stateward.operator.pod_rights.finished import final_templates
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, parts
 from stateward.planning.model.observation import Refusal
@@ -69,6 +70,17 @@ async def test_a_value_that_the_server_refuses_is_reported_in_its_words() -> Non
     assert found.subject == "spec.podTemplate.spec.terminationGracePeriodSeconds"
     assert "the API server says: must be greater than 0" in found.message
     assert found.everything
+
+
+async def test_a_container_is_named_and_not_counted_because_the_operator_adds_others() -> None:
+    cluster = search(
+        podTemplate={"spec": {"initContainers": [{"name": "mine", "image": "x", "imagePullPolicy": "No"}]}}
+    )
+    (made, *_) = final_templates(unconnected(kind_of(cluster)), cluster)
+    at = [each["name"] for each in made.template["spec"]["initContainers"]].index("mine")
+    server = Server(invalid(f"spec.template.spec.initContainers[{at}].imagePullPolicy", "Unsupported value"))
+    (found,) = await refusals(server, cluster)
+    assert found.subject == "spec.podTemplate.spec.initContainers[mine].imagePullPolicy"
 
 
 async def test_fields_of_the_service_are_named_too() -> None:
