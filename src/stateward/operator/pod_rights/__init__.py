@@ -1,4 +1,4 @@
-"""Whether a cluster's pods may be created: by the operator's policy, and by labels of the objects that they use.
+"""Whether a cluster's pods may be created: by policy, and by labels.
 
 Input: a cluster. Output: its refusals, with the field of the spec. The rules themselves are pure, in
 `stateward.api.pod_policy`; this room has the finished templates to which they apply, and the reads of labels.
