@@ -1,4 +1,4 @@
-"""The process manager inside each database pod: starts, stops and watches one database process for the operator.
+"""The process manager inside each database pod.
 
 It restarts the database without recreating the pod: address, node, volumes and page cache stay. It uses only the
 standard library and imports nothing else of Stateward, because it runs in images without Python: an init container

@@ -1,4 +1,4 @@
-"""The custom resources: typed spec and status, defaults and validation; the CRDs are generated from these types.
+"""The custom resources: typed spec and status, defaults and validation.
 
     values      durations, quantities, versions, labels, problems
     kinds       the records of each kind

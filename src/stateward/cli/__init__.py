@@ -1,4 +1,4 @@
-"""The command line: `stateward`, and the same as a plug-in, `kubectl stateward`.
+"""The command line `stateward`, also as the plug-in `kubectl stateward`.
 
 A command is one module, imported only when it is used (`main.COMMANDS`). Pure functions create the displayed text from
 the answers of the API server.

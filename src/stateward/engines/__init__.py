@@ -1,4 +1,4 @@
-"""Kinds of databases: the driver of each, and the Kubernetes objects of its members.
+"""Kinds of databases: drivers, and the Kubernetes objects of members.
 
 pods          what the pods of all engines have in common
 connection    the driver's interface, HTTP with limits, workers for large answers

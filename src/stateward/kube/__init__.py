@@ -1,4 +1,4 @@
-"""The runtime between Stateward and an API server: client, watch caches, workqueue, leader election and events.
+"""The runtime between Stateward and an API server.
 
 It has no knowledge of clusters or databases. Each package imports only those above it in this list:
 

@@ -1,4 +1,4 @@
-"""Packages: an application as templates, parameters and plans, in the format of `kudo.dev/v1beta1` folders.
+"""Packages in the format of `kudo.dev/v1beta1`.
 
 Everything here is pure: files come in as bytes by their path, objects and findings go out.
 

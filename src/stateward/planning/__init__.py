@@ -1,4 +1,4 @@
-"""Pure planning: from one observation of a cluster to the next action for each member, with its reason.
+"""Pure planning: from one observation to the next action for each member.
 
 Nothing here does I/O, reads a clock or draws a random number. Each room imports only the rooms above it in this list:
 

@@ -88,7 +88,7 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
         assert not len(caches.of(kinds.STATEFUL_SETS))
         await work.apply("logs", pools=POOLS, podTemplate={"spec": wrong})
         cluster = await work.until("logs", refused)
-        (wait,) = cluster.status.waiting
+        wait = cluster.status.waiting[0]
         assert wait.subject == "spec.podTemplate.spec.containers[opensearch].imagePullPolicy"
         assert '"Always", "IfNotPresent", "Never"' in wait.message
         await work.apply("logs", pools=POOLS)

@@ -1,1 +1,1 @@
-"""Single-threaded input and output: the loop, connections, HTTP/1.1, signals, replaced files, the log."""
+"""Single-threaded I/O: the loop, connections, HTTP/1.1, signals, files, the log."""

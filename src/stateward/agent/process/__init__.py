@@ -1,1 +1,1 @@
-"""The database process: its configuration, start and stop, the restart phase, and the replacement of the agent."""
+"""The database process: configuration, start and stop, restart phase, replacement of the agent."""

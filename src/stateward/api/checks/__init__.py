@@ -1,1 +1,1 @@
-"""What a schema cannot say about a cluster: one file per part of the spec, each yields all that is wrong there."""
+"""What a schema cannot say about a cluster: one file per part of the spec."""

@@ -1,1 +1,1 @@
-"""The kinds of custom resources, typed as people write them, and their status."""
+"""The kinds of custom resources, and their status."""

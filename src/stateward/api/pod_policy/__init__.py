@@ -1,4 +1,4 @@
-"""The rules for pods of clusters: the input is a finished pod template, the output is what is not allowed in it. Pure.
+"""The rules for pods of clusters, as a pure check of finished templates.
 
 The levels are those of the Pod Security Standards of Kubernetes 1.34, with all of their controls. This room also reads
 the service account, Secrets and volume claims that the pods of a template would use. Their labels, which the operator

@@ -1,1 +1,1 @@
-"""What the API server needs to know: schemas, rules between fields, CRDs, reference pages."""
+"""What the API server needs: schemas, rules between fields, CRDs, reference pages."""

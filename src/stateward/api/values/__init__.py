@@ -1,1 +1,1 @@
-"""Values and names that all kinds share: durations, quantities, versions, roles, labels, problems."""
+"""Values that all kinds share: durations, quantities, versions, roles, labels, problems."""

@@ -1,1 +1,1 @@
-"""Commands for packages of templates and for installations of them."""
+"""Commands for packages and installations."""

@@ -1,1 +1,1 @@
-"""Commands that preview changes: `plan` and `validate`, and the forecast of the effect on each member."""
+"""Commands that preview changes: `plan` and `validate`."""

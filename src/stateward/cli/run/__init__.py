@@ -1,1 +1,1 @@
-"""Commands that run or install Stateward itself: the operator, its manifests, and simulations."""
+"""Commands that run or install Stateward itself."""

@@ -1,1 +1,1 @@
-"""Commands that read: `status`, `list` and `explain`, and their texts."""
+"""Commands that read: `status`, `list` and `explain`."""

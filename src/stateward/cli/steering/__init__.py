@@ -1,1 +1,1 @@
-"""Commands that control a cluster: restart, stop and start, replace and keep, pause and resume, detect."""
+"""Commands that control a cluster."""

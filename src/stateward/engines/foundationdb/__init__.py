@@ -1,4 +1,4 @@
-"""FoundationDB: the meaning of its status, safety checks, commands for its command line, and the cluster objects.
+"""FoundationDB: its status, safety checks, commands and objects.
 
 `spec` fills in defaults, `objects` builds pods and Services, `database` queries and commands the database. Everything
 is pure except `database.driver`, which talks to a database through a shell.

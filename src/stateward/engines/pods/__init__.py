@@ -1,1 +1,1 @@
-"""Common parts of the pods and objects of all engines: merged templates, digests, images, the agent in a pod."""
+"""Common parts of pods of all engines: templates, digests, images, the agent."""

@@ -1,1 +1,1 @@
-"""Connection and authentication to an API server: kubeconfig, in-cluster configuration, credentials, exec plug-ins."""
+"""Connection and authentication: kubeconfig, in-cluster configuration, credentials, exec plug-ins."""

@@ -1,4 +1,4 @@
-"""The client of an API server: its interface (`client.Api`) and the implementation over HTTP.
+"""The client of an API server: its interface and the implementation over HTTP.
 
 Answers are decoded into projections here, so that one malformed object does not hide the others.
 """

@@ -1,1 +1,1 @@
-"""Leader election: one process holds the lease, and a fence ends its work before the lease ends."""
+"""Leader election: one process holds the lease, and a fence ends its work in time."""

@@ -1,1 +1,1 @@
-"""Kubernetes Events, which `kubectl describe` shows for an object."""
+"""Kubernetes Events, which `kubectl describe` shows."""

@@ -1,4 +1,4 @@
-"""Projections of Kubernetes objects: metadata, a projection per kind, versions, errors and watch events.
+"""Projections of Kubernetes objects, errors and watch events.
 
 `resources` lists the kinds, `errors` has one type per failure that callers handle differently. No I/O.
 """

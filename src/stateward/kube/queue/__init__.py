@@ -1,1 +1,1 @@
-"""The workqueue: a key is in one worker at a time, and a failing key delays only itself."""
+"""The workqueue: a key is in one worker at a time."""

@@ -1,4 +1,4 @@
-"""Time and pace: clocks, an event loop with virtual time, backoff, rate limits, and hooks for metrics.
+"""Clocks, an event loop with virtual time, backoff, rate limits.
 
 This package imports nothing else of `kube`.
 """

@@ -1,1 +1,1 @@
-"""The reconciliation of clusters: its schedule, and one round of observe, plan, act and report."""
+"""The reconciliation of clusters: its schedule, and one round."""

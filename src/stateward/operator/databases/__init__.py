@@ -1,1 +1,1 @@
-"""The databases behind the clusters: one driver per engine, and the agents in the pods."""
+"""The databases behind the clusters: one driver per engine, and the agents."""

@@ -1,1 +1,1 @@
-"""Finding missing members without depending on events: a CronJob for each managed cluster."""
+"""Finding missing members without events: a CronJob for each managed cluster."""

@@ -1,4 +1,4 @@
-"""The controller of installations: runs the plans of packages, and reverts drift of the objects they created.
+"""The controller of installations: runs plans of packages, and reverts drift.
 
 `controller` watches and queues, `reconcile` is one round of one installation, `run` continues its plan.
 

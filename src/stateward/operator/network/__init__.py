@@ -1,1 +1,1 @@
-"""Network policies: the clients that may connect to members, in one NetworkPolicy for each cluster."""
+"""Network policies: the clients that may connect to members."""

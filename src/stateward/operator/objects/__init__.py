@@ -1,4 +1,4 @@
-"""The Kubernetes objects of a cluster: cached and live reads, ownership, and the translation into an observation.
+"""The Kubernetes objects of a cluster: reads, ownership, and translation into an observation.
 
 `translate` and `recorded_status` are pure. Nothing here decides or writes, apart from Secrets whose cluster is deleted.
 """

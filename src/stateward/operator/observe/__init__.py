@@ -1,1 +1,1 @@
-"""Inputs of a reconciliation beyond the cluster's own objects: desired state, nodes, classes, referenced data."""
+"""Inputs beyond the cluster's own objects: desired state, nodes, classes, referenced data."""

@@ -1,1 +1,1 @@
-"""Common services of the process: options, logs, metrics, health, HTTP limits, periodic work."""
+"""Common services: options, logs, metrics, health, HTTP limits, periodic work."""

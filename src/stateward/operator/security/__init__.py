@@ -1,1 +1,1 @@
-"""Certificates, credentials and trust of secured clusters: created once, renewed in time."""
+"""Certificates, credentials and trust of secured clusters."""

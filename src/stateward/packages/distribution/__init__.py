@@ -1,1 +1,1 @@
-"""Packages on their way: as archives, and as OCI artifacts."""
+"""Packages as archives and as OCI artifacts."""

@@ -1,1 +1,1 @@
-"""The files of a package: reading and checking them, parameters, schemas, YAML with limits."""
+"""The files of a package: reading, checks, parameters, schemas, YAML with limits."""

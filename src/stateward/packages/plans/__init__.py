@@ -1,1 +1,1 @@
-"""How the plans of an installation run: which plan, which step, when an object is healthy, and what is remembered."""
+"""How the plans of an installation run."""

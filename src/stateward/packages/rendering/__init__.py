@@ -1,1 +1,1 @@
-"""From templates and values to Kubernetes objects, with limits on what a template may cost."""
+"""From templates and values to Kubernetes objects, with limits."""

@@ -1,1 +1,1 @@
-"""Which pods restart because of which data: dependencies of workloads, keyed digests, and what holds a restart back."""
+"""Which pods restart because of which data."""

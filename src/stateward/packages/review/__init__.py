@@ -1,1 +1,1 @@
-"""Review before a run: checks of a package, and the difference made by a new version or new values."""
+"""Checks of a package, and the effect of a new version or new values."""

@@ -1,4 +1,4 @@
-"""The report of a plan for users: status, conditions, pending removals and the state of each pool.
+"""The report of a plan: status, conditions, pending removals, pool states.
 
 Everything here follows from an observation and its plan. Nothing in planning imports this room.
 """

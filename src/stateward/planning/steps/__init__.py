@@ -1,4 +1,4 @@
-"""The steps of a plan: each reads the facts and claims members, in the order that `plan` defines.
+"""The steps of a plan, in the order that `plan` defines.
 
 `membership` decides which members join and leave, `upkeep` repairs and maintains, `rollout` restarts and changes
 members.

@@ -1,1 +1,1 @@
-"""Queries and commands of FoundationDB through its command line, and the meaning of its status."""
+"""Queries and commands through `fdbcli`, and the meaning of the status."""

@@ -1,1 +1,1 @@
-"""The Kubernetes objects of FoundationDB clusters and their members."""
+"""The Kubernetes objects of FoundationDB clusters and members."""

@@ -1,1 +1,1 @@
-"""A FoundationDB cluster's spec with every default filled in: pools, versions, identity, coordinators."""
+"""A FoundationDB cluster's spec with defaults: pools, versions, identity, coordinators."""

@@ -1,1 +1,1 @@
-"""Queries and commands of search engines over HTTP, and the decoding of their answers into one observation."""
+"""Queries and commands over HTTP, and their decoding into one observation."""

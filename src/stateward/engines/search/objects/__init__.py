@@ -1,1 +1,1 @@
-"""The Kubernetes objects of search clusters and their members, and the effect of each change."""
+"""The Kubernetes objects of search clusters, and the effect of each change."""

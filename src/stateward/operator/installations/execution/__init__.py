@@ -1,4 +1,4 @@
-"""The execution of a plan's steps: the rights they use, the rendering of templates, and the tasks.
+"""The execution of a plan's steps: rights, rendering, and tasks.
 
 Templates of others are rendered in worker processes with limits (`jobs`, `worker`, `background`).
 """

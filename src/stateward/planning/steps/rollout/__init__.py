@@ -1,4 +1,4 @@
-"""Which members restart, and how: one member, a safe set of members, or all together.
+"""Which members restart, and how.
 
 A restart in progress is always finished. This room imports the model, the facts and safety, and no other step.
 """
