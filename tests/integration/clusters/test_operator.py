@@ -74,7 +74,8 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
 
     def refused(cluster: OpenSearchCluster) -> bool:
         stalled = next((c for c in cluster.status.conditions if c.type == "Stalled"), None)
-        return stalled is not None and stalled.reason == NOT_ACCEPTED
+        current = cluster.status.observed_generation == cluster.metadata.generation
+        return current and stalled is not None and stalled.reason == NOT_ACCEPTED
 
     async with operator_at_work(control_plane) as work:
         wrong = {"containers": [{"name": "opensearch", "imagePullPolicy": "Sometimes"}]}

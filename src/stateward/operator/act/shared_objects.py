@@ -55,6 +55,8 @@ class SharedObjects:
         wanted = set[str]()
         for body in self._family.cluster_objects(existing, budgets):
             kind = BY_KIND[body["kind"]]
+            if existing.barred and kind is kinds.SERVICES:
+                continue  # The server may not accept it; the reason is reported, and the rest of the round goes on.
             store = self._caches.of(kind)
             known = store.get(key_in(body))
             if known is None or known.metadata.controller_uid != meta.uid:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from stateward.api.values import names
 from stateward.kube.cache.apply import Applier
@@ -15,6 +16,7 @@ from stateward.kube.timing.clock import SystemClock
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.planning.model.observation import Refusal
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 
@@ -59,3 +61,20 @@ async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_ow
     shared = SharedObjects(api, caches, Family(), Applier(api, "stateward"), SystemClock())  # type: ignore[arg-type]
     await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), (), settled=True)
     assert api.deleted == ["poddisruptionbudgets/logs-managers"]
+
+
+@pytest.mark.parametrize("barred", [False, True])
+async def test_a_service_that_the_server_may_refuse_is_not_sent_and_the_other_objects_are(*, barred: bool) -> None:
+    class WithService(Family):
+        def cluster_objects(self, existing: ClusterObjects, budgets: object) -> list[dict[str, Any]]:
+            return [{**budget("logs"), "apiVersion": "v1", "kind": "Service"}, budget("logs-data")]
+
+    api, caches = Deletions(), Caches()
+    shared = SharedObjects(api, caches, WithService(), Applier(api, "stateward"), SystemClock())  # type: ignore[arg-type]
+    refused = (Refusal("spec.service.spec.portz", "NotAcceptedByServer", "unknown field"),) if barred else ()
+    existing = ClusterObjects(cluster(), (), (), (), (), {}, {}, barred=refused)
+    await shared.apply(existing, (), settled=False)
+    assert [plural for verb, plural, _ in api.calls if verb == "apply"] == [
+        *([] if barred else ["services"]),
+        "poddisruptionbudgets",
+    ]
