@@ -11,6 +11,7 @@ from zlib import crc32
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
+from stateward.kube.timing.rate import TokenBuckets
 from stateward.planning.model.actions import Action
 from stateward.planning.model.times import parse_time
 
@@ -33,6 +34,8 @@ SETTLED_SECONDS = 60.0
 """The resync interval of a cluster that matches its spec."""
 STATUS_SECONDS = 5.0
 """The shortest time between two writes of a status that contain nothing urgent."""
+STATE_BURST = 20
+"""How many changes of members' states are written at once, beyond one in `STATUS_SECONDS`."""
 
 
 def next_reconciliation(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
@@ -65,16 +68,22 @@ def seconds_without_progress(status: ClusterStatus, now: float) -> float:
 
 
 class StatusPace:
-    """When the status of each cluster was written last: changes that are not urgent are written together."""
+    """When the status of each cluster may be written: changes that are not urgent are written together."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._written: dict[Key, float] = {}
+        self._states = TokenBuckets(clock, STATE_BURST, STATUS_SECONDS)
 
-    def seconds_left(self, key: Key) -> float:
-        """Return the seconds until a change that is not urgent may be written; 0 or less: now."""
+    def seconds_left(self, key: Key, *, state_changes: bool) -> float:
+        """Return the seconds until a change that is not urgent may be written; 0 or less: now.
+
+        A change of a member's state is written now, except for a cluster whose members change their states all the
+        time.
+        """
         written = self._written.get(key)
-        return 0.0 if written is None else written + STATUS_SECONDS - self._clock.monotonic()
+        left = 0.0 if written is None else written + STATUS_SECONDS - self._clock.monotonic()
+        return 0.0 if left > 0 and state_changes and self._states.take(str(key)) else left
 
     def wrote(self, key: Key) -> None:
         """Note that the status is written now."""

@@ -59,7 +59,7 @@ from stateward.planning.model.observation import Database, Observation, Refusal
 from stateward.planning.plan import Plan, plan
 from stateward.planning.report.reconcile_failure import failure_status
 from stateward.planning.report.status import status
-from stateward.planning.report.urgency import is_urgent
+from stateward.planning.report.urgency import is_urgent, moves_on
 
 _log = structlog.get_logger(__name__)
 
@@ -286,8 +286,9 @@ class Reconciler:
         idle = seconds_without_progress(after, now)
         if after == before:
             return shown.settled, idle, 0.0
-        held = self._status_pace.seconds_left(key)
-        if held > 0 and not is_urgent(before, after) and not is_new(failed, before):
+        urgent = is_urgent(before, after) or is_new(failed, before)
+        held = 0.0 if urgent else self._status_pace.seconds_left(key, state_changes=moves_on(before, after))
+        if held > 0:
             return shown.settled, idle, held
         self._announcer.changed(turn.existing.cluster, before, after)
         await self._patch_status(key, turn.existing.cluster, after)

@@ -7,10 +7,15 @@ def is_urgent(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Return whether a changed status must be written at once.
 
     This is what a later plan relies on (records of members, removals, the bootstrap), and what tools wait for (the
-    generation, the version, the values of the conditions). States, sentences, counts and their times can wait: during
-    a rollout they change several times a second.
+    generation, the version, the values of the conditions). Sentences, counts and times can wait: during a rollout they
+    change several times a second.
     """
     return relied_on(before) != relied_on(after)
+
+
+def moves_on(before: ClusterStatus, after: ClusterStatus) -> bool:
+    """Return whether a member changes its state: people want to see this soon, but no plan relies on it."""
+    return [(m.name, m.state) for m in before.member_states] != [(m.name, m.state) for m in after.member_states]
 
 
 def relied_on(status: ClusterStatus) -> tuple[object, ...]:

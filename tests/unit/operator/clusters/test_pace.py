@@ -12,6 +12,7 @@ from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     CLOSELY_SECONDS,
     SETTLED_SECONDS,
+    STATE_BURST,
     STATUS_SECONDS,
     STUCK_SECONDS,
     StatusPace,
@@ -91,12 +92,24 @@ def test_a_round_that_only_does_what_the_one_before_did_moves_nothing_on() -> No
 def test_a_status_without_anything_urgent_is_written_at_most_once_in_some_seconds() -> None:
     clock, key = MovedClock(), Key("x", "logs")
     pace = StatusPace(clock)
-    assert pace.seconds_left(key) <= 0
+    assert pace.seconds_left(key, state_changes=False) <= 0
     pace.wrote(key)
-    assert pace.seconds_left(key) == STATUS_SECONDS
-    assert pace.seconds_left(Key("x", "other")) <= 0
+    assert pace.seconds_left(key, state_changes=False) == STATUS_SECONDS
+    assert pace.seconds_left(Key("x", "other"), state_changes=False) <= 0
     clock.later(STATUS_SECONDS)
-    assert pace.seconds_left(key) <= 0
+    assert pace.seconds_left(key, state_changes=False) <= 0
     pace.wrote(key)
     pace.forget(key)
-    assert pace.seconds_left(key) <= 0
+    assert pace.seconds_left(key, state_changes=False) <= 0
+
+
+def test_states_that_change_are_written_at_once_unless_they_change_all_the_time() -> None:
+    clock, key = MovedClock(), Key("x", "logs")
+    pace = StatusPace(clock)
+    written = 0
+    for _ in range(10 * 60):  # Ten minutes in which a member changes its state every second.
+        if pace.seconds_left(key, state_changes=True) <= 0:
+            pace.wrote(key)
+            written += 1
+        clock.later(1.0)
+    assert STATE_BURST < written <= STATE_BURST + 2 * 600 / STATUS_SECONDS

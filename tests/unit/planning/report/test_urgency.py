@@ -16,7 +16,7 @@ from stateward.api.kinds.status import (
     WaitStatus,
 )
 from stateward.api.values.base import Condition
-from stateward.planning.report.urgency import is_urgent
+from stateward.planning.report.urgency import is_urgent, moves_on
 
 MEMBER = MemberStatus("logs-hot-0", pool="hot", state="Ready", version="2.19.5", volume="v", address="10.0.0.1")
 READY = Condition("Ready", "True", "Settled", "all members run")
@@ -42,7 +42,7 @@ def member(**changes: Any) -> dict[str, Any]:
         member(node="n1", not_serving_since="2026-01-01T00:00:00Z", missing_since="2026-01-01T00:00:00Z", missing="X"),
     ],
 )
-def test_sentences_states_and_their_times_can_wait_for_the_next_write(changes: dict[str, Any]) -> None:
+def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[str, Any]) -> None:
     assert not is_urgent(BEFORE, structs.replace(BEFORE, **changes))
 
 
@@ -69,3 +69,9 @@ def test_sentences_states_and_their_times_can_wait_for_the_next_write(changes: d
 )
 def test_records_and_the_values_of_conditions_are_written_at_once(changes: dict[str, Any]) -> None:
     assert is_urgent(BEFORE, structs.replace(BEFORE, **changes))
+
+
+def test_a_member_that_changes_its_state_is_told_apart_from_one_that_only_has_another_reason() -> None:
+    assert moves_on(BEFORE, structs.replace(BEFORE, **member(state="Down")))
+    assert moves_on(BEFORE, structs.replace(BEFORE, member_states=[]))
+    assert not moves_on(BEFORE, structs.replace(BEFORE, **member(reason="it waits", node="n1")))
