@@ -68,9 +68,9 @@ class Leader:
             return await self._keep()
         return True
 
-    def hear(self, document: dict[str, Any]) -> None:
+    def heartbeat(self, document: dict[str, Any]) -> None:
         """Note that a process is there."""
-        self.cluster.hear(Worker(**document), time.time())
+        self.cluster.heartbeat(Worker(**document), time.time())
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """Answer a client, once a majority has kept what that changed; None where none has."""

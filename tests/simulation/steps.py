@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.simulation.story import Story
+from tests.simulation.scenario import Scenario
 
 
 class Steps:
@@ -11,12 +11,12 @@ class Steps:
     Without a `death` it is the operator that dies.
     """
 
-    def __init__(self, story: Story, fatal: int = 0, death: Callable[[], None] | None = None) -> None:
+    def __init__(self, scenario: Scenario, fatal: int = 0, death: Callable[[], None] | None = None) -> None:
         self.taken = 0
         self._fatal = fatal
-        self._death = death or story.process.kill
-        story.process.wrote = self._wrote
-        story.process.told = self._step
+        self._death = death or scenario.process.kill
+        scenario.process.write_done = self._wrote
+        scenario.process.command_done = self._step
 
     def _wrote(self, _verb: str, kind: str) -> None:
         if not kind.startswith(("events", "coordination")):

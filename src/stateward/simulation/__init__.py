@@ -9,7 +9,7 @@ swapped. A run is a pure function of its seed and scenario, and is repeated exac
     opensearch    the model of a search engine
     foundationdb  the model of FoundationDB; the standard library only, since the stand-in runs it as well
     world         all of these, put together
-    people        users and their edits
+    users         users, their edits, and profiles of runs
     faults        what goes wrong
     properties    what must hold
     campaign      runs by seed, alone and many

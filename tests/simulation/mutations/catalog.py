@@ -17,8 +17,8 @@ from tests.simulation.failures import test_stale_reads as stale
 from tests.simulation.inputs import test_secrets as data
 from tests.simulation.membership import test_surge as surges
 from tests.simulation.mutations import without
-from tests.simulation.people import test_people as people
 from tests.simulation.restarts import test_in_place as in_place
+from tests.simulation.users import test_edits as people
 
 Scenario = Callable[[], Awaitable[None]]
 

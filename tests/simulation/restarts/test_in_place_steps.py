@@ -14,8 +14,8 @@ from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.timing.loop import run_virtual
 from stateward.simulation.world.world import Layout
 from tests.simulation.restarts.test_in_place_deaths import DEATHS, phase_of
+from tests.simulation.scenario import PODS, Scenario, pool
 from tests.simulation.steps import Steps
-from tests.simulation.story import PODS, Story, pool
 
 pytestmark = pytest.mark.simulation
 
@@ -23,34 +23,34 @@ ALL = pool("all", 3, ["cluster_manager", "data"])
 SMALL = Layout(zones=1, nodes_per_zone=3)
 
 
-def setting(story: Story) -> None:
-    story.edit(config={"indices.first": 1})
+def setting(scenario: Scenario) -> None:
+    scenario.edit(config={"indices.first": 1})
 
 
-def request(story: Story) -> None:
-    story.user.annotate({names.ANNOTATION_PHASE: "schedule-coordinated"})
+def request(scenario: Scenario) -> None:
+    scenario.user.annotate({names.ANNOTATION_PHASE: "schedule-coordinated"})
 
 
-def strike(story: Story, who: str) -> None:
+def strike(scenario: Scenario, who: str) -> None:
     """Have somebody die: of the pods one whose process is being restarted, where there is one."""
-    pods = [pod for pod in story.world.store.all(PODS) if names.LABEL_MEMBER in pod.labels]
-    DEATHS[who](story, min(pods, key=lambda pod: (phase_of(pod) not in BEGUN, pod.key.name)))
+    pods = [pod for pod in scenario.world.store.all(PODS) if names.LABEL_MEMBER in pod.labels]
+    DEATHS[who](scenario, min(pods, key=lambda pod: (phase_of(pod) not in BEGUN, pod.key.name)))
 
 
-async def live(change: Callable[[Story], None], fatal: int = 0, who: str = "the operator") -> int:
+async def live(change: Callable[[Scenario], None], fatal: int = 0, who: str = "the operator") -> int:
     """Restart everybody, with a death after one step; return how many steps were taken."""
-    with Story(ALL, layout=SMALL, agents=True).told() as story:
-        await story.begin(2)
-        processes = {id(node) for node in story.nodes()}
-        steps = Steps(story, fatal, lambda: strike(story, who))
-        change(story)
-        await story.settle(quiet=300.0)
-        assert len(story.world.formed()) == 1
-        assert not processes & {id(node) for node in story.nodes()}, "somebody was not restarted"
-        assert not [pod for pod in story.world.store.all(PODS) if phase_of(pod)]
-        assert ENABLE not in story.database.settings.persistent
+    with Scenario(ALL, layout=SMALL, agents=True).logged() as scenario:
+        await scenario.begin(2)
+        processes = {id(node) for node in scenario.nodes()}
+        steps = Steps(scenario, fatal, lambda: strike(scenario, who))
+        change(scenario)
+        await scenario.settle(quiet=300.0)
+        assert len(scenario.world.formed()) == 1
+        assert not processes & {id(node) for node in scenario.nodes()}, "somebody was not restarted"
+        assert not [pod for pod in scenario.world.store.all(PODS) if phase_of(pod)]
+        assert ENABLE not in scenario.database.settings.persistent
         together = change is request
-        assert story.most_down <= (3 if together else 1 + (who != "the operator")), story.most_down
+        assert scenario.most_down <= (3 if together else 1 + (who != "the operator")), scenario.most_down
         return steps.taken
 
 
@@ -65,7 +65,7 @@ async def live(change: Callable[[Story], None], fatal: int = 0, who: str = "the 
     ],
 )
 def test_a_death_in_the_middle_of_a_restart_changes_nothing_in_the_end(
-    change: Callable[[Story], None], who: str, stride: int
+    change: Callable[[Scenario], None], who: str, stride: int
 ) -> None:
     steps = run_virtual(live(change))
     assert steps > 15

@@ -8,7 +8,7 @@ from stateward.simulation.campaign.branches import (
     OUT_OF_REACH,
     branches,
     decisions,
-    missed,
+    not_covered,
     out_of_reach,
 )
 from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
@@ -24,9 +24,9 @@ def test_what_is_out_of_reach_exists(engine: str) -> None:
 def test_what_one_database_cannot_show_another_has_to() -> None:
     assert set(ONLY_FOUNDATIONDB) <= set(decisions(ADVICE.keys()))
     assert set(ONLY_FOUNDATIONDB) <= set(branches(ADVICE.keys(), FOUNDATIONDB))
-    assert missed({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
+    assert not_covered({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
 
 
 def test_what_was_not_met_is_named_unless_nothing_leads_there() -> None:
     counts = {name: 1 for name in branches(ADVICE.keys()) if name not in {"action: Drain", *OUT_OF_REACH}}
-    assert missed(counts, ADVICE.keys()) == ["action: Drain"]
+    assert not_covered(counts, ADVICE.keys()) == ["action: Drain"]

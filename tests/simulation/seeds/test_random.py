@@ -46,8 +46,8 @@ def test_faults_edits_and_steps_were_really_met(report: Report) -> None:
     usual = {
         "fault: operator killed",
         "fault: user edit",
-        "user: member to be replaced",
-        "user: member kept stopped",
+        "user: member replacement requested",
+        "user: member stop requested",
         "action: DeletePod",
         "action: Stage",
         "action: StopProcess",

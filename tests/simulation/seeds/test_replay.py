@@ -16,7 +16,7 @@ PROGRAM = """
 import hashlib
 from stateward.simulation.campaign.run import Plan, simulate_one
 outcome, _ = simulate_one({seed}, Plan(chaos={chaos}, trace=True))
-print(len(outcome.story), hashlib.sha256(repr(outcome.story).encode()).hexdigest())
+print(len(outcome.trace_lines), hashlib.sha256(repr(outcome.trace_lines).encode()).hexdigest())
 """
 
 
@@ -43,5 +43,5 @@ def test_ordinary_days_are_the_same_days_each_time() -> None:
 
 
 def test_another_seed_tells_another_story() -> None:
-    plan = Plan(chaos=120.0, trace=True, calm_start=False)
-    assert simulate_one(1, plan)[0].story != simulate_one(2, plan)[0].story
+    plan = Plan(chaos=120.0, trace=True, quiet_start=False)
+    assert simulate_one(1, plan)[0].trace_lines != simulate_one(2, plan)[0].trace_lines

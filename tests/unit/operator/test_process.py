@@ -29,7 +29,7 @@ from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.planning.model.observation import Database, Health, Observation, Removal, Unknown
 from stateward.planning.model.security import Protection
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -52,7 +52,7 @@ class Written(WorldApi):
 async def api() -> Written:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Written(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Written(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     for name in ("data", "stateward"):
         await made.create(kinds.NAMESPACES, {"metadata": {"name": name}})
     return made

@@ -48,7 +48,7 @@ def document(body: object) -> Doc:
     return cast("Doc", msgspec.json.decode(msgspec.json.encode(body)))
 
 
-class Bell:
+class ChangeSignal:
     """Wakes the streams that wait for a change of a kind."""
 
     def __init__(self, store: Store) -> None:
@@ -83,14 +83,19 @@ class WorldApi:
     """One client of the server in memory; `name` is how its writes show up in ownership."""
 
     def __init__(
-        self, server: Server, bell: Bell, network: Network, name: str = "client", audit: Audit | None = None
+        self,
+        server: Server,
+        change_signal: ChangeSignal,
+        network: Network,
+        name: str = "client",
+        audit: Audit | None = None,
     ) -> None:
         self.network = network
         self._audit = audit or Unaudited()
         self.name = name
         self._server = server
         self._store = server.store
-        self._bell = bell
+        self._change_signal = change_signal
         self.user = ""
 
     def acting_as(self, user: str) -> "WorldApi":
@@ -205,7 +210,7 @@ class WorldApi:
         result = do()
         if self._store.version != before:
             self._audit.wrote(write)
-            self.network.wrote(write.verb, write.kind)
+            self.network.write_done(write.verb, write.kind)
         await self._back()
         if self.network.loses():
             raise TransportError("the connection broke before the answer came", may_have_committed=True)
@@ -278,7 +283,7 @@ class WorldApi:
             if event is not None:
                 await self._sleep(max(until - now, 0.001))
             else:
-                await self._bell.wait(kind, until)
+                await self._change_signal.wait(kind, until)
 
 
 def _placed(resource: Resource[Any], key: Key) -> Key:

@@ -83,9 +83,9 @@ class GarbageCollector:
         self._store = store
         self._later = later
         self.delay = 1.0
-        store.subscribers.append(self._heard)
+        store.subscribers.append(self._on_event)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         old, new = event.old, event.new
         if new is None and old is not None:
             if kind not in {"events.k8s.io/events", "coordination.k8s.io/leases"}:

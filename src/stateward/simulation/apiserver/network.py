@@ -33,9 +33,9 @@ class Rates:
 class Network:
     """The way of one client; `wrote` is called right after each write was carried out, and may kill the client."""
 
-    chance: random.Random
+    rng: random.Random
     count: Callable[[str], None]
-    wrote: Callable[[str, str], None] = lambda _verb, _kind: None
+    write_done: Callable[[str, str], None] = lambda _verb, _kind: None
     rates: Rates = field(default_factory=Rates)
     lags: dict[str, float] = field(default_factory=dict)
     """Extra lag of the watches of one kind, in seconds."""
@@ -48,20 +48,20 @@ class Network:
     def latency(self) -> float:
         """Return how long one way takes."""
         low, high = self.rates.latency
-        return low + (high - low) * self.chance.random()
+        return low + (high - low) * self.rng.random()
 
     def hindrance(self) -> float:
         """Return how long a request hangs before it goes on; raises what happens instead of carrying it out."""
-        if self.rates.slow and self.chance.random() < self.rates.slow:
+        if self.rates.slow and self.rng.random() < self.rates.slow:
             self.count("api request slow")
-            return self.chance.uniform(1.0, 40.0)
+            return self.rng.uniform(1.0, 40.0)
         return 0.0
 
     def refuse(self) -> ApiError | None:
         """Return the error with which the server answers instead of doing anything, if it does."""
-        if not self.rates.error or self.chance.random() >= self.rates.error:
+        if not self.rates.error or self.rng.random() >= self.rates.error:
             return None
-        code = self.chance.choice((429, 500, 503, 504, 0))
+        code = self.rng.choice((429, 500, 503, 504, 0))
         self.count(f"api error {code}")
         if code == 0:
             return TransportError("connection refused")
@@ -70,7 +70,7 @@ class Network:
 
     def loses(self) -> bool:
         """Return whether the answer to a write is lost."""
-        if not self.rates.lost or self.chance.random() >= self.rates.lost:
+        if not self.rates.lost or self.rng.random() >= self.rates.lost:
             return False
         self.count("api answer lost")
         return True
@@ -82,4 +82,4 @@ class Network:
     def life(self) -> float:
         """Return after how many seconds a new stream breaks."""
         low, high = self.rates.stream
-        return self.chance.uniform(low, high) if high else float("inf")
+        return self.rng.uniform(low, high) if high else float("inf")

@@ -172,7 +172,7 @@ class Store:
         objects[stored.key] = stored
         if old is None or old.doc["metadata"].get("ownerReferences") != meta.get("ownerReferences"):
             self._index(old, stored)
-        self._tell(kind, old, stored)
+        self._publish(kind, old, stored)
         return stored
 
     def remove(self, old: Stored) -> Stored:
@@ -182,7 +182,7 @@ class Store:
         self._index(old, None)
         meta = {**old.doc["metadata"], "resourceVersion": str(self.version)}
         last = Stored(old.kind, {**old.doc, "metadata": meta}, self.version, old.managers)
-        self._tell(old.kind, last, None)
+        self._publish(old.kind, last, None)
         return last
 
     def state_at(self, kind: str, version: int) -> list[Stored]:
@@ -220,7 +220,7 @@ class Store:
             for owner in items(new.doc, "metadata", "ownerReferences"):
                 self._owned.setdefault(owner["uid"], {})[new.kind, new.key] = None
 
-    def _tell(self, kind: str, old: Stored | None, new: Stored | None) -> None:
+    def _publish(self, kind: str, old: Stored | None, new: Stored | None) -> None:
         event = Event(self.version, self.monotonic(), old, new)
         self.log(kind).append(event)
         for subscriber in self.subscribers:

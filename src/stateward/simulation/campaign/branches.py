@@ -11,27 +11,27 @@ from collections.abc import Collection, Iterator, Mapping
 from stateward.planning.model import actions
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Effect
-from stateward.simulation.campaign.engine_setups import FOUNDATIONDB, SCENES
-from stateward.simulation.people.member_requests import REQUESTS
-from stateward.simulation.people.user import DRAWN
+from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, FOUNDATIONDB
+from stateward.simulation.users.member_requests import REQUESTS
+from stateward.simulation.users.user import DRAWN
 from stateward.simulation.world.engine_products import DEFAULT
 
-BY_WORD = "only databases that are made by a command, as FoundationDB"
-CROSSING = "only versions that do not talk to each other, as those of FoundationDB"
+EXPLICIT_BOOTSTRAP = "only databases that are made by a command, as FoundationDB"
+INCOMPATIBLE_VERSIONS = "only versions that do not talk to each other, as those of FoundationDB"
 NO_DATA = "nobody names a Secret or a ConfigMap of their own in these worlds, or secures the database"
 
 ONLY_FOUNDATIONDB: Mapping[str, str] = {
-    "action: CreateDatabase": BY_WORD,
-    "action: ConfigureDatabase": BY_WORD,
-    "wait: DatabaseGone": BY_WORD,
-    "wait: MembersFirst": BY_WORD,
-    "wait: Tending": BY_WORD,
+    "action: CreateDatabase": EXPLICIT_BOOTSTRAP,
+    "action: ConfigureDatabase": EXPLICIT_BOOTSTRAP,
+    "wait: DatabaseGone": EXPLICIT_BOOTSTRAP,
+    "wait: MembersFirst": EXPLICIT_BOOTSTRAP,
+    "wait: Tending": EXPLICIT_BOOTSTRAP,
     "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
     "wait: RemovalPaced": "only databases with a wait between two members that leave, as FoundationDB has by default",
     "wait: ClusterFileLost": "only FoundationDB has a cluster file",
     "wait: SecurityFixed": "only FoundationDB keeps what it was made with; scenarios show it",
-    "wait: CrossingFirst": CROSSING,
-    "wait: ProgramsBeside": CROSSING,
+    "wait: CrossingFirst": INCOMPATIBLE_VERSIONS,
+    "wait: ProgramsBeside": INCOMPATIBLE_VERSIONS,
 }
 """Branches that only worlds with FoundationDB can take, and why."""
 
@@ -60,10 +60,10 @@ def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator
 
     `reasons` are those to wait.
     """
-    scene = SCENES[engine]
-    yield from (f"fault: {fault.name}" for fault in scene.faults)
-    yield from (f"weather: {weather.name}" for weather in scene.weather)
-    yield from (f"user: {edit.name}" for edit in scene.edits)
+    setup = ENGINE_SETUPS[engine]
+    yield from (f"fault: {fault.name}" for fault in setup.faults)
+    yield from (f"lasting fault: {lasting_faults.name}" for lasting_faults in setup.lasting_faults)
+    yield from (f"user: {edit.name}" for edit in setup.edits)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from DRAWN
     yield from ONLY_FOUNDATIONDB if engine == FOUNDATIONDB else decisions(reasons)
@@ -87,7 +87,7 @@ def out_of_reach(engine: str = DEFAULT.engine) -> Mapping[str, str]:
     return BEYOND_FOUNDATIONDB if engine == FOUNDATIONDB else OUT_OF_REACH
 
 
-def missed(counts: Mapping[str, int], reasons: Collection[str], engine: str = DEFAULT.engine) -> list[str]:
+def not_covered(counts: Mapping[str, int], reasons: Collection[str], engine: str = DEFAULT.engine) -> list[str]:
     """Return what should have been met and was not."""
     never = out_of_reach(engine)
     return [name for name in branches(reasons, engine) if not counts.get(name) and name not in never]

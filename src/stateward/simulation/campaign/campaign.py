@@ -59,7 +59,7 @@ def simulate_many(
         raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
     began = time.perf_counter()
     outcomes: list[Outcome] = []
-    work = partial(one_of_many, engine=engine, plan=plan, bounds=bounds)
+    work = partial(run_one, engine=engine, plan=plan, bounds=bounds)
     # Objects of the modules are frozen out of garbage collection before each run: it would take as long as minutes of a
     # world.
     with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
@@ -87,7 +87,7 @@ def usual(engine: str, seed: int) -> Plan:
     return Plan(engine=engine, chaos=MONTH, slower=YEAR)
 
 
-def one_of_many(seed: int, engine: str, plan: Plan | None, bounds: Bounds | None = None) -> Outcome:
+def run_one(seed: int, engine: str, plan: Plan | None, bounds: Bounds | None = None) -> Outcome:
     """Run one seed of a campaign."""
     plan = usual(engine, seed) if plan is None else plan
     return attempt(seed, structs.replace(plan, engine=engine, bounds=bounds or plan.bounds))

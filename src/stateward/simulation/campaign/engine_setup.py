@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stateward.api.values.base import Json
-from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, LastingFault
-from stateward.simulation.people.edits import Edit
-from stateward.simulation.people.profiles import PROFILES, Profile, pools_of
-from stateward.simulation.people.user import CHOICE, User
+from stateward.simulation.faults.faults import FAULTS, LASTING_FAULTS, Fault, LastingFault
 from stateward.simulation.properties.goal import unmet
+from stateward.simulation.users.edits import Edit
+from stateward.simulation.users.profiles import PROFILES, Profile, pools_of
+from stateward.simulation.users.user import CHOICE, User
 from stateward.simulation.world.engine_products import Product
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import RIGID, Layout, World
@@ -32,7 +32,7 @@ class EngineSetup(Protocol):
         ...
 
     @property
-    def weather(self) -> Sequence[LastingFault]:
+    def lasting_faults(self) -> Sequence[LastingFault]:
         """What may be so for a whole run."""
         ...
 
@@ -54,11 +54,11 @@ class EngineSetup(Protocol):
         """Return an operator process."""
         ...
 
-    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+    def user(self, world: World, spec: Json, frequent_edits: Sequence[str]) -> User:
         """Return the simulated user."""
         ...
 
-    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
+    def spec(self, rng: random.Random, profile: Profile | None) -> Json:
         """Return a cluster to begin with."""
         ...
 
@@ -84,32 +84,32 @@ class SearchSetup:
         Layout(where=""),
     )
     faults: Sequence[Fault] = FAULTS
-    weather: Sequence[LastingFault] = WEATHER
+    lasting_faults: Sequence[LastingFault] = LASTING_FAULTS
     profiles: Sequence[Profile] = PROFILES
     edits: Sequence[Edit] = CHOICE
 
     def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
         """Return a world for the engine."""
         world = World(seed, layout, loop, self.product)
-        world.kubelets.habits.missing = frozenset({self.product.absent})
-        world.databases.habits.broken = frozenset({self.product.broken})
+        world.kubelets.behavior.missing = frozenset({self.product.absent})
+        world.databases.behavior.broken = frozenset({self.product.broken})
         return world
 
     def process(self, world: World, name: str, *, leader_elect: bool) -> Process:
         """Return an operator process."""
         return Process(world, name, leader_elect=leader_elect)
 
-    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+    def user(self, world: World, spec: Json, frequent_edits: Sequence[str]) -> User:
         """Return the simulated user."""
-        return User(world, spec, often=often)
+        return User(world, spec, frequent_edits=frequent_edits)
 
-    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
+    def spec(self, rng: random.Random, profile: Profile | None) -> Json:
         """Return an initial cluster: random, except for the fields of the profile."""
-        drawn: Json = {"version": self.product.versions[0], "pools": self._pools(chance)}
+        drawn: Json = {"version": self.product.versions[0], "pools": self._pools(rng)}
         if profile is None:
             return drawn
         pools = pools_of(profile, self.product)
-        return {**drawn, **deepcopy(profile.more), **({"pools": pools} if pools else {})}
+        return {**drawn, **deepcopy(profile.spec), **({"pools": pools} if pools else {})}
 
     def unmet(self, world: World) -> list[str]:
         """Return the differences from the desired state."""
@@ -122,19 +122,19 @@ class SearchSetup:
             assert database is not None  # noqa: S101 - asked right above
             database.create_index(f"first-{number}", 1, 50 * 2**20, 5.0)
 
-    def _pools(self, chance: random.Random) -> list[Json]:
-        storage: Json = {"size": f"{chance.randint(2, 20)}Gi"}
-        if chance.random() < 0.2:
+    def _pools(self, rng: random.Random) -> list[Json]:
+        storage: Json = {"size": f"{rng.randint(2, 20)}Gi"}
+        if rng.random() < 0.2:
             storage["storageClass"] = RIGID
-        data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
-        managers = chance.choice((1, 3, 3))
-        if chance.random() < 0.3:
+        data: Json = {"name": "hot", "replicas": rng.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
+        managers = rng.choice((1, 3, 3))
+        if rng.random() < 0.3:
             roles = [self.product.manager, "data"]
             return [{"name": "all", "replicas": 3, "roles": roles, "storage": dict(storage)}]
         pools: list[Json] = [
             {"name": "managers", "replicas": managers, "roles": [self.product.manager], "storage": {"size": "1Gi"}},
             data,
         ]
-        if chance.random() < 0.3:
+        if rng.random() < 0.3:
             pools.append({"name": "gateway", "replicas": 1, "roles": [], "storage": {"size": "1Gi"}})
         return pools

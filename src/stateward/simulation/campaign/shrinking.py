@@ -77,7 +77,7 @@ def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
         plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
     elif plan.profile:
         yield structs.replace(plan, profile="")
-    for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "weather"))):
+    for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "lasting fault"))):
         yield structs.replace(plan, only=only)
     if plan.processes != 1:
         yield structs.replace(plan, processes=1)

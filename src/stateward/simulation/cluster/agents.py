@@ -12,7 +12,7 @@ from stateward.agent.process.phase import Phase
 from stateward.api.values import names
 from stateward.planning.model.process import Process as Said
 from stateward.planning.model.process import ProcessState
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container, Launcher, Process
 
 PATIENCE = 300.0
@@ -37,8 +37,8 @@ class Agent:
         self._running = ""
         self._leaving = False
         self._launcher = launcher
-        self._ground = launcher.ground
-        self._since = self._ground.now
+        self._context = launcher.context
+        self._since = self._context.now
         phase = self.phase()
         if not phase.stays_stopped:
             self._boot(phase)
@@ -77,7 +77,7 @@ class Agent:
     def stop_process(self) -> None:
         """Stop the database; asking again changes nothing."""
         if self.state in UP and self.child is not None:
-            self._ground.count("process stopped in its pod")
+            self._context.count("process stopped in its pod")
             self._state = ProcessState.STOPPING
             self.container.probe()
             self.child.stop()
@@ -93,7 +93,7 @@ class Agent:
         files = self.container.shown()
         if expected not in ("", digest(files)):
             raise Refused("another configuration is mounted")
-        self._ground.count("process started in its pod")
+        self._context.count("process started in its pod")
         self._start(files)
 
     # What the node told the agent.
@@ -124,10 +124,10 @@ class Agent:
         wanted = self.container.annotation(names.ANNOTATION_CHECKSUM)
         if not wanted or digest(files) == wanted:
             self._start(files)
-        elif self._ground.now - self._since >= PATIENCE:
+        elif self._context.now - self._since >= PATIENCE:
             self._end(1, "the configuration is not the one that this pod was made for")
         else:
-            self._ground.later(4.0, self._boot, phase)
+            self._context.later(4.0, self._boot, phase)
 
     def _start(self, files: Files) -> None:
         self._launcher.kept[self.container.uid] = files
@@ -152,8 +152,8 @@ class Agent:
 class Agents:
     """Starts what runs in containers: an agent where the pod has one, or else the database itself."""
 
-    def __init__(self, ground: SimulationBase, inner: Launcher) -> None:
-        self.ground = ground
+    def __init__(self, context: SimulationContext, inner: Launcher) -> None:
+        self.context = context
         self.inner = inner
         self.kept: dict[str, Files] = {}
         """By pod: the configuration that its process was started with last."""

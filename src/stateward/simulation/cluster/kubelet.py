@@ -8,8 +8,8 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import SimulationBase
-from stateward.simulation.cluster.mounts import Mounts, NodeDelays, Run
+from stateward.simulation.cluster.context import SimulationContext
+from stateward.simulation.cluster.mounts import Mounts, NodeBehavior, Run
 from stateward.simulation.cluster.process import Container, Launcher
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, ZONE, claim_names
 
@@ -20,18 +20,18 @@ BACKOFF = (10.0, 300.0)
 class Kubelets:
     """The kubelets of all nodes."""
 
-    def __init__(self, ground: SimulationBase, launcher: Launcher) -> None:
-        self.habits = NodeDelays()
+    def __init__(self, context: SimulationContext, launcher: Launcher) -> None:
+        self.behavior = NodeBehavior()
         self.cut_off: set[str] = set()
         self.powerless: set[str] = set()
         self.runs: dict[str, Run] = {}
-        self._ground = ground
-        self._store = ground.store
+        self._context = context
+        self._store = context.store
         self._launcher = launcher
-        self._mounts = Mounts(ground, lambda: self.habits, self._up)
+        self._mounts = Mounts(context, lambda: self.behavior, self._up)
         self._addresses: list[str] = []
         self._next_address = 1
-        self._store.subscribers.append(self._heard)
+        self._store.subscribers.append(self._on_event)
 
     def power_off(self, node: str) -> None:
         """End every process of a node at once."""
@@ -52,7 +52,7 @@ class Kubelets:
                 self._stop(run)
             elif run.process is None:
                 run.restarts += 1
-                self._ground.soon(1.0, 5.0, self._begin, run)
+                self._context.soon(1.0, 5.0, self._begin, run)
             else:
                 self._report(run)
 
@@ -74,13 +74,13 @@ class Kubelets:
     def _up(self, run: Run) -> bool:
         return run.node not in self.cut_off and run.node not in self.powerless
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if kind != PODS:
             return
         new, old = event.new, event.old
         if new is None:
             if old is not None and old.uid in self.runs:
-                self._ground.later(0.1, self._stop, self.runs[old.uid])
+                self._context.later(0.1, self._stop, self.runs[old.uid])
             return
         run = self.runs.get(new.uid)
         if run is None and new.doc["spec"].get("nodeName") and not new.terminating:
@@ -88,11 +88,11 @@ class Kubelets:
                 return
             run = Run(new.key, new.uid, new.doc["spec"]["nodeName"], born=part(new.doc, "metadata", "annotations"))
             self.runs[new.uid] = run
-            self._ground.later(0.1, self._begin, run)
+            self._context.later(0.1, self._begin, run)
         elif run is not None and new.terminating and not run.stopping:
-            self._ground.later(0.1, self._stop, run)
+            self._context.later(0.1, self._stop, run)
         elif run is None and new.terminating and new.doc["spec"].get("nodeName"):
-            self._ground.later(0.5, self._finish, Run(new.key, new.uid, new.doc["spec"]["nodeName"]))
+            self._context.later(0.5, self._finish, Run(new.key, new.uid, new.doc["spec"]["nodeName"]))
 
     def _begin(self, run: Run) -> None:
         pod = self._store.get(PODS, run.pod)
@@ -101,14 +101,14 @@ class Kubelets:
         problem = self._mounts.problem(pod)
         if problem:
             self._waiting(run, pod, "ContainerCreating", problem)
-            self._ground.later(3.0, self._begin, run)
+            self._context.later(3.0, self._begin, run)
             return
-        if {image_version(pod), beside_version(pod)} & set(self.habits.missing):
-            self._ground.count("image not pulled")
+        if {image_version(pod), beside_version(pod)} & set(self.behavior.missing):
+            self._context.count("image not pulled")
             self._waiting(run, pod, "ImagePullBackOff", f"Back-off pulling image {image_of(pod)}")
-            self._ground.later(30.0, self._begin, run)
+            self._context.later(30.0, self._begin, run)
             return
-        self._ground.soon(*self.habits.pull, self._run, run)
+        self._context.soon(*self.behavior.pull, self._run, run)
 
     def _run(self, run: Run) -> None:
         pod = self._store.get(PODS, run.pod)
@@ -142,7 +142,7 @@ class Kubelets:
             annotation=lambda what: self._mounts.annotation(run, what),
             disk=claim.uid if claim is not None else run.uid,
             exited=lambda code, why: self._exited(run, code, why),
-            probe=lambda: self._ground.soon(*self.habits.probe, self._probed, run) and None,
+            probe=lambda: self._context.soon(*self.behavior.probe, self._probed, run) and None,
         )
 
     def _probed(self, run: Run) -> None:
@@ -163,7 +163,7 @@ class Kubelets:
         if pod is not None and self._up(run) and pod.uid == run.uid:
             self._waiting(run, pod, "CrashLoopBackOff", f"back-off restarting failed container: {why}")
         first, longest = BACKOFF
-        self._ground.later(min(longest, first * 2 ** min(run.restarts - 1, 5)), self._begin, run)
+        self._context.later(min(longest, first * 2 ** min(run.restarts - 1, 5)), self._begin, run)
 
     def _stop(self, run: Run) -> None:
         if not self._up(run) or run.stopping:
@@ -184,11 +184,11 @@ class Kubelets:
         self.forget(run)
         pod = self._store.get(PODS, run.pod)
         if pod is not None and pod.uid == run.uid:
-            self._ground.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
+            self._context.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
 
     def _take_address(self) -> str:
         # An address is soon used again: a client that remembers an old one reaches another pod there.
-        if self._addresses and self._ground.chance.random() < 0.5:
+        if self._addresses and self._context.rng.random() < 0.5:
             return self._addresses.pop(0)
         self._next_address += 1
         return f"10.244.{self._next_address // 250}.{self._next_address % 250 + 1}"
@@ -208,7 +208,7 @@ class Kubelets:
         status: Doc = {
             **part(pod.doc, "status"),
             "phase": phase,
-            "conditions": self._ground.conditions(pod, {"Ready": ready, "ContainersReady": ready}),
+            "conditions": self._context.conditions(pod, {"Ready": ready, "ContainersReady": ready}),
             "containerStatuses": [
                 {
                     "name": container["name"],
@@ -222,7 +222,7 @@ class Kubelets:
         }
         if run.address:
             status["podIP"] = run.address
-        self._ground.change(pod, ("status",), status)
+        self._context.change(pod, ("status",), status)
 
 
 def image_of(pod: Stored) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Process
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, claim_names
 
@@ -33,7 +33,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class NodeDelays:
+class NodeBehavior:
     """How nodes behave; times in seconds, as ranges."""
 
     pull: tuple[float, float] = (1.0, 6.0)
@@ -50,10 +50,12 @@ class NodeDelays:
 class Mounts:
     """The volumes of pods; `habits` says how late they are at present, `up` whether a pod's node hears anything."""
 
-    def __init__(self, ground: SimulationBase, habits: Callable[[], NodeDelays], up: Callable[[Run], bool]) -> None:
-        self._ground = ground
-        self._store = ground.store
-        self._habits = habits
+    def __init__(
+        self, context: SimulationContext, behavior: Callable[[], NodeBehavior], up: Callable[[Run], bool]
+    ) -> None:
+        self._context = context
+        self._store = context.store
+        self._behavior = behavior
         self._up = up
 
     def problem(self, pod: Stored) -> str:
@@ -75,14 +77,14 @@ class Mounts:
 
     def given(self, run: Run, pod: Stored) -> dict[str, str]:
         """Return the configuration as a pod that starts now is given it."""
-        return self._configuration(run, pod, self._ground.now - self._habits().config)
+        return self._configuration(run, pod, self._context.now - self._behavior().config)
 
     def shown(self, run: Run, pod: Stored) -> dict[str, str]:
         """Return the configuration as the running pod's volume shows it; what was shown once is never older later."""
         if run.mounted_at is None:
-            run.mounted_at = self._ground.now - self._habits().config
+            run.mounted_at = self._context.now - self._behavior().config
         elif self._up(run):
-            run.mounted_at = max(run.mounted_at, self._late() - self._habits().config)
+            run.mounted_at = max(run.mounted_at, self._late() - self._behavior().config)
         return self._configuration(run, pod, run.mounted_at)
 
     def files(self, run: Run, volume: str) -> dict[str, str]:
@@ -112,4 +114,4 @@ class Mounts:
         return {} if secret is None else dict(part(secret.doc, "data"))
 
     def _late(self) -> float:
-        return self._ground.now - self._ground.chance.uniform(*self._habits().files)
+        return self._context.now - self._context.rng.uniform(*self._behavior().files)

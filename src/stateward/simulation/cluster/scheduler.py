@@ -8,7 +8,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 
 PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
 CLASSES = "storage.k8s.io/storageclasses"
@@ -22,14 +22,14 @@ PATIENCE = 20.0
 class Scheduler:
     """Gives every pod a node; `capacity` is how many pods fit on one."""
 
-    def __init__(self, ground: SimulationBase, capacity: int = 8) -> None:
+    def __init__(self, context: SimulationContext, capacity: int = 8) -> None:
         self.capacity = capacity
-        self._ground = ground
-        self._store = ground.store
+        self._context = context
+        self._store = context.store
         self._due: set[Key] = set()
-        self._store.subscribers.append(self._heard)
+        self._store.subscribers.append(self._on_event)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         pod = event.new
         if kind == PODS and pod is not None and not pod.doc["spec"].get("nodeName") and not pod.terminating:
             self._plan(pod.key, 0.05)
@@ -41,7 +41,7 @@ class Scheduler:
     def _plan(self, key: Key, after: float) -> None:
         if key not in self._due:
             self._due.add(key)
-            self._ground.later(after, self._try, key)
+            self._context.later(after, self._try, key)
 
     def _try(self, key: Key) -> None:
         self._due.discard(key)
@@ -54,16 +54,16 @@ class Scheduler:
         if not fits:
             problem = problem or _verdict([obstacle for _, obstacle in verdicts])
             condition = {"status": "False", "reason": "Unschedulable", "message": problem}
-            self._ground.change(
-                pod, ("status", "conditions"), self._ground.conditions(pod, {"PodScheduled": condition})
+            self._context.change(
+                pod, ("status", "conditions"), self._context.conditions(pod, {"PodScheduled": condition})
             )
             self._plan(key, PATIENCE)
             return
         best = min(fits, key=lambda node: (*self._crowd(pod, node), node.key.name))
-        bound = self._ground.change(pod, ("spec", "nodeName"), best.key.name)
+        bound = self._context.change(pod, ("spec", "nodeName"), best.key.name)
         condition = {"status": "True"}
-        self._ground.change(
-            bound, ("status", "conditions"), self._ground.conditions(bound, {"PodScheduled": condition})
+        self._context.change(
+            bound, ("status", "conditions"), self._context.conditions(bound, {"PodScheduled": condition})
         )
 
     def _claims_missing(self, pod: Stored) -> str:

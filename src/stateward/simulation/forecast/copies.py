@@ -11,19 +11,21 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
-from stateward.simulation.forecast.agenda import Agenda
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 
 
 class Copies:
     """The copies of one database; `changed` is called when something ends that a plan may wait for."""
 
-    def __init__(self, agenda: Agenda, pace: Pace, units: Iterable[Unit], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, queue: EventQueue, durations: Durations, units: Iterable[Unit], settled: Callable[[], None]
+    ) -> None:
         self.units = {unit.name: unit for unit in units}
         self.nodes: dict[str, Node] = {}
         self.draining: frozenset[str] = frozenset()
         self.allocation = Allocation.ALL
-        self._agenda, self._pace, self._changed = agenda, pace, changed
+        self._queue, self._durations, self._settled = queue, durations, settled
         self._kept: dict[str, set[str]] = {}
         """By unit: the nodes that have data of it on disk, although no copy of it is there now."""
         self._held = Counter[str]()
@@ -56,14 +58,14 @@ class Copies:
                     self._start(unit, copy, copy.target, self._seconds(unit, copy.target))
         self.route()
 
-    def left(self, name: str) -> None:
+    def node_left(self, name: str) -> None:
         """Let a node leave: its copies are missing, and others take over."""
         self.nodes.pop(name, None)
         for unit in [u for u in self.units.values() if any(name in (c.member, c.target) for c in u.copies)]:
             self._leave(unit, name)
         self.route()
 
-    def came(self, node: Node) -> None:
+    def node_joined(self, node: Node) -> None:
         """Let a node join."""
         self.nodes[node.name] = node
         self.route()
@@ -92,42 +94,42 @@ class Copies:
 
     def _route(self, unit: Unit) -> bool:
         """Begin what can be begun with one unit; return whether something is left to do."""
-        left = False
+        node_left = False
         for copy in sorted(unit.copies, key=lambda c: not c.primary):
             unit = self.units[unit.name]
             if copy.state is CopyState.UNASSIGNED:
-                left |= not self._place(unit, copy)
+                node_left |= not self._place(unit, copy)
             elif copy.state is CopyState.STARTED and copy.member in self.draining:
-                left |= not self._empty(unit, copy)
-        return left
+                node_left |= not self._empty(unit, copy)
+        return node_left
 
     def _place(self, unit: Unit, copy: Copy) -> bool:
         kept = [name for name in self._kept.get(unit.name, ()) if name in self.nodes and name not in self._taken(unit)]
         if copy.primary:
-            return bool(kept) and self._recover(unit, copy, kept[0], self._pace.reopen)
+            return bool(kept) and self._recover(unit, copy, kept[0], self._durations.reopen)
         if self.allocation is not Allocation.ALL or not any(c.live and c.primary for c in unit.copies):
             return False
         back = [name for name in kept if self._fits(unit, self.nodes[name])]
         if back:
-            free = next((name for name in back if self._coming[name] < self._pace.at_once), "")
-            return bool(free) and self._recover(unit, copy, free, self._pace.reopen)
-        ready = copy.since + self._pace.delay
-        if copy.why.startswith("node left") and self._agenda.now < ready:
+            free = next((name for name in back if self._coming[name] < self._durations.at_once), "")
+            return bool(free) and self._recover(unit, copy, free, self._durations.reopen)
+        ready = copy.since + self._durations.delay
+        if copy.why.startswith("node left") and self._queue.now < ready:
             self._wake(ready + 0.1)
             return False
-        free = next((name for name in self._places(unit) if self._coming[name] < self._pace.at_once), "")
+        free = next((name for name in self._places(unit) if self._coming[name] < self._durations.at_once), "")
         return bool(free) and self._recover(unit, copy, free, self._seconds(unit, free))
 
     def _wake(self, when: float) -> None:
         """Allocate copies again at a given time, if no event does so earlier."""
-        if not self._agenda.now < self._alarm <= when:
+        if not self._queue.now < self._alarm <= when:
             self._alarm = when
-            self._agenda.after(when - self._agenda.now, self.route)
+            self._queue.after(when - self._queue.now, self.route)
 
     def _empty(self, unit: Unit, copy: Copy) -> bool:
-        if self._going[copy.member] >= self._pace.at_once:
+        if self._going[copy.member] >= self._durations.at_once:
             return False
-        free = next((name for name in self._places(unit) if self._coming[name] < self._pace.at_once), "")
+        free = next((name for name in self._places(unit) if self._coming[name] < self._durations.at_once), "")
         if free:
             self._relocate(unit, copy, free)
         return bool(free)
@@ -165,7 +167,7 @@ class Copies:
         self._coming[name] += 1
         origin = copy.member if copy.target else ""
         self._going[origin] += 1
-        self._agenda.after(seconds, lambda: self._ended(unit.name, name, origin, number))
+        self._queue.after(seconds, lambda: self._ended(unit.name, name, origin, number))
 
     def _ended(self, name: str, node: str, origin: str, number: int) -> None:
         if self._under_way.get((name, node)) != number:
@@ -181,7 +183,7 @@ class Copies:
         self._open.setdefault(name)
         self.route()
         if not self.busy or (origin and self.empty(origin)):
-            self._changed()
+            self._settled()
 
     def _stop(self, unit: str, node: str, origin: str) -> None:
         if self._under_way.pop((unit, node), None) is not None:
@@ -199,7 +201,7 @@ class Copies:
                 self._stop(unit.name, copy.target or name, name if copy.target else "")
                 self._held[copy.target] -= bool(copy.target)
                 copies.append(
-                    Copy(CopyState.UNASSIGNED, copy.primary, in_sync=False, why="node left", since=self._agenda.now)
+                    Copy(CopyState.UNASSIGNED, copy.primary, in_sync=False, why="node left", since=self._queue.now)
                 )
                 if copy.live:
                     self._kept.setdefault(unit.name, set()).add(name)
@@ -216,7 +218,7 @@ class Copies:
 
     def _seconds(self, unit: Unit, node: str) -> float:
         """Return how long a copy takes whose bytes have to come: those that come to a node share what it takes."""
-        return self._pace.overhead + unit.size * (self._coming[node] + 1) / self._pace.rate
+        return self._durations.overhead + unit.size * (self._coming[node] + 1) / self._durations.rate
 
 
 def led(copies: list[Copy]) -> tuple[Copy, ...]:

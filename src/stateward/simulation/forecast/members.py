@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from stateward.planning.facts.change import with_immutable_inputs
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
-from stateward.simulation.forecast.agenda import Agenda
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 
 VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.RetainVolume | a.OwnVolume
 
@@ -31,7 +31,7 @@ class Listener(Protocol):
         """Hear that a member's process ends."""
         ...
 
-    news: bool
+    changed: bool
     """Whether something has happened that the operator would look at."""
 
     def left(self, member: Member) -> None:
@@ -46,11 +46,11 @@ class Listener(Protocol):
 class Members:
     """All members of one cluster, by name."""
 
-    def __init__(self, agenda: Agenda, pace: Pace, start: Observation, listener: Listener) -> None:
+    def __init__(self, queue: EventQueue, durations: Durations, start: Observation, listener: Listener) -> None:
         desired = start.desired
         self.pools: Mapping[str, Pool] = {pool.name: pool for pool in desired.pools}
         self.all: dict[str, Member] = {}
-        self._agenda, self._pace, self._listener = agenda, pace, listener
+        self._queue, self._durations, self._listener = queue, durations, listener
         self._version = desired.version
         self._uid, self._owner = start.uid, start.uid if desired.own_volumes else ""
         self._zones: dict[str, str] = {}
@@ -66,11 +66,11 @@ class Members:
         for member in tuple(self.all.values()):
             pod, claim = member.pod, member.claim
             if claim is not None and 0 < claim.capacity < claim.requested:
-                self._agenda.after(self._pace.grow, partial(self._grown, member.name, claim.requested))
+                self._queue.after(self._durations.grow, partial(self._grown, member.name, claim.requested))
             if pod is None:
-                self._agenda.after(1.0, partial(self._make, member.name))
+                self._queue.after(1.0, partial(self._make, member.name))
             elif pod.terminating:
-                self._agenda.after(self._pace.stop, partial(self._ended, member.name, pod.ref.uid))
+                self._queue.after(self._durations.stop, partial(self._ended, member.name, pod.ref.uid))
             elif not pod.trouble and not (pod.ready and member.name in there):
                 self._coming(member, pod)
 
@@ -104,14 +104,14 @@ class Members:
             return
         self.all[name] = replace(member, pod=replace(member.pod, terminating=True, ready=False))
         self._listener.stopped(member)
-        self._agenda.after(self._pace.stop, partial(self._ended, name, member.pod.ref.uid))
+        self._queue.after(self._durations.stop, partial(self._ended, name, member.pod.ref.uid))
 
     def granted(self, name: str) -> float:
         """Let a member's pod form the cluster, and return the seconds until it has."""
         member = self.all[name]
         if member.pod is not None:
             self.all[name] = replace(member, pod=replace(member.pod, bootstrap="granted"))
-        return self._pace.start_of(member.pool)
+        return self._durations.start_of(member.pool)
 
     def release(self, name: str) -> None:
         """Scale a member to zero."""
@@ -145,7 +145,7 @@ class Members:
             self.all[name] = replace(member, claim=replace(member.claim, owner=owner))
             return
         self.all[name] = replace(member, claim=replace(member.claim, requested=action.size))
-        self._agenda.after(self._pace.grow, partial(self._grown, name, action.size))
+        self._queue.after(self._durations.grow, partial(self._grown, name, action.size))
 
     def _grown(self, name: str, size: int) -> None:
         member = self.all.get(name)
@@ -163,7 +163,7 @@ class Members:
             ref=self._ref(f"{name}-0"),
             inputs=workload.inputs,
             version=workload.version,
-            created=self._agenda.now,
+            created=self._queue.now,
             ready=False,
             running=not self._listener.formed,
             zone=self._zones.get(name, ""),
@@ -176,8 +176,8 @@ class Members:
 
     def _coming(self, member: Member, pod: Pod) -> None:
         """Let a member serve after the time that it takes, less the time that its pod is there already."""
-        left = self._pace.start_of(member.pool) - max(0.0, self._agenda.now - pod.created)
-        self._agenda.after(max(1.0, left), partial(self._started, member.name, pod.ref.uid))
+        left = self._durations.start_of(member.pool) - max(0.0, self._queue.now - pod.created)
+        self._queue.after(max(1.0, left), partial(self._started, member.name, pod.ref.uid))
 
     def _started(self, name: str, uid: str) -> None:
         member = self.all.get(name)

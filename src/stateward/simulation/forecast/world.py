@@ -25,10 +25,10 @@ from stateward.planning.model.observation import (
     Record,
     Removal,
 )
-from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.copies import Copies
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 from stateward.simulation.forecast.members import Members
-from stateward.simulation.forecast.pace import Pace
 from stateward.simulation.forecast.processes import Processes
 
 
@@ -43,25 +43,25 @@ class Event(Struct, frozen=True):
 class TimedWorld:
     """One cluster, its members and its database, from an observation on."""
 
-    def __init__(self, start: Observation, now: float, pace: Pace) -> None:
-        self.agenda = Agenda(now)
-        self.news = False
+    def __init__(self, start: Observation, now: float, durations: Durations) -> None:
+        self.queue = EventQueue(now)
+        self.changed = False
         """Whether something has happened that the operator would look at."""
         self.log: list[Event] = []
-        self._pace, self._obs = pace, start
+        self._durations, self._obs = durations, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()
         """Members whose process runs and waits for a cluster to join."""
-        self._members = Members(self.agenda, pace, start, self)
-        self._processes = Processes(self.agenda, pace, self._members, self)
-        self._copies = Copies(self.agenda, pace, database.units if database else (), self._rested)
+        self._members = Members(self.queue, durations, start, self)
+        self._processes = Processes(self.queue, durations, self._members, self)
+        self._copies = Copies(self.queue, durations, database.units if database else (), self._copies_settled)
         if database is not None:
             self._copies.nodes = dict(database.nodes)
             self._copies.draining, self._copies.allocation = database.draining, database.allocation
             self._copies.begin()
         zones = {name: record.zone for name, record in start.records.items()}
         self._members.begin(start.members, zones, self._copies.nodes)
-        self._look_at_versions()
+        self._update_deployed_version()
 
     def observation(self) -> Observation:
         """Return what would be observed now."""
@@ -71,17 +71,17 @@ class TimedWorld:
             units = tuple(self._copies.units.values())
             found = replace(self._database, nodes=dict(self._copies.nodes), units=units)
         seen = replace(self._obs, members=members, database=found, settled_writes=True, live=True)
-        return self._processes.heard(seen)
+        return self._processes.with_processes(seen)
 
-    def noted(self, states: Mapping[str, str]) -> None:
+    def record_states(self, states: Mapping[str, str]) -> None:
         """Write down in which state each member is, as the status does, and since when."""
-        now, before = self.agenda.now, self._obs
+        now, before = self.queue.now, self._obs
         since = {n: before.since.get(n, now) if before.states.get(n) == s else now for n, s in states.items()}
         facts = derive(self.observation(), now)
         away = {m.name: when for m in facts.obs.members if (when := facts.away(m)) is not None}
         self._obs = replace(before, states=dict(states), since=since, away=away)
 
-    def take(self, action: a.Action) -> None:
+    def apply(self, action: a.Action) -> None:
         """Do what an action asks for."""
         members = self._members
         match action:
@@ -93,24 +93,24 @@ class TimedWorld:
                 members.end(action.member)
             case a.Release():
                 members.release(action.member)
-                self._look_at_versions()
+                self._update_deployed_version()
             case a.DeleteMember():
                 members.forget(action.member)
             case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume() | a.RetainVolume() | a.OwnVolume():
                 members.volume(action)
             case a.GrantBootstrap():
                 seconds = members.granted(action.member)
-                self.agenda.after(seconds, partial(self._form, action.member))
+                self.queue.after(seconds, partial(self._form, action.member))
             case a.RecordBootstrap() | a.RecordRemoval() | a.CancelRemoval():
                 self._record(action)
             case _:
-                self._others(action)
+                self._apply_other(action)
 
-    def _others(self, action: a.Action) -> None:
-        if not self._processes.take(action) and not self._cleared(action):
-            self._tell(action)
+    def _apply_other(self, action: a.Action) -> None:
+        if not self._processes.apply(action) and not self._end_episode(action):
+            self._apply_to_database(action)
 
-    def _cleared(self, action: a.Action) -> bool:
+    def _end_episode(self, action: a.Action) -> bool:
         """Remove a request that is fulfilled or not needed; return whether the action was such a removal."""
         if isinstance(action, a.ClearSchedule):
             self._obs = replace(self._obs, schedule=None)
@@ -132,7 +132,7 @@ class TimedWorld:
     def started(self, member: Member, pod: Pod) -> None:
         """Let a member whose process runs serve, or wait for a cluster."""
         name = member.name
-        self.news = True
+        self.changed = True
         if self._database is None:
             self._waiting.add(name)
             self._members.all[name] = replace(member, pod=replace(pod, running=True))
@@ -140,9 +140,11 @@ class TimedWorld:
         self._waiting.discard(name)
         pod = replace(pod, running=True, ready=True, node_ready=True)
         self._members.all[name] = replace(member, pod=pod)
-        self._copies.came(node_of(member, pod, self._members.pools.get(member.pool), self._copies.nodes.get(name)))
+        self._copies.node_joined(
+            node_of(member, pod, self._members.pools.get(member.pool), self._copies.nodes.get(name))
+        )
         self._revote()
-        self._remember(member, pod)
+        self._record_join(member, pod)
         self.happened("joined", name)
         if not self._copies.busy:
             self.happened("whole")
@@ -150,7 +152,7 @@ class TimedWorld:
     def left(self, member: Member) -> None:
         """Let a member leave the database and keep its data."""
         if member.name in self._copies.nodes:
-            self._copies.left(member.name)
+            self._copies.node_left(member.name)
             self._revote()
 
     def stopped(self, member: Member) -> None:
@@ -161,12 +163,12 @@ class TimedWorld:
 
     def happened(self, what: str, member: str = "") -> None:
         """Write down what came to its end."""
-        self.news = True
-        self.log.append(Event(self.agenda.now, what, member))
+        self.changed = True
+        self.log.append(Event(self.queue.now, what, member))
 
     # The database.
 
-    def _tell(self, action: a.Action) -> None:
+    def _apply_to_database(self, action: a.Action) -> None:
         database = self._database
         if database is None:
             return
@@ -192,9 +194,9 @@ class TimedWorld:
         self._copies.route()
         self._revote()
 
-    def _rested(self) -> None:
+    def _copies_settled(self) -> None:
         """Note that copies have come to rest, everywhere or on a member that is emptied."""
-        self.news = True
+        self.changed = True
         if not self._copies.busy:
             self.happened("whole")
         draining = self._database.draining if self._database is not None else frozenset[str]()
@@ -230,17 +232,17 @@ class TimedWorld:
         listed = {name: found for name, found in self._obs.removals.items() if name != action.member}
         if isinstance(action, a.RecordRemoval):
             claim = self._members.all[action.member].claim
-            listed[action.member] = Removal(action.why, self.agenda.now, volume=claim.ref.uid if claim else "")
+            listed[action.member] = Removal(action.why, self.queue.now, volume=claim.ref.uid if claim else "")
         self._obs = replace(self._obs, removals=listed)
 
-    def _remember(self, member: Member, pod: Pod) -> None:
+    def _record_join(self, member: Member, pod: Pod) -> None:
         """Write down who has joined with what, and the version once it is everywhere."""
         volume = member.claim.ref.uid if member.claim is not None else ""
         record = Record(version=self._copies.nodes[member.name].version, volume=volume, zone=pod.zone)
         self._obs = replace(self._obs, records={**self._obs.records, member.name: record})
-        self._look_at_versions()
+        self._update_deployed_version()
 
-    def _look_at_versions(self) -> None:
+    def _update_deployed_version(self) -> None:
         wanted, nodes = self._obs.desired.version, self._copies.nodes
         mine = [m for m in self._members.all.values() if m.alive]
         complete = bool(mine) and len(mine) >= sum(pool.replicas for pool in self._obs.desired.pools)

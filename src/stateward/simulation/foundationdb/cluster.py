@@ -9,7 +9,7 @@ from typing import Any
 
 from stateward.simulation.foundationdb import recovery, storage
 from stateward.simulation.foundationdb.addresses import endpoint, is_coordinator
-from stateward.simulation.foundationdb.recovery import Pace
+from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.foundationdb.state import DEFAULTS, ENGINES, FACTORS, State, Worker, protocol
 
 Answer = dict[str, Any]
@@ -20,10 +20,10 @@ FULL = 0.9
 class Cluster:
     """The model. All times are seconds of the caller's clock."""
 
-    def __init__(self, state: State, version: str, pace: Pace | None = None) -> None:
+    def __init__(self, state: State, version: str, timing: Timing | None = None) -> None:
         self.state = state
         self.version = version
-        self.pace = pace or Pace()
+        self.timing = timing or Timing()
         self.workers: dict[str, Worker] = {}
         self.strangers: dict[str, float] = {}
         """Processes of another protocol, and when they last called."""
@@ -31,7 +31,7 @@ class Cluster:
         self.resolve: Callable[[str], str] = lambda name: name
         self.at = 0.0
 
-    def hear(self, worker: Worker, now: float) -> None:
+    def heartbeat(self, worker: Worker, now: float) -> None:
         """Note that a process is there; of one with another protocol nothing is known but its address."""
         if protocol(worker.version) != protocol(self.version):
             self.strangers[worker.address] = now
@@ -46,17 +46,17 @@ class Cluster:
 
     def live(self, now: float) -> dict[str, Worker]:
         """Return the processes that are reached."""
-        return {a: worker for a, worker in self.workers.items() if now - worker.seen < self.pace.silent}
+        return {a: worker for a, worker in self.workers.items() if now - worker.seen < self.timing.silent}
 
     def advance(self, now: float) -> None:
         """Go on to an instant."""
         passed = now - self.at if self.at else 0.0
         self.at = now
-        self.workers = {a: w for a, w in self.workers.items() if now - w.seen < self.pace.forgotten}
-        self.strangers = {a: seen for a, seen in self.strangers.items() if now - seen < self.pace.forgotten}
+        self.workers = {a: w for a, w in self.workers.items() if now - w.seen < self.timing.forgotten}
+        self.strangers = {a: seen for a, seen in self.strangers.items() if now - seen < self.timing.forgotten}
         live = self.live(now)
-        recovery.step(self.state, live, self.pace, now)
-        storage.step(self.state, live, self.pace, passed, now)
+        recovery.step(self.state, live, self.timing, now)
+        storage.step(self.state, live, self.timing, passed, now)
 
     def ask(self, request: Answer, now: float) -> Answer:
         """Answer one request of a client."""

@@ -12,7 +12,7 @@ from typing import Any
 from stateward.simulation.foundationdb import recovery, status
 from stateward.simulation.foundationdb.addresses import Connection, connection
 from stateward.simulation.foundationdb.cluster import Cluster
-from stateward.simulation.foundationdb.recovery import Pace
+from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.foundationdb.state import State, Worker, protocol
 
 STEP = 0.5
@@ -38,7 +38,7 @@ class Ensemble:
     """The processes of one database; `clock` says what time it is, in seconds."""
 
     clock: Callable[[], float]
-    pace: Pace = field(default_factory=Pace)
+    timing: Timing = field(default_factory=Timing)
     processes: dict[str, Worker] = field(default_factory=dict[str, Worker])
     """Those that run and can be reached, by address."""
     astray: set[str] = field(default_factory=set[str])
@@ -96,7 +96,7 @@ class Ensemble:
             # Where nothing is going on, nothing happens in the time between either.
             instant = now if self._rests(cluster, heard) else min(now, cluster.at + STEP)
             for worker in heard:
-                cluster.hear(worker, instant)
+                cluster.heartbeat(worker, instant)
             cluster.advance(instant)
 
     def _rests(self, cluster: Cluster, heard: list[Worker]) -> bool:
@@ -161,7 +161,7 @@ class Ensemble:
     def _cluster(self, wanted: Connection, version: str, now: float) -> Cluster:
         if self.cluster is None:
             state = State(wanted.description, wanted.generation, list(wanted.coordinators))
-            self.cluster = Cluster(state, version, self.pace)
+            self.cluster = Cluster(state, version, self.timing)
             self.cluster.kill = self._kill
             self.cluster.resolve = self.resolve
             self.cluster.at = now - STEP

@@ -21,7 +21,7 @@ OTHERS = {"cluster_controller": 1, "stateless": 0, "unset": 2, "transaction": 3,
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Timing:
     """How fast things go: seconds, and bytes a second."""
 
     recruiting: float = 1.0
@@ -35,7 +35,7 @@ class Pace:
     """After so long without a word a process is no longer listed."""
 
 
-def step(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
+def step(state: State, live: dict[str, Worker], timing: Timing, now: float) -> None:
     """Let the transaction system go on: notice who is gone, lock, recruit, recover."""
     if not state.configuration:
         return
@@ -46,12 +46,12 @@ def step(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
         enter(state, RECRUITING, now)
     if recovery.name == RECRUITING and not readable(state, live):
         enter(state, LOCKING, now)
-    if recovery.name == RECRUITING and now - recovery.since >= pace.recruiting and recruit(state, live):
+    if recovery.name == RECRUITING and now - recovery.since >= timing.recruiting and recruit(state, live):
         recovery.recovered = now
         enter(state, "accepting_commits", now)
-    if recovery.name == "accepting_commits" and now - recovery.since >= pace.draining / 2:
+    if recovery.name == "accepting_commits" and now - recovery.since >= timing.draining / 2:
         enter(state, "all_logs_recruited", now)
-    if recovery.name == "all_logs_recruited" and now - recovery.since >= pace.draining / 2:
+    if recovery.name == "all_logs_recruited" and now - recovery.since >= timing.draining / 2:
         del state.epochs[:-1]
         enter(state, "fully_recovered", now)
 

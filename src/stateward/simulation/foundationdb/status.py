@@ -126,7 +126,7 @@ def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str
 def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool], now: float) -> Document:
     """Return how the data is, and how many failures are borne."""
     state = cluster.state
-    good = storage.healthy(state, live, cluster.pace, now)
+    good = storage.healthy(state, live, cluster.timing, now)
     least = min(storage.replicas(state, live), state.factor)
     name = "healthy"
     if not state.shards:

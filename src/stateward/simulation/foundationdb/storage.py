@@ -5,23 +5,23 @@ maintenance), and for balance. Until the last of it has arrived elsewhere the se
 go, it stays.
 """
 
-from stateward.simulation.foundationdb.recovery import Pace, out
+from stateward.simulation.foundationdb.recovery import Timing, out
 from stateward.simulation.foundationdb.state import SHARD_BYTES, SHARDS, Server, Shard, State, Worker
 
 FIT = frozenset({"storage", "unset"})
 
 
-def step(state: State, live: dict[str, Worker], pace: Pace, passed: float, now: float) -> None:
+def step(state: State, live: dict[str, Worker], timing: Timing, passed: float, now: float) -> None:
     """Let data distribution work for some seconds; it does nothing while the database is not available."""
     register(state, live, now)
     if not state.available:
         return
-    watch_maintenance(state, live, pace, now)
+    watch_maintenance(state, live, timing, now)
     able = takers(state, live)
     if not state.shards and able:
         state.shards = [first(state, able, number) for number in range(SHARDS)]
-    good = healthy(state, live, pace, now)
-    budget = passed * pace.moving
+    good = healthy(state, live, timing, now)
+    budget = passed * timing.moving
     present = {worker.store for worker in live.values()}
     for shard in state.shards:
         budget = repair(state, shard, able, budget, good, present)
@@ -51,7 +51,7 @@ def takers(state: State, live: dict[str, Worker]) -> dict[str, str]:
     return {name: server.zone for name, server in state.servers.items() if name in present}
 
 
-def healthy(state: State, live: dict[str, Worker], pace: Pace, now: float) -> set[str]:
+def healthy(state: State, live: dict[str, Worker], timing: Timing, now: float) -> set[str]:
     """Return the servers whose replicas count: not excluded, and not gone for too long."""
     present = {worker.store for worker in live.values()}
     return {
@@ -60,17 +60,17 @@ def healthy(state: State, live: dict[str, Worker], pace: Pace, now: float) -> se
         if not state.excludes(server.address, server.locality)
         and (
             name in present
-            or now - server.seen < pace.patience
+            or now - server.seen < timing.patience
             or (state.maintenance == server.zone and now < state.maintenance_until)
         )
     }
 
 
-def watch_maintenance(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
+def watch_maintenance(state: State, live: dict[str, Worker], timing: Timing, now: float) -> None:
     """End maintenance when its time is up, and when a server of another zone fails."""
     present = {worker.store for worker in live.values()}
     elsewhere = any(
-        name not in present and server.zone != state.maintenance and now - server.seen >= pace.patience
+        name not in present and server.zone != state.maintenance and now - server.seen >= timing.patience
         for name, server in state.servers.items()
     )
     if state.maintenance and (now >= state.maintenance_until or elsewhere):

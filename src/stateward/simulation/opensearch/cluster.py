@@ -26,7 +26,7 @@ class Cluster:
         self.exclusions: dict[str, str] = {}
         """Ids of the nodes without a vote by their names, or by the id again where one has gone; the id is `_absent_`
         where a name was that of no node."""
-        self.going: dict[str, tuple[str, str]] = {}
+        self.shutdowns: dict[str, tuple[str, str]] = {}
         """Nodes that were said to go down, by id, with the type and the reason; only who said so takes it back."""
         self.settings = Settings()
         self.read_only = False
@@ -40,9 +40,9 @@ class Cluster:
         """Names of the nodes that were ever in it."""
         self.red_since: float | None = None
         self._databases = databases
-        self._ground = databases.ground
+        self._context = databases.context
         self._electing = False
-        self._at = self._ground.now
+        self._at = self._context.now
         self.allocator = Allocator(self, databases)
 
     def form(self, node: "Node") -> None:
@@ -55,13 +55,13 @@ class Cluster:
         """Look whether there is a leader, and whether there could be one."""
         present = self._present()
         if self.leader and (self.leader not in present or not quorum(self.voters, present)):
-            self._ground.tell(f"{self.name} has no elected manager")
-            self._ground.count("quorum or leader lost")
+            self._context.trace(f"{self.name} has no elected manager")
+            self._context.count("quorum or leader lost")
             self.leader = ""
             self.version += 1
         if not self.leader and not self._electing and quorum(self.voters, present):
             self._electing = True
-            self._ground.soon(0.5, 3.0, self._elect)
+            self._context.soon(0.5, 3.0, self._elect)
 
     def offer(self, node: "Node") -> None:
         """Let a node ask to join; nothing happens while there is no leader, or one that it does not understand."""
@@ -70,11 +70,11 @@ class Cluster:
             self.evaluate()
             return
         if leader.secured is not node.secured:
-            self._ground.count("join refused by security")
+            self._context.count("join refused by security")
             return
         others = [other.version for other in self.nodes.values() if other.id != node.id and other.alive]
         if not may_join(node.version, others):
-            self._ground.count("join refused by version")
+            self._context.count("join refused by version")
             return
         if node.id in self.nodes and self.nodes[node.id] is not node:
             self._remove(node.id)
@@ -85,13 +85,13 @@ class Cluster:
         if self.nodes.get(node.id) is not node:
             return
         self.advance()
-        seconds = 0.1 if graceful else self._ground.chance.choice((1.0, 3.0, 30.0))
-        self._ground.later(seconds, self._notice, node)
+        seconds = 0.1 if graceful else self._context.rng.choice((1.0, 3.0, 30.0))
+        self._context.later(seconds, self._notice, node)
 
     def advance(self) -> None:
         """Let writers have written until now: every copy that is in sync has what was acknowledged."""
-        passed = self._ground.now - self._at
-        self._at = self._ground.now
+        passed = self._context.now - self._at
+        self._at = self._context.now
         for shard in self.shards:
             if passed and self.writable(shard):
                 shard.acknowledged += passed * shard.rate
@@ -137,7 +137,7 @@ class Cluster:
         self, name: str, replicas: int, size: int, rate: float, *, spread: str = "false", first: str = ""
     ) -> None:
         """Create an index of one shard; with `first`, its primary goes to the node of that name."""
-        copies = [Copy(primary=number == 0, since=self._ground.now) for number in range(replicas + 1)]
+        copies = [Copy(primary=number == 0, since=self._context.now) for number in range(replicas + 1)]
         self.shards.append(Shard(name, 0, size, rate, copies, spread, first=first))
         self.version += 1
         self.allocator.reroute()
@@ -154,7 +154,7 @@ class Cluster:
     @property
     def now(self) -> float:
         """Seconds of virtual time."""
-        return self._ground.now
+        return self._context.now
 
     @property
     def health(self) -> str:
@@ -186,8 +186,8 @@ class Cluster:
         able = [v for v in self.voters if v in present and v not in self.exclusions.values()] or [
             v for v in self.voters if v in present
         ]
-        self.leader = self._ground.chance.choice(able)
-        self._ground.count("election")
+        self.leader = self._context.rng.choice(able)
+        self._context.count("election")
         processes = {n.id: n for n in self._databases.nodes.values() if n.reachable and n.id in present}
         for identifier in [self.leader, *self.voters]:
             process, known = processes.get(identifier), self.nodes.get(identifier)
@@ -195,10 +195,10 @@ class Cluster:
                 if known is not None and known is not process:
                     self._remove(identifier)
                 self._take_in(process)  # Also one that was cut off, was never put out, and sought its cluster since.
-        self._ground.tell(f"{self.nodes[self.leader].name} is elected")
+        self._context.trace(f"{self.nodes[self.leader].name} is elected")
         for node in list(self.nodes.values()):
             if not node.reachable:
-                self._ground.later(1.0, self._notice, node)
+                self._context.later(1.0, self._notice, node)
         self.version += 1
 
     def _take_in(self, node: "Node") -> None:
@@ -208,7 +208,7 @@ class Cluster:
         if self.exclusions.get(node.name) == "_absent_":
             self.exclusions[node.name] = node.id  # An exclusion by name is for whoever comes with that name.
         node.joined(self)
-        self._ground.tell(f"{node.name} ({node.version}) joins {self.name}")
+        self._context.trace(f"{node.name} ({node.version}) joins {self.name}")
         self.revote()
         self.allocator.expand()
         self.allocator.reroute()
@@ -225,6 +225,6 @@ class Cluster:
         self.advance()
         node = self.nodes.pop(identifier)
         self.version += 1
-        self._ground.tell(f"{node.name} has left {self.name}")
+        self._context.trace(f"{node.name} has left {self.name}")
         self.allocator.node_left(identifier)
         node.seek_again()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
@@ -15,7 +15,7 @@ from stateward.simulation.opensearch.shards import Disk
 
 
 @dataclass(slots=True)
-class Habits:
+class DatabaseBehavior:
     """How the database behaves; times in seconds, as ranges."""
 
     boot: tuple[float, float] = (4.0, 12.0)
@@ -44,11 +44,11 @@ class Damage:
 class Databases:
     """Starts database processes, keeps their disks, and tells what was lost."""
 
-    def __init__(self, ground: SimulationBase, default_roles: Iterable[str] = ()) -> None:
-        self.ground = ground
+    def __init__(self, context: SimulationContext, default_roles: Iterable[str] = ()) -> None:
+        self.context = context
         self.default_roles = tuple(sorted(default_roles))
         """Roles of a node that was not told any."""
-        self.habits = Habits()
+        self.behavior = DatabaseBehavior()
         self.announced = False
         """Whether the databases keep records of nodes that go down, as Elasticsearch does."""
         self.isolated: set[str] = set()
@@ -125,7 +125,7 @@ class Databases:
             node.cluster.lost(node, graceful=graceful)
             node.cluster.evaluate()
 
-    def introduce(self, node: Node) -> None:
+    def find_cluster(self, node: Node) -> None:
         """Let a process look for its cluster once."""
         if not node.reachable:
             return
@@ -147,8 +147,8 @@ class Databases:
         self._numbers += 1
         cluster = Cluster(self, node.cluster_name, f"uuid-{self._numbers:04d}")
         self.clusters[cluster.identity] = cluster
-        self.ground.tell(f"{node.name} forms cluster {cluster.identity}")
-        self.ground.count("cluster formed")
+        self.context.trace(f"{node.name} forms cluster {cluster.identity}")
+        self.context.count("cluster formed")
         cluster.form(node)
 
     def _peers(self, node: Node) -> list[Node]:
@@ -169,10 +169,10 @@ class Databases:
     def _resolved(self, node: Node) -> set[str]:
         namespace = node.container.pod.namespace
         cluster = node.cluster_name.rpartition(".")[2]
-        for service in self.ground.store.all("/services"):
+        for service in self.context.store.all("/services"):
             if service.key == (namespace, f"{cluster}-discovery"):
                 selector = {"matchLabels": part(service.doc, "spec", "selector")}
-                pods = (p for p in self.ground.store.all("/pods") if p.key.namespace == namespace)
+                pods = (p for p in self.context.store.all("/pods") if p.key.namespace == namespace)
                 # A Service names pods that are not ready only where it says so.
                 unready = part(service.doc, "spec").get("publishNotReadyAddresses", False)
                 found = (p for p in pods if selector_matches(selector, p.labels) and (unready or ready(p)))

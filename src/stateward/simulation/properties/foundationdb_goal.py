@@ -24,7 +24,7 @@ def unmet(world: World) -> list[str]:
 
 
 def _database(world: World, cluster: FoundationDBCluster, members: set[str]) -> Iterator[str]:
-    ensemble = next(iter(world.foundations.databases.values()), None)
+    ensemble = next(iter(world.foundationdb.databases.values()), None)
     if ensemble is None or ensemble.cluster is None:
         yield "no database was made"
         return

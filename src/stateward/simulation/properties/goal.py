@@ -143,8 +143,8 @@ def _database(world: World, name: str, cluster: SearchCluster) -> Iterator[str]:
     left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing")}
     if left:
         yield f"settings were left behind: {', '.join(sorted(left))}"
-    if database.going:
-        yield f"records of nodes that go down are left: {', '.join(why for _, why in database.going.values())}"
+    if database.shutdowns:
+        yield f"records of nodes that go down are left: {', '.join(why for _, why in database.shutdowns.values())}"
     if database.exclusions:
         yield f"votes are still excluded: {', '.join(sorted(database.exclusions))}"
     if not database.leader:
@@ -156,7 +156,7 @@ def _possible(world: World, cluster: SearchCluster) -> bool:
     return sum(pool.replicas for pool in pools if pool.data) > 1
 
 
-def picture(world: World, name: str = NAME) -> dict[str, Json]:
+def snapshot(world: World, name: str = NAME) -> dict[str, Json]:
     """Return everything that belongs to a cluster, without what differs between two runs that end alike."""
     found: dict[str, Json] = {}
     kinds = (SETS, CLAIMS, "/secrets", "/configmaps", "/services", "policy/poddisruptionbudgets")

@@ -19,13 +19,13 @@ from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.properties.departures import Departure, judge
+from stateward.simulation.properties.departures import Departure, departure_problems
 from stateward.simulation.properties.operator_knowledge import (
     DatabaseKnowledge,
     known_database,
     known_processes,
-    meant,
     restarts_together,
+    stop_requested,
 )
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
@@ -65,36 +65,36 @@ class Watchdog:
         self.disruptions: list[tuple[float, str]] = []
         self._world = world
         self._store = world.store
-        self._looks: dict[str, DatabaseKnowledge] = {}
+        self._knowledge: dict[str, DatabaseKnowledge] = {}
         self._rounds: dict[Key, Round] = {}
-        self._missed = -1.0
+        self._answer_lost = -1.0
         """When an answer of a database was lost last."""
         self._served: dict[str, float] = {}
         """Since when the member of a StatefulSet, by UID, has served for the first time."""
-        self._store.subscribers.append(self._heard)
+        self._store.subscribers.append(self._on_event)
 
     # The operator's reads.
 
-    def looked(self, cluster: Cluster) -> None:
+    def cluster_observed(self, cluster: Cluster) -> None:
         """Note that the operator was given the state of a database."""
-        last = self._looks.get(cluster.name)
+        last = self._knowledge.get(cluster.name)
         now = self._world.now
         if last is not None and last.version == cluster.version:
-            self._looks[cluster.name] = structs.replace(last, at=now)
+            self._knowledge[cluster.name] = structs.replace(last, at=now)
             return
-        self._looks[cluster.name] = known_database(cluster, now)
+        self._knowledge[cluster.name] = known_database(cluster, now)
 
-    def saw(self, ensemble: Ensemble) -> None:
+    def ensemble_observed(self, ensemble: Ensemble) -> None:
         """Note that the operator was given the status of a database of FoundationDB."""
         name = f"{NAMESPACE}.{NAME}"
-        last = self._looks.get(name)
+        last = self._knowledge.get(name)
         found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
         if found is not None:
-            self._looks[name] = found
+            self._knowledge[name] = found
 
-    def missed(self) -> None:
+    def answer_lost(self) -> None:
         """Note that an answer of a database was lost: the operator may know nothing of it."""
-        self._missed = self._world.now
+        self._answer_lost = self._world.now
 
     def read(self, kind: str, key: Key) -> None:
         """Note a live read."""
@@ -146,8 +146,10 @@ class Watchdog:
         cluster = live.labels.get(names.LABEL_CLUSTER, "")
         resource = self._store.get(self._world.clusters, Key(live.key.namespace, cluster)) if cluster else None
         owner = next((o["uid"] for o in items(live.doc, "metadata", "ownerReferences") if o.get("controller")), "")
-        meant = next((o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), "")
-        if owner and owner == meant:
+        stop_requested = next(
+            (o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), ""
+        )
+        if owner and owner == stop_requested:
             return
         marked, _, place = live.meta.get("annotations", {}).get(names.ANNOTATION_MADE_FOR, "").partition(" ")
         if not owner and place == str(live.key):
@@ -166,36 +168,38 @@ class Watchdog:
         member = pod.labels.get(names.LABEL_MEMBER, "")
         cluster = pod.labels.get(names.LABEL_CLUSTER, "")
         key = Key(pod.key.namespace, cluster)
-        turn = self._rounds.get(key)
-        if turn is None:
+        current = self._rounds.get(key)
+        if current is None:
             self._violated("d", f"pod {pod.key.name} is deleted without a live read")
             return
-        before = self._store.past(PODS, pod.key, turn.read_at)
+        before = self._store.past(PODS, pod.key, current.read_at)
         if restarts_together(pod) or (before is not None and before.uid == pod.uid and restarts_together(before)):
-            self._tell(pod, "")
+            self._record_disruption(pod, "")
             return  # All go at once, because that was asked for.
-        look = self._looks.get(f"{key.namespace}.{key.name}")
-        spec = self._spec(key, turn.read_at)
-        if look is None or spec is None:
+        knowledge = self._knowledge.get(f"{key.namespace}.{key.name}")
+        spec = self._spec(key, current.read_at)
+        if knowledge is None or spec is None:
             return
-        down = self._down(key, look, turn.read_at)
-        unseen = look.at < turn.read_at or member not in look.nodes
+        down = self._down(key, knowledge, current.read_at)
+        unseen = knowledge.at < current.read_at or member not in knowledge.nodes
         if member in down or (unseen and (before is None or not ready(before))):
-            self._tell(pod, "which is taken down, was broken already")
+            self._record_disruption(pod, "which is taken down, was broken already")
             return
-        self._tell(pod, "")
-        unanswered = look.at < turn.read_at or self._missed >= turn.read_at
-        if unanswered and in_place and meant(member, self._resource(key, turn.read_at), before):
+        self._record_disruption(pod, "")
+        unanswered = knowledge.at < current.read_at or self._answer_lost >= current.read_at
+        if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
             # Of a silent database only the unavailable members are known: one at a time.
-            if down or turn.taken:
-                others = ", ".join(sorted(down | turn.taken))
+            if down or current.taken:
+                others = ", ".join(sorted(down | current.taken))
                 self._violated("c", f"{member} is stopped unseen while {others} are down")
-            turn.taken.add(member)
+            current.taken.add(member)
             return
-        if look.at < turn.read_at:
+        if knowledge.at < current.read_at:
             self._violated("c", f"{member} is taken down by a look at the database from before the live read")
-        self._judge(member, down | frozenset(turn.taken), look, spec, served=self._has_served(pod, turn.read_at))
-        turn.taken.add(member)
+        self._check_unavailable(
+            member, down | frozenset(current.taken), knowledge, spec, served=self._has_served(pod, current.read_at)
+        )
+        current.taken.add(member)
 
     def _has_served(self, pod: Stored, at: float) -> bool:
         owners = (owner["uid"] for owner in items(pod.doc, "metadata", "ownerReferences"))
@@ -207,44 +211,48 @@ class Watchdog:
         if pod is not None:
             self._check_disruption(pod, in_place=True)
 
-    def _tell(self, pod: Stored, suffix: str) -> None:
+    def _record_disruption(self, pod: Stored, suffix: str) -> None:
         self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))
         if suffix:
-            self._world.ground.tell(f"  pod {pod.key.name}, {suffix}")
+            self._world.context.trace(f"  pod {pod.key.name}, {suffix}")
 
-    def _judge(self, member: str, down: frozenset[str], look: DatabaseKnowledge, spec: Doc, *, served: bool) -> None:
+    def _check_unavailable(
+        self, member: str, down: frozenset[str], knowledge: DatabaseKnowledge, spec: Doc, *, served: bool
+    ) -> None:
         total = sum(pool["replicas"] for pool in spec["pools"])
         update = part(spec, "update")
         budget = max_unavailable(update.get("maxUnavailable", 1), total)
         if served and len(down) + 1 > budget:  # Before a member serves, nothing is missing without it.
             text = f"{member} is taken down while {', '.join(sorted(down))} are down, and only {budget} may be"
             self._violated("c", text)
-        remaining = (look.voters & look.nodes) - down - {member}
-        alone = len(look.voting) == 1
-        if member in look.voters and not alone and len(remaining) * 2 <= len(look.voters):
+        remaining = (knowledge.voters & knowledge.nodes) - down - {member}
+        alone = len(knowledge.voting) == 1
+        if member in knowledge.voters and not alone and len(remaining) * 2 <= len(knowledge.voters):
             self._violated("c", f"{member} is taken down, and the managers lose their quorum")
-        if update.get("singleCopy") == "Interrupt" or look.data <= {member}:
+        if update.get("singleCopy") == "Interrupt" or knowledge.data <= {member}:
             return
-        for shard, holders in look.holders.items():
+        for shard, holders in knowledge.holders.items():
             if member in holders and not holders - down - {member}:
                 self._violated("c", f"{member} is taken down with the last started copy of {shard}")
 
     def _check_release(self, workload: Stored) -> None:
         member = workload.labels.get(names.LABEL_MEMBER, "")
         key = Key(workload.key.namespace, workload.labels.get(names.LABEL_CLUSTER, ""))
-        turn, look = self._rounds.get(key), self._looks.get(f"{key.namespace}.{key.name}")
-        if turn is None:
+        current, knowledge = self._rounds.get(key), self._knowledge.get(f"{key.namespace}.{key.name}")
+        if current is None:
             self._violated("d", f"{member} is let go without a live read")
             return
-        spec = self._spec(key, turn.read_at) or {}
-        for letter, why in judge(Departure(self._world, workload, key, turn.read_at, look, spec, self._served)):
+        spec = self._spec(key, current.read_at) or {}
+        for letter, why in departure_problems(
+            Departure(self._world, workload, key, current.read_at, knowledge, spec, self._served)
+        ):
             self._violated(letter, f"{member} is let go{why}")
 
     def _check_volume(self, claim: Stored) -> None:
         key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))
-        turn = self._rounds.get(key)
-        spec = self._spec(key, turn.read_at) if turn is not None else None
-        if turn is None or spec is None:
+        current = self._rounds.get(key)
+        spec = self._spec(key, current.read_at) if current is not None else None
+        if current is None or spec is None:
             self._violated("d", f"volume {claim.key.name} is deleted without a live read")
             return
         disk = self._world.databases.disks.get(claim.uid)
@@ -264,27 +272,27 @@ class Watchdog:
     def _resource(self, key: Key, at: float) -> Stored | None:
         return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
 
-    def _down(self, key: Key, look: DatabaseKnowledge, at: float) -> frozenset[str]:
+    def _down(self, key: Key, knowledge: DatabaseKnowledge, at: float) -> frozenset[str]:
         """Return the members that were in the database once, should run, and could be known not to serve."""
         found: set[str] = set()
         for workload in self._store.all(SETS):
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
-            if member not in look.seen:
+            if member not in knowledge.seen:
                 continue  # It was in one that is lost, if in any.
             if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
-            if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
+            if pod is None or pod.terminating or not ready(pod) or member not in knowledge.nodes:
                 found.add(member)
         return frozenset(found)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if kind == PODS and event.new is not None and ready(event.new):
             for owner in items(event.new.doc, "metadata", "ownerReferences"):
                 self._served.setdefault(owner["uid"], self._world.now)
 
     def _violated(self, letter: str, message: str) -> None:
-        self._world.ground.tell(f"VIOLATION [{letter}] {message}")
+        self._world.context.trace(f"VIOLATION [{letter}] {message}")
         self.violations.append(Violation(letter, self._world.now, message))

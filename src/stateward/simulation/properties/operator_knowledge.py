@@ -83,7 +83,7 @@ def restarts_together(pod: Stored) -> bool:
     return _phase(pod) in COORDINATED
 
 
-def meant(member: str, cluster: Stored | None, pod: Stored | None) -> bool:
+def stop_requested(member: str, cluster: Stored | None, pod: Stored | None) -> bool:
     """Return whether the user asked for this member to be kept stopped, or restarted at once."""
     asked = part(cluster.doc, "metadata", "annotations").get(names.ANNOTATION_STOPPED, "") if cluster else ""
     return member in asked.split(",") or (pod is not None and _phase(pod) is Phase.SCHEDULE)

@@ -19,7 +19,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """Wall time when a world begins."""
 
 HOUR = 3600.0
-BETWEEN_LOOKS = 256
+TURNS_BETWEEN_CLOCK_CHECKS = 256
 """Turns of the loop between two looks at the real time."""
 
 
@@ -59,8 +59,8 @@ class WorldLoop(asyncio.BaseEventLoop):
                 self._hour_ends, self._steps = self._now + HOUR, 0
         self._turns += 1
         self._steps += len(self._waiting) + 1
-        if self._most_steps and (self._steps > self._most_steps or not self._turns % BETWEEN_LOOKS):
-            self._judge()
+        if self._most_steps and (self._steps > self._most_steps or not self._turns % TURNS_BETWEEN_CLOCK_CHECKS):
+            self._check_limits()
         return ()
 
     def call_at(
@@ -70,7 +70,7 @@ class WorldLoop(asyncio.BaseEventLoop):
         self._steps += 1
         return super().call_at(when, callback, *args, context=context)
 
-    def _judge(self) -> None:
+    def _check_limits(self) -> None:
         """Raise `Exhausted` where a limit is reached; what ends then, as tasks that are cancelled, has none."""
         if self._steps > self._most_steps:
             reached = f"took more than {self._most_steps:,} steps within one simulated hour"
@@ -89,7 +89,7 @@ class WorldLoop(asyncio.BaseEventLoop):
     def _timers(self) -> list[asyncio.TimerHandle]:
         return cast("list[asyncio.TimerHandle]", self._scheduled)  # pyright: ignore[reportAttributeAccessIssue]
 
-    def hasten(self, timers: Sequence[asyncio.TimerHandle], seconds: float) -> None:
+    def advance_timers(self, timers: Sequence[asyncio.TimerHandle], seconds: float) -> None:
         """Let timers that are set ring that much sooner."""
         for timer in timers:
             timer._when = max(self._now, timer.when() - seconds)  # noqa: SLF001 - there is no other way to move one
@@ -121,7 +121,7 @@ class WorldClock:
         """Return the wall time as seconds since the Unix epoch."""
         return self._epoch.timestamp() + self._loop.time()
 
-    def put_forward(self, seconds: float) -> None:
+    def advance_wall_time(self, seconds: float) -> None:
         """Let the wall time jump; what is measured as a duration is not touched."""
         self._epoch += timedelta(seconds=seconds)
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import part
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container, Process
 from stateward.simulation.foundationdb.addresses import connection, endpoint
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
@@ -24,7 +24,7 @@ PORT = 4500
 
 
 @dataclass(slots=True)
-class PodDelays:
+class PodBehavior:
     """How pods behave; times in seconds, as ranges."""
 
     boot: tuple[float, float] = (1.0, 4.0)
@@ -34,14 +34,14 @@ class PodDelays:
     """Versions that end as soon as they start."""
 
 
-class FoundationPods:
+class FoundationDBPods:
     """Starts pods, and keeps the databases that they form, by their descriptions."""
 
-    def __init__(self, ground: SimulationBase, damage: Damage) -> None:
-        self.ground = ground
-        self.habits = PodDelays()
+    def __init__(self, context: SimulationContext, damage: Damage) -> None:
+        self.context = context
+        self.behavior = PodBehavior()
         self.databases: dict[str, Ensemble] = {}
-        self.pods: dict[Key, FoundationPod] = {}
+        self.pods: dict[Key, FoundationDBPod] = {}
         """The newest run of each pod."""
         self.hanging: set[str] = set()
         """Kubernetes nodes whose disks do not answer: no process ends there."""
@@ -56,7 +56,7 @@ class FoundationPods:
 
     def start(self, container: Container) -> Process:
         """Start the container of a pod."""
-        pod = FoundationPod(self, container)
+        pod = FoundationDBPod(self, container)
         self.pods[container.pod] = pod
         pod.begin()
         return pod
@@ -65,7 +65,7 @@ class FoundationPods:
         """Return the database of a description, created on first use."""
         found = self.databases.get(description)
         if found is None:
-            found = Ensemble(self.ground.clock.timestamp, resolve=self.resolve, killed=self._killed)
+            found = Ensemble(self.context.clock.timestamp, resolve=self.resolve, killed=self._killed)
             found.moved = partial(self._moved, found)
             self.databases[description] = found
         return found
@@ -77,7 +77,7 @@ class FoundationPods:
         words = host.split(".")
         if len(words) < 3 or host.replace(".", "").isdigit():
             return f"{name}{tls}"
-        pod = self.ground.store.get("/pods", Key(words[2], words[0]))
+        pod = self.context.store.get("/pods", Key(words[2], words[0]))
         address = part(pod.doc, "status").get("podIP", "") if pod is not None else ""
         return f"{address}:{port}{tls}" if address else f"{name}{tls}"
 
@@ -134,10 +134,10 @@ class FoundationPods:
 
 
 @dataclass(slots=True, eq=False)
-class FoundationPod:
+class FoundationDBPod:
     """One run of the container of a pod."""
 
-    all: FoundationPods
+    all: FoundationDBPods
     container: Container
     alive: bool = True
     file: str = ""
@@ -149,9 +149,9 @@ class FoundationPod:
     _database: Ensemble | None = None
 
     @property
-    def ground(self) -> SimulationBase:
+    def context(self) -> SimulationContext:
         """The base of the world."""
-        return self.all.ground
+        return self.all.context
 
     @property
     def secured(self) -> bool:
@@ -186,18 +186,18 @@ class FoundationPod:
         wanted = self.container.environment.get("STATEWARD_CONFIG_SHA256", "")
         cluster = self.container.mounted("cluster").get("fdb.cluster", "")
         if (wanted and hashlib.sha256(found).hexdigest() != wanted) or not cluster or not files:
-            self.ground.later(2.0, self.begin)
+            self.context.later(2.0, self.begin)
             return
         self.version = program(self.container, base64.b64decode(files.get("program", "")).decode().strip())
         self.file = cluster
         self._database = self.all.database(connection(cluster).description)
-        self.ground.soon(*self.all.habits.boot, self._boot, files)
+        self.context.soon(*self.all.behavior.boot, self._boot, files)
 
     def _boot(self, files: dict[str, str]) -> None:
         if not self.alive:
             return
-        if not self.version or self.version in self.all.habits.broken:
-            self.ground.count("database process ended with an error")
+        if not self.version or self.version in self.all.behavior.broken:
+            self.context.count("database process ended with an error")
             self._end()
             self.container.exited(1, "the database does not start")
             return
@@ -223,7 +223,7 @@ class FoundationPod:
         }
         address = f"{self.container.address}:{PORT - 1 + number}{':tls' if self.secured else ''}"
         line = " ".join(["fdbserver", f"--locality_instance_id {member}", *words])
-        now = self.ground.clock.timestamp()
+        now = self.context.clock.timestamp()
         worker = Worker(address, kind, locality, self.version, line, now, store)
         self.running[number] = worker
         self.container.probe()
@@ -239,13 +239,13 @@ class FoundationPod:
         if number == 1:
             self.all.keeps(self.file, worker.address, self.container.disk)
         if worker.address in database.astray:
-            self.ground.later(5.0, self._join, number, worker)
+            self.context.later(5.0, self._join, number, worker)
 
     def _follow(self, database: Ensemble) -> None:
         """Copy the operator's cluster file if only that one leads to the database."""
         known = self.container.mounted("cluster").get("fdb.cluster", "")
         if known and not database.leads(self.file) and database.leads(known):
-            self.ground.count("cluster file of before replaced")
+            self.context.count("cluster file of before replaced")
             self.file = known
 
     def killed(self, address: str) -> None:
@@ -254,8 +254,8 @@ class FoundationPod:
             if worker.address == address and self.alive:
                 del self.running[number]
                 words = worker.command_line.split(" ")[3:]
-                self.ground.count("database process killed by a client")
-                self.ground.soon(*self.all.habits.again, self._start, number, words)
+                self.context.count("database process killed by a client")
+                self.context.soon(*self.all.behavior.again, self._start, number, words)
 
     def moved(self, database: Ensemble, file: str) -> None:
         """Take another cluster file, as processes do that hear of new coordinators."""
@@ -278,11 +278,11 @@ class FoundationPod:
         """End in good order."""
         if self.alive:
             self._end()
-            self.ground.soon(*self.all.habits.stop, self._ended)
+            self.context.soon(*self.all.behavior.stop, self._ended)
 
     def _ended(self) -> None:
         if self.container.node in self.all.hanging:
-            self.ground.later(5.0, self._ended)
+            self.context.later(5.0, self._ended)
         else:
             self.container.exited(0, "stopped")
 

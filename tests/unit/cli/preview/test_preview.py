@@ -12,7 +12,7 @@ from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared.screen import show
 from stateward.planning.model.observation import Database, Observation
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
 from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
 
 Edit = Callable[[dict[str, Any]], object]
@@ -183,8 +183,8 @@ def test_larger_shards_take_longer_to_move() -> None:
 
 def test_a_slower_start_is_a_longer_roll_out() -> None:
     observed = changed(lambda spec: spec.update(version="2.19.5"))
-    slow = preview(observed, NOW, Pace(start=60.0, starts={"hot": 600.0}))
-    fast = preview(observed, NOW, Pace(start=60.0))
+    slow = preview(observed, NOW, Durations(start=60.0, starts={"hot": 600.0}))
+    fast = preview(observed, NOW, Durations(start=60.0))
     assert slow.seconds is not None
     assert fast.seconds is not None
     assert slow.seconds - fast.seconds == pytest.approx(3 * 540.0)

@@ -110,9 +110,9 @@ def test_the_runs_of_a_campaign_are_those_that_are_repeated(monkeypatch: pytest.
 
     monkeypatch.setattr(campaign, "attempt", brief)
     for seed in (7, 20):
-        campaign.one_of_many(seed, "elasticsearch", None)
+        campaign.run_one(seed, "elasticsearch", None)
     assert seen == [(seed, campaign.usual("elasticsearch", seed)) for seed in (7, 20)]
-    campaign.one_of_many(20, "elasticsearch", run.Plan(chaos=5.0))
+    campaign.run_one(20, "elasticsearch", run.Plan(chaos=5.0))
     assert seen[-1][1] == run.Plan(engine="elasticsearch", chaos=5.0)
 
 

@@ -26,7 +26,7 @@ from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -156,7 +156,7 @@ async def test_a_database_or_an_agent_is_told_within_the_fence_and_the_call_ends
 async def api() -> WorldApi:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = WorldApi(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
     return made
 

@@ -23,7 +23,7 @@ from stateward.operator.network.policy import network_policy
 from stateward.operator.network.refusal import refusals
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.kinds import ELASTICSEARCH
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -133,7 +133,7 @@ class Place:
     def __init__(self) -> None:
         self.clock = clock = WorldClock(asyncio.get_running_loop())
         store = Store(clock.monotonic, clock.now)
-        self.api = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+        self.api = WorldApi(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
         self.caches, self.told, self.known = Caches(ELASTICSEARCH), list[str](), list[Cluster]()
 
         def known(_: Key) -> Cluster | None:

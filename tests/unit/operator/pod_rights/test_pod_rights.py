@@ -35,7 +35,7 @@ from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.policy import PodNotAllowed, problems
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import ProtocolSwitch, Refusal
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -295,7 +295,7 @@ async def test_nothing_is_made_of_a_cluster_that_names_what_it_may_not_use() -> 
 async def api() -> WorldApi:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    found = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    found = WorldApi(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await found.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
     return found
 

@@ -27,7 +27,7 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.security.cluster_file import ClusterFiles, with_cluster_file
 from stateward.planning.model.observation import Database, Health, Unknown
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -54,7 +54,7 @@ class Unreadable(WorldApi):
 async def api() -> Unreadable:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Unreadable(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Unreadable(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "bank"}})
     return made
 

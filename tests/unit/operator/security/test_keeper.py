@@ -22,7 +22,7 @@ from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -46,7 +46,7 @@ class Unreadable(WorldApi):
 async def api() -> Unreadable:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Unreadable(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Unreadable(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
     return made
 

@@ -13,7 +13,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase
 from stateward.planning.plan import Plan, plan
-from stateward.simulation.forecast.journey import travel
+from stateward.simulation.forecast.forecast import run_forecast
 
 NOW = 10_000.0
 OLD, NEW = "7.1.67", "7.3.63"
@@ -216,7 +216,7 @@ def test_the_wait_names_who_is_missing_and_why() -> None:
 
 
 def test_the_preview_goes_the_whole_way() -> None:
-    assert travel(seen(*three(PLAIN)), NOW).arrived
+    assert run_forecast(seen(*three(PLAIN)), NOW).ended_at
 
 
 def test_the_switch_is_over_when_all_run_the_new_programs_though_no_member_is_recorded_with_them() -> None:

@@ -140,7 +140,7 @@ async def test_what_others_change_is_not_put_right_against_the_rights_of_the_acc
         rules.denies = powerless
         stored = world.store.get("/configmaps", Key(HOME, "web-config"))
         assert stored is not None
-        world.ground.change(stored, ("data", "mode"), "odd")
+        world.context.change(stored, ("data", "mode"), "odd")
         await world.until(lambda: stuck(world))
         assert "changes by other clients cannot be reverted: service account default" in stuck(world)
         assert world.there("ConfigMap", "web-config")["data"]["mode"] == "odd"

@@ -54,7 +54,7 @@ async def world() -> World:
 
 
 def counting(world: World) -> Counting:
-    made = Counting(world.server, world.bell, world.network, "stateward")
+    made = Counting(world.server, world.change_signal, world.network, "stateward")
     made.calls = Counter()
     return made
 

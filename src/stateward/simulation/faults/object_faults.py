@@ -1,7 +1,7 @@
-"""Accidents around a cluster: quotas used by others, lost classes and volumes, restored objects.
+"""Faults of objects and data, caused by other users: quotas, storage classes, Secrets, volumes, and the cluster itself.
 
-Volumes are lost only before any data was written: the loss of a last copy is final, and no operator can help. What must
-hold is that no second cluster is formed without the user's consent.
+Volumes are lost only before any data was written: the loss of a last copy is final, and no operator can help. The
+property that must hold is that no second cluster is formed without the user's consent.
 """
 
 from copy import deepcopy
@@ -23,55 +23,23 @@ ATTENTION = 60.0
 """Seconds after which the user checks a cluster with lost volumes again."""
 
 
-def nodes_full(targets: "FaultTargets") -> None:
-    """Let others take all the room that is left on the nodes, for a while."""
-    scheduler, before = targets.world.scheduler, targets.world.layout.capacity
-
-    def leave() -> None:
-        scheduler.capacity = before
-
-    scheduler.capacity = targets.chance.choice((0, 1, 2))
-    targets.undo.append(leave)
-    targets.world.ground.soon(120.0, 1200.0, leave)
+def quota(targets: "FaultTargets") -> None:
+    """Allow no more pods or claims for a while."""
+    admission, store = targets.world.server.admission, targets.world.store
+    kind = targets.rng.choice(("/pods", "/persistentvolumeclaims", "apps/statefulsets"))
+    targets.world.context.trace(f"quota allows no more {kind}")
+    admission.quota[NAMESPACE, kind] = len(store.all(kind)) - targets.rng.randint(0, 1)
+    targets.undo.append(admission.quota.clear)
+    targets.world.context.soon(60.0, 600.0, admission.quota.clear)
 
 
-def disk_hangs(targets: "FaultTargets") -> None:
-    """Let the disk of a node hang for a while: a process that waits for it is ended by no signal."""
-    world, node = targets.world, targets.chance.choice(targets.world.nodes.names)
-    world.databases.hanging.add(node)
-    world.foundations.hanging.add(node)
-    world.ground.tell(f"the disk of node {node} hangs")
-
-    def answers() -> None:
-        world.databases.hanging.discard(node)
-        world.foundations.hanging.discard(node)
-
-    targets.undo.append(answers)
-    world.ground.soon(300.0, 1800.0, answers)
-
-
-def read_only(targets: "FaultTargets") -> None:
-    """Make the database read-only for a while, as for a backup: it refuses to change its settings."""
-    database = targets.world.database()
-    if database is None or database.read_only:
-        return
-    database.read_only = True
-    targets.world.ground.tell("somebody makes the database read-only")
-
-    def writable() -> None:
-        database.read_only = False
-
-    targets.undo.append(writable)
-    targets.world.ground.soon(60.0, 900.0, writable)
-
-
-def class_gone(targets: "FaultTargets") -> None:
+def class_deleted(targets: "FaultTargets") -> None:
     """Delete a storage class, and create it again later."""
     world = targets.world
     found = world.store.all(CLASSES)
     if len(found) < 3:
         return
-    gone = targets.chance.choice(sorted(found, key=lambda stored: stored.key.name))
+    gone = targets.rng.choice(sorted(found, key=lambda stored: stored.key.name))
     world.store.remove(gone)
 
     def again() -> None:
@@ -80,7 +48,7 @@ def class_gone(targets: "FaultTargets") -> None:
             world.server.create(CLASSES, "", {**gone.doc, "metadata": meta})
 
     targets.undo.append(again)
-    world.ground.soon(120.0, 1200.0, again)
+    world.context.soon(120.0, 1200.0, again)
 
 
 def secret_restored(targets: "FaultTargets") -> None:
@@ -88,8 +56,8 @@ def secret_restored(targets: "FaultTargets") -> None:
     owned = [s for s in targets.world.store.all(SECRETS) if _belongs(s)]
     if not owned:
         return
-    model = targets.chance.choice(owned)
-    name = f"{model.labels[names.LABEL_MEMBER].rpartition('-')[0]}-{targets.chance.randint(20, 29)}"
+    model = targets.rng.choice(owned)
+    name = f"{model.labels[names.LABEL_MEMBER].rpartition('-')[0]}-{targets.rng.randint(20, 29)}"
     meta = {
         "name": name,
         "labels": {**model.labels, names.LABEL_MEMBER: name},
@@ -100,20 +68,7 @@ def secret_restored(targets: "FaultTargets") -> None:
         targets.world.server.create(SECRETS, NAMESPACE, {**kept, "metadata": meta}, "restore")
     except ApiError:
         return  # It was restored before, and is still there.
-    targets.world.ground.tell(f"somebody restores Secret {name}")
-
-
-def phase_taken_off(targets: "FaultTargets") -> None:
-    """Remove the annotation from a pod that records its restart in place."""
-    pods = (pod for pod in targets.world.store.all(PODS) if not pod.terminating)
-    going = [pod for pod in pods if pod.meta.get("annotations", {}).get(names.ANNOTATION_PHASE)]
-    if not going:
-        return
-    pod = targets.chance.choice(going)
-    kept = {name: value for name, value in pod.meta["annotations"].items() if name != names.ANNOTATION_PHASE}
-    meta = {**pod.meta, "annotations": kept}
-    targets.world.ground.tell(f"somebody takes the restart off pod {pod.key.name}")
-    targets.world.server.update(PODS, pod.key, {**pod.doc, "metadata": meta}, manager="kubectl")
+    targets.world.context.trace(f"somebody restores Secret {name}")
 
 
 def volumes_lost(targets: "FaultTargets") -> None:
@@ -129,16 +84,16 @@ def volumes_lost(targets: "FaultTargets") -> None:
     if not lost:
         return
     targets.empty = True
-    world.ground.count(f"volumes lost {'after' if grant.get('formed') else 'before'} the cluster was formed")
+    world.context.count(f"volumes lost {'after' if grant.get('formed') else 'before'} the cluster was formed")
     for claim in lost:
         lose(targets, claim)
-    world.ground.later(ATTENTION, _attend, targets)
+    world.context.later(ATTENTION, _attend, targets)
 
 
 def lose(targets: "FaultTargets", claim: "Stored") -> None:
     """Lose a volume: its claim and its pod are deleted, and the claim is created again."""
     world = targets.world
-    world.ground.tell(f"the volume {claim.key.name} is lost, and somebody makes it anew")
+    world.context.trace(f"the volume {claim.key.name} is lost, and somebody makes it anew")
     member = claim.labels[names.LABEL_MEMBER]
     pod = next((p for p in world.store.all(PODS) if p.key.name == names.pod(member)), None)
     world.server.delete(CLAIMS, claim.key, DeleteOptions(Preconditions(claim.uid)))
@@ -147,7 +102,7 @@ def lose(targets: "FaultTargets", claim: "Stored") -> None:
         if run is not None:
             world.kubelets.crash(run, 1, "its volume is gone")
         world.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
-    world.ground.later(5.0, _renew, targets, claim)
+    world.context.later(5.0, _renew, targets, claim)
 
 
 def _renew(targets: "FaultTargets", claim: "Stored") -> None:
@@ -155,7 +110,7 @@ def _renew(targets: "FaultTargets", claim: "Stored") -> None:
     if all(s.key.name != claim.labels[names.LABEL_MEMBER] for s in world.store.all(SETS)):
         return
     if world.store.get(CLAIMS, claim.key) is not None:
-        world.ground.later(5.0, _renew, targets, claim)
+        world.context.later(5.0, _renew, targets, claim)
         return
     kept = {name: value for name, value in claim.meta.items() if name in {"name", "labels", "annotations"}}
     spec = {name: value for name, value in claim.doc["spec"].items() if name != "volumeName"}
@@ -163,17 +118,59 @@ def _renew(targets: "FaultTargets", claim: "Stored") -> None:
     try:
         world.server.create(CLAIMS, NAMESPACE, body, "kubectl")
     except ApiError:
-        world.ground.later(30.0, _renew, targets, claim)  # A quota is in the way.
+        world.context.later(30.0, _renew, targets, claim)  # A quota is in the way.
 
 
 def _attend(targets: "FaultTargets") -> None:
     """Let the user confirm, as often as needed, that no data is lost, until the cluster is formed."""
-    targets.user.consent()
+    targets.user.confirm_bootstrap()
     if unmet(targets.world):
-        targets.world.ground.later(ATTENTION, _attend, targets)
+        targets.world.context.later(ATTENTION, _attend, targets)
     else:
         targets.empty = None
 
 
 def _belongs(stored: "Stored") -> bool:
     return stored.labels.get(names.LABEL_CLUSTER) == NAME and bool(stored.labels.get(names.LABEL_MEMBER))
+
+
+def recreated(targets: "FaultTargets") -> None:
+    """Delete the cluster resource and create it again, at once or later."""
+    targets.user.delete()
+    targets.undo.append(targets.user.create)
+    targets.world.context.soon(0.0, 120.0, targets.user.create)
+
+
+def read_only(targets: "FaultTargets") -> None:
+    """Make the database read-only for a while, as for a backup: it refuses to change its settings."""
+    database = targets.world.database()
+    if database is None or database.read_only:
+        return
+    database.read_only = True
+    targets.world.context.trace("somebody makes the database read-only")
+
+    def writable() -> None:
+        database.read_only = False
+
+    targets.undo.append(writable)
+    targets.world.context.soon(60.0, 900.0, writable)
+
+
+def new_index(targets: "FaultTargets") -> None:
+    """Create an index, of one to three copies; its primary may land on the only node that is upgraded."""
+    database = targets.world.database()
+    if database is None or not database.leader or len(database.shards) >= 14 or targets.empty:
+        return
+    spread = targets.rng.choice(("false", "false", "false", "0-1", "0-all"))
+    replicas = targets.rng.choice((0, 1, 1, 1, 1, 2)) if spread == "false" else 1
+    name = f"index-{len(database.shards)}"
+    size = targets.rng.choice((5, 50, 500)) * 2**20
+    database.create_index(name, replicas, size, targets.rng.uniform(0.1, 20.0), spread=spread)
+    if replicas == 2:
+        # At the end the spec must not ask for more copies than there are members.
+        targets.undo.append(lambda: database.follow(name, "0-2"))
+
+
+def edit(targets: "FaultTargets") -> None:
+    """Let the user edit the cluster resource."""
+    targets.user.make_edit()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stateward.api.values.base import Json
 from stateward.planning.model.observation import Effect
-from tests.simulation.story import CLAIMS, PODS, Story, hot, managers, pool
+from tests.simulation.scenario import CLAIMS, PODS, Scenario, hot, managers, pool
 
 Change = Callable[[Json, Json], None]
 """Changes a spec, or one pool of it, in place."""
@@ -51,7 +51,7 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class DrawnStory:
+class DrawnScenario:
     """One story: what there is, what is edited at once, and after which of its steps the operator dies."""
 
     managers: int
@@ -87,12 +87,12 @@ class DrawnStory:
 
 
 @st.composite
-def drawn_stories(draw: st.DrawFn) -> DrawnStory:
+def drawn_scenarios(draw: st.DrawFn) -> DrawnScenario:
     """Draw a story; the simplest is one edit of a small cluster without agents."""
     gateway = draw(st.booleans())
     pools = ["hot", "managers", *(["gateway"] if gateway else [])]
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique=True))
-    return DrawnStory(
+    return DrawnScenario(
         managers=draw(st.sampled_from([1, 3])),
         hot=draw(st.integers(2, 3)),
         gateway=gateway,
@@ -112,13 +112,13 @@ class Picture:
     processes: dict[str, int]
 
 
-def picture(story: Story) -> Picture:
+def picture(scenario: Scenario) -> Picture:
     """Look at a story now."""
-    nodes = story.nodes()
+    nodes = scenario.nodes()
     return Picture(
         pools={node.name: node.name.split("-")[1] for node in nodes},
-        claims={name.removeprefix("data-"): uid for name, uid in story.uids(CLAIMS).items()},
-        pods={name.removesuffix("-0"): uid for name, uid in story.uids(PODS).items()},
+        claims={name.removeprefix("data-"): uid for name, uid in scenario.uids(CLAIMS).items()},
+        pods={name.removesuffix("-0"): uid for name, uid in scenario.uids(PODS).items()},
         processes={node.name: id(node) for node in nodes},
     )
 

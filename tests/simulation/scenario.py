@@ -12,7 +12,7 @@ from stateward.simulation.campaign.run import QUIET, Plan, Run
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.properties.goal import unmet
-from stateward.simulation.world import listening
+from stateward.simulation.world import log_capture
 from stateward.simulation.world.world import NAME, Layout
 
 PODS, SETS, CLAIMS, SECRETS = "/pods", "apps/statefulsets", "/persistentvolumeclaims", "/secrets"
@@ -31,7 +31,7 @@ def pool(name: str, replicas: int, roles: list[str], size: str = "2Gi", **more: 
     return {"name": name, "replicas": replicas, "roles": roles, "storage": {"size": size}, **more}
 
 
-class Story:
+class Scenario:
     """One world, its operator and its user; `check` at the end."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Story:
     ) -> None:
         whole: Json = {"version": "2.17.1", "pools": list(pools) or [managers(), hot()], **spec}
         where = layout or Layout()
-        plan = Plan(only=CALM, layout=where, spec=whole, processes=processes, calm_start=True, agents=agents)
+        plan = Plan(only=CALM, layout=where, spec=whole, processes=processes, quiet_start=True, agents=agents)
         self.run = Run(seed, plan, asyncio.get_running_loop())
         self.world = self.run.world
         self.user = self.run.user
@@ -54,13 +54,13 @@ class Story:
         self.removed: list[tuple[str, str]] = []
         self.most_down = 0
         self.red = 0.0
-        self.world.store.subscribers.append(self._heard)
+        self.world.store.subscribers.append(self._on_event)
         self._watching: asyncio.Task[None] | None = None
 
     @contextmanager
-    def told(self) -> Generator["Story"]:
+    def logged(self) -> Generator["Scenario"]:
         """Listen to the operator's log while the block runs, and end the operator after it."""
-        with listening.to(self.run._heard):
+        with log_capture.to(self.run._on_log_event):
             try:
                 yield self
             finally:
@@ -68,7 +68,7 @@ class Story:
                 if self._watching is not None:
                     self._watching.cancel()
 
-    async def begin(self, indices: int = 3) -> "Story":
+    async def begin(self, indices: int = 3) -> "Scenario":
         """Create the cluster, wait until it is there, put indices into it, and count from then on."""
         self.process.start()
         self.user.create()
@@ -163,9 +163,9 @@ class Story:
                 if left[0] == 0:
                     self.process.kill()
 
-        self.process.wrote = wrote
+        self.process.write_done = wrote
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if event.old is None and event.new is not None:
             self.made.append((kind, event.new.key.name))
         if event.new is None and event.old is not None:

@@ -62,12 +62,12 @@ def spec_schema(kind: str) -> Json:
     return root_schema(found)["properties"]["spec"]
 
 
-def draw(kind: str, spec: Json, chance: random.Random, leave_out: frozenset[str] = frozenset()) -> DrawnEdit:
+def draw(kind: str, spec: Json, rng: random.Random, excluded_fields: frozenset[str] = frozenset()) -> DrawnEdit:
     """Return an edit of a copy of a spec, each field as likely; fields with names in `leave_out` are not drawn."""
     document = {"spec": deepcopy(spec)}
-    field = chance.choice(list(fields(kind, document, leave_out)))
-    valid = chance.random() < 0.5
-    path, value = accepted(field, chance) if valid else refused(field, chance)
+    field = rng.choice(list(fields(kind, document, excluded_fields)))
+    valid = rng.random() < 0.5
+    path, value = accepted(field, rng) if valid else refused(field, rng)
     return DrawnEdit(path, value, valid, document["spec"])
 
 
@@ -81,23 +81,23 @@ def faults(kind: str, spec: Json) -> Iterator[DrawnEdit]:
             yield DrawnEdit(path, value, False, document["spec"])
 
 
-def fields(kind: str, document: Json, leave_out: frozenset[str] = frozenset()) -> Iterator[Field]:
+def fields(kind: str, document: Json, excluded_fields: frozenset[str] = frozenset()) -> Iterator[Field]:
     """Yield every place in a document that the schema knows, those included that are not there yet."""
     open_ends = [Field(spec_schema(kind), document, "spec", "spec")]
     while open_ends:
-        inside = list(_inside(open_ends.pop(), leave_out))
+        inside = list(_inside(open_ends.pop(), excluded_fields))
         yield from inside
         open_ends += inside
 
 
-def _inside(field: Field, leave_out: frozenset[str]) -> Iterator[Field]:
+def _inside(field: Field, excluded_fields: frozenset[str]) -> Iterator[Field]:
     schema, properties = field.schema, cast("dict[str, Json]", field.schema.get("properties", {}))
     if schema.get("x-kubernetes-preserve-unknown-fields"):
         return
     if properties:
         value = _made(field)
         for name, inner in properties.items():
-            if name not in leave_out:
+            if name not in excluded_fields:
                 yield Field(inner, value, name, f"{field.path}.{name}", required=name in schema.get("required", ()))
     elif "items" in schema and isinstance(_held(field), list):
         for number in range(len(field.holder[field.key])):
@@ -129,62 +129,62 @@ class _Later(dict[str, Any]):
 # What a field accepts.
 
 
-def accepted(field: Field, chance: random.Random) -> tuple[str, Any]:
+def accepted(field: Field, rng: random.Random) -> tuple[str, Any]:
     """Write something that the schema accepts, or nothing at all where that may be; return where and what."""
     there = not isinstance(field.key, int) and field.key in field.holder
-    if there and not field.required and chance.random() < 0.2:
+    if there and not field.required and rng.random() < 0.2:
         del field.holder[field.key]
         return field.path, None
-    value = value_of(field.schema, chance, field.path)
+    value = value_of(field.schema, rng, field.path)
     field.holder[field.key] = value
     return field.path, value
 
 
-def value_of(schema: Json, chance: random.Random, path: str) -> Any:
+def value_of(schema: Json, rng: random.Random, path: str) -> Any:
     """Return a value that a schema accepts."""
     if "enum" in schema:
-        return chance.choice(schema["enum"])
+        return rng.choice(schema["enum"])
     if schema.get("x-kubernetes-int-or-string"):
-        return "2Gi" if "pattern" in schema else chance.choice((1, 2, "50%"))
+        return "2Gi" if "pattern" in schema else rng.choice((1, 2, "50%"))
     makers: Mapping[str, Callable[[Json, random.Random, str], Any]] = {
         "string": _text,
         "integer": _number,
-        "boolean": lambda _schema, chance, _path: chance.random() < 0.5,
+        "boolean": lambda _schema, rng, _path: rng.random() < 0.5,
         "array": _list,
         "object": _object,
     }
-    return makers[schema.get("type", "object")](schema, chance, path)
+    return makers[schema.get("type", "object")](schema, rng, path)
 
 
-def _text(schema: Json, chance: random.Random, _: str) -> str:
+def _text(schema: Json, rng: random.Random, _: str) -> str:
     pattern, said = pattern_of(schema)
     examples = re.split(r", | or ", said.partition("for example ")[2])
     known = [text for text in [*examples, *WORDS] if re.search(pattern, text)] if pattern else list(WORDS)
     most = schema.get("maxLength", len("logs-managers-0"))
-    return chance.choice([text for text in known if len(text) <= most])
+    return rng.choice([text for text in known if len(text) <= most])
 
 
-def _number(schema: Json, chance: random.Random, _: str) -> int:
+def _number(schema: Json, rng: random.Random, _: str) -> int:
     least = schema.get("minimum", 0)
-    return chance.randint(least, min(least + FAR, schema.get("maximum", least + FAR)))
+    return rng.randint(least, min(least + FAR, schema.get("maximum", least + FAR)))
 
 
-def _list(schema: Json, chance: random.Random, path: str) -> list[Any]:
-    count = chance.randint(schema.get("minItems", 0), schema.get("minItems", 0) + 1)
-    found = [value_of(schema["items"], chance, f"{path}[]") for _ in range(count)]
+def _list(schema: Json, rng: random.Random, path: str) -> list[Any]:
+    count = rng.randint(schema.get("minItems", 0), schema.get("minItems", 0) + 1)
+    found = [value_of(schema["items"], rng, f"{path}[]") for _ in range(count)]
     keys = schema.get("x-kubernetes-list-map-keys")
     seen = {str(item if keys is None else [item.get(key) for key in keys]): item for item in found}
     return list(seen.values())
 
 
-def _object(schema: Json, chance: random.Random, path: str) -> Json:
+def _object(schema: Json, rng: random.Random, path: str) -> Json:
     name = path.rpartition(".")[2]
     if schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema:
         return deepcopy(RAW.get(name, {}))
     required = schema.get("required", ())
-    chosen = {key for key in schema.get("properties", {}) if key in required or chance.random() < 0.15}
+    chosen = {key for key in schema.get("properties", {}) if key in required or rng.random() < 0.15}
     properties = cast("dict[str, Json]", schema.get("properties", {}))
-    return {key: value_of(properties[key], chance, f"{path}.{key}") for key in properties if key in chosen - UNMODELLED}
+    return {key: value_of(properties[key], rng, f"{path}.{key}") for key in properties if key in chosen - UNMODELLED}
 
 
 UNMODELLED = frozenset({"claims", "detection"})
@@ -194,10 +194,10 @@ UNMODELLED = frozenset({"claims", "detection"})
 # What a field refuses.
 
 
-def refused(field: Field, chance: random.Random) -> tuple[str, Any]:
+def refused(field: Field, rng: random.Random) -> tuple[str, Any]:
     """Write something that the schema refuses; return where the fault is, and what is there."""
     found = list(_faults(field))
-    path, value, write = chance.choice(found)
+    path, value, write = rng.choice(found)
     write()
     return path, value
 

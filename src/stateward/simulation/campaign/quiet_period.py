@@ -18,29 +18,29 @@ LEAD = 60.0
 """Seconds that are lived through before the next event."""
 
 
-class QuietTime:
+class QuietPeriod:
     """Detects quiet time in a world; `fair` says whether requests fail now."""
 
-    def __init__(self, world: World, fair: Callable[[], bool]) -> None:
+    def __init__(self, world: World, requests_unaffected: Callable[[], bool]) -> None:
         self._world = world
-        self._fair = fair
+        self._requests_unaffected = requests_unaffected
         self._changes = 0
         self._known: tuple[object, ...] = ()
         self._since = world.now
         self._unmet_since: float | None = None
-        world.store.subscribers.append(self._heard)
+        world.store.subscribers.append(self._on_store_event)
 
-    def look(self, longest: float) -> None:
+    def skip_if_quiet(self, longest: float) -> None:
         """Skip time if possible, at most so many seconds."""
         now, found = self._world.now, self._state()
-        if found != self._known or not self._fair():
+        if found != self._known or not self._requests_unaffected():
             self._known, self._since = found, now
             return
         if now - self._since < STILL or self.unmet_for():
             return
-        seconds = min(self._world.ground.ahead(), longest) - LEAD
+        seconds = min(self._world.context.ahead(), longest) - LEAD
         if seconds > LEAD:
-            self._world.ground.skip(seconds)
+            self._world.context.skip(seconds)
 
     def unmet_for(self) -> float:
         """Return for how many seconds the desired state has not been reached; 0 if it is reached now."""
@@ -51,7 +51,7 @@ class QuietTime:
             self._unmet_since = self._world.now - 1.0
         return self._world.now - self._unmet_since
 
-    def seen(self) -> None:
+    def user_intervened(self) -> None:
         """Start the count again, because the simulated user has intervened."""
         self._unmet_since = None
 
@@ -59,6 +59,6 @@ class QuietTime:
         databases = tuple(c.version for c in self._world.databases.clusters.values())
         return self._changes, databases
 
-    def _heard(self, kind: str, _: Event) -> None:
+    def _on_store_event(self, kind: str, _: Event) -> None:
         # A lease is renewed all the time, and changes nothing else.
         self._changes += not kind.startswith("coordination")

@@ -121,9 +121,9 @@ def settings(cluster: Cluster) -> Json:
     return {"persistent": dict(cluster.settings.persistent), "transient": dict(cluster.settings.transient)}
 
 
-def going(cluster: Cluster) -> Json:
+def shutdowns(cluster: Cluster) -> Json:
     """Return the records of nodes that go down."""
-    records = cluster.going.items()
+    records = cluster.shutdowns.items()
     return {"nodes": [{"node_id": node, "type": kind.upper(), "reason": why} for node, (kind, why) in records]}
 
 
@@ -138,8 +138,8 @@ def reroute(cluster: Cluster, body: Json) -> Json:
         if shard is None or not target:
             reasons = [{"decider": "move_allocation", "decision": "NO", "explanation": "no such shard or node"}]
         else:
-            against = cluster.allocator.move(shard, origin, target)
-            reasons = [{"decider": v.decider, "decision": v.decision, "explanation": v.text} for v in against]
+            objections = cluster.allocator.move(shard, origin, target)
+            reasons = [{"decider": v.decider, "decision": v.decision, "explanation": v.text} for v in objections]
         explanations.append({"command": "move", "parameters": move, "decisions": reasons})
     return {"acknowledged": True, "explanations": explanations}
 
@@ -155,12 +155,12 @@ def explain(cluster: Cluster, body: Json) -> Json | None:
     for node in cluster.nodes.values():
         if not node.data:
             continue
-        against = cluster.allocator.against(shard, copy, node)
-        if not against:
+        objections = cluster.allocator.objections(shard, copy, node)
+        if not objections:
             verdict = "yes"
-        elif verdict == "no" and all(v.decision == "THROTTLE" for v in against):
+        elif verdict == "no" and all(v.decision == "THROTTLE" for v in objections):
             verdict = "throttled"
-        deciders = [{"decider": v.decider, "decision": v.decision, "explanation": v.text} for v in against]
+        deciders = [{"decider": v.decider, "decision": v.decision, "explanation": v.text} for v in objections]
         decisions.append({"node_name": node.name, "deciders": deciders})
     if verdict == "yes" and copy.delayed_until > cluster.now:
         verdict = "allocation_delayed"

@@ -10,7 +10,7 @@ from stateward.api.values.base import GROUP, Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.foundationdb.ensemble import Ensemble
-from stateward.simulation.world import listening
+from stateward.simulation.world import log_capture
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import NAMESPACE, Layout, World
 
@@ -27,7 +27,7 @@ def pools(storage: int = 5, log: int = 4, stateless: int = 3) -> list[Json]:
     return [pool("storage", storage), pool("log", log), pool("stateless", stateless)]
 
 
-class Story:
+class Scenario:
     """One world with a cluster called logs, and its operator."""
 
     def __init__(
@@ -46,9 +46,9 @@ class Story:
         self._watching: asyncio.Task[None] | None = None
 
     @contextmanager
-    def told(self) -> Generator["Story"]:
+    def logged(self) -> Generator["Scenario"]:
         """Listen to the operator's log while the block runs, and end the operator after it."""
-        with listening.to(self._heard):
+        with log_capture.to(self._on_log_event):
             try:
                 yield self
             finally:
@@ -56,7 +56,7 @@ class Story:
                 if self._watching is not None:
                     self._watching.cancel()
 
-    async def begin(self) -> "Story":
+    async def begin(self) -> "Scenario":
         """Create the cluster, and wait until it has settled."""
         self.process.start()
         meta = {"name": NAME, "namespace": NAMESPACE}
@@ -68,7 +68,7 @@ class Story:
 
     @property
     def database(self) -> Ensemble:
-        (found,) = self.world.foundations.databases.values()
+        (found,) = self.world.foundationdb.databases.values()
         return found
 
     @property
@@ -128,7 +128,7 @@ class Story:
 
     async def look(self) -> Json:
         """Return the database's own status, by the command line of any pod that has one."""
-        pod = next(pod for pod in self.world.foundations.pods.values() if pod.reachable)
+        pod = next(pod for pod in self.world.foundationdb.pods.values() if pod.reachable)
         client = pod.client()
         found = await self.database.ask(client, {"op": "status"})
         assert found is not None
@@ -159,15 +159,15 @@ class Story:
             if left[0] == 0:
                 self.process.kill()
 
-        self.process.wrote = wrote
-        self.process.told = wrote
+        self.process.write_done = wrote
+        self.process.command_done = wrote
 
-    def _heard(self, event: str, values: Mapping[str, object]) -> None:
+    def _on_log_event(self, event: str, values: Mapping[str, object]) -> None:
         error = values.get("exc_info")
-        if isinstance(error, BaseException) and not listening.expected(error):
+        if isinstance(error, BaseException) and not log_capture.expected(error):
             self.failures.append(f"{event}: {type(error).__name__}: {error}")
         if event == "action":
-            self.world.ground.count(f"action: {values.get('action')}")
+            self.world.context.count(f"action: {values.get('action')}")
 
     async def _watch(self) -> None:
         """See every second whether the database is available, and whether all data has two replicas."""

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from stateward.api.schema.crd import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
 from stateward.api.values.base import API_VERSION, Json
-from stateward.simulation.people.drawn_edits import DrawnEdit, draw, faults
 from stateward.simulation.timing.loop import run_virtual
+from stateward.simulation.users.drawn_edits import DrawnEdit, draw, faults
+from tests.simulation.scenario import Scenario, hot, managers
 from tests.simulation.steps import Steps
-from tests.simulation.story import Story, hot, managers
 
 pytestmark = pytest.mark.simulation
 
 EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_EXAMPLES", "10"))
 """How many stories are drawn; a nightly run gives more."""
-LEFT_OUT = frozenset({"acceptDataLoss"})
+EXCLUDED_FIELDS = frozenset({"acceptDataLoss"})
 SPECS: dict[str, Json] = {
     "OpenSearchCluster": {
         "version": "2.17.1",
@@ -65,12 +65,12 @@ def test_whatever_the_schema_refuses_is_refused_by_its_field_with_the_value_and_
 async def test_a_server_refuses_whatever_the_schema_refuses_and_changes_nothing() -> None:
     # Also 1 where true stands, which is the same to Python, and a text where a list that merges has an object.
     spec = {**SPECS["OpenSearchCluster"], "replacement": {"enabled": True}}
-    with Story().told() as story:
-        story.user.spec = spec
-        story.user.create()
+    with Scenario().logged() as scenario:
+        scenario.user.spec = spec
+        scenario.user.create()
         for edit in faults("OpenSearchCluster", spec):
-            story.user.make(edit)
-        story.check()
+            scenario.user.apply_drawn_edit(edit)
+        scenario.check()
 
 
 @settings(max_examples=200, database=None)
@@ -106,7 +106,7 @@ def tales(draw_: st.DrawFn) -> Tale:
     spec = {"version": "2.17.1", "pools": [managers(3), hot(2)]}
     pauses = draw_(st.lists(st.integers(1, 600), min_size=1, max_size=3))
     chances = [draw_(st.randoms(use_true_random=False)) for _ in pauses]
-    made = [draw("OpenSearchCluster", spec, chance, LEFT_OUT) for chance in chances]
+    made = [draw("OpenSearchCluster", spec, chance, EXCLUDED_FIELDS) for chance in chances]
     return Tale(tuple(zip(made, pauses, strict=True)), draw_(st.booleans()), draw_(st.integers(0, 20)))
 
 
@@ -117,12 +117,12 @@ def test_whatever_a_person_writes_breaks_nothing_and_can_be_taken_back(tale: Tal
 
 
 async def live(tale: Tale) -> None:
-    with Story(managers(3), hot(2), agents=tale.agents).told() as story:
-        await story.begin(2)
-        Steps(story, tale.dies_after)
+    with Scenario(managers(3), hot(2), agents=tale.agents).logged() as scenario:
+        await scenario.begin(2)
+        Steps(scenario, tale.dies_after)
         for edit, seconds in tale.edits:
-            story.user.make(edit)
+            scenario.user.apply_drawn_edit(edit)
             await asyncio.sleep(seconds)
-        story.check()
-        story.user.calm_down()
-        await story.settle(quiet=300.0)
+        scenario.check()
+        scenario.user.request_satisfiable_spec()
+        await scenario.settle(quiet=300.0)

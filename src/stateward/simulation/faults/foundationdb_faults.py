@@ -15,11 +15,11 @@ def maintenance(targets: "FaultTargets") -> None:
     world, ensemble = targets.world, _database(targets)
     if ensemble is None or ensemble.cluster is None or ensemble.cluster.state.maintenance or world.kubelets.cut_off:
         return
-    cluster, zone = ensemble.cluster, targets.chance.choice(world.nodes.names)
-    seconds = targets.chance.uniform(120.0, 1200.0)
+    cluster, zone = ensemble.cluster, targets.rng.choice(world.nodes.names)
+    seconds = targets.rng.uniform(120.0, 1200.0)
     cluster.ask({"op": "maintenance", "zone": zone, "seconds": seconds}, ensemble.clock())
-    world.ground.tell(f"a person puts zone {zone} into maintenance")
-    off = targets.chance.random() < 0.5
+    world.context.trace(f"a person puts zone {zone} into maintenance")
+    off = targets.rng.random() < 0.5
     if off:
         world.nodes.lose(zone, power=True)
 
@@ -31,7 +31,7 @@ def maintenance(targets: "FaultTargets") -> None:
             cluster.ask({"op": "maintenance", "zone": "", "seconds": 0}, ensemble.clock())
 
     targets.undo.append(end)
-    world.ground.later(seconds, end)
+    world.context.later(seconds, end)
 
 
 def disks_full(targets: "FaultTargets") -> None:
@@ -40,14 +40,14 @@ def disks_full(targets: "FaultTargets") -> None:
     if ensemble is None:
         return
     ensemble.advance()
-    targets.world.ground.tell("the disks are almost full")
+    targets.world.context.trace("the disks are almost full")
     _fill(ensemble, FULL)
 
     def emptied() -> None:
         _fill(ensemble, FREE)
 
     targets.undo.append(emptied)
-    targets.world.ground.soon(120.0, 900.0, emptied)
+    targets.world.context.soon(120.0, 900.0, emptied)
 
 
 def _fill(ensemble: "Ensemble", free: int) -> None:
@@ -56,6 +56,6 @@ def _fill(ensemble: "Ensemble", free: int) -> None:
 
 
 def _database(targets: "FaultTargets") -> "Ensemble | None":
-    found = next(iter(targets.world.foundations.databases.values()), None)
+    found = next(iter(targets.world.foundationdb.databases.values()), None)
     made = found is not None and found.cluster is not None and found.cluster.state.configuration
     return found if made else None

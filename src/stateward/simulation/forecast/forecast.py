@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
 from stateward.simulation.forecast.world import Event, TimedWorld
 
 STEP = 1.0
@@ -23,50 +23,50 @@ class PlannedStep(Struct, frozen=True):
     made: Plan
 
 
-class Journey(Struct, frozen=True):
+class Forecast(Struct, frozen=True):
     """The plans in their order, what ended when, and the last plan, after which nothing happens."""
 
     began: float
-    legs: tuple[PlannedStep, ...]
+    steps: tuple[PlannedStep, ...]
     log: tuple[Event, ...]
     end: Observation
     last: Plan
-    arrived: float
+    ended_at: float
     """When everything was as it should be, or the last thing happened that did."""
 
 
-def travel(start: Observation, now: float, pace: Pace | None = None) -> Journey:
+def run_forecast(start: Observation, now: float, durations: Durations | None = None) -> Forecast:
     """Return the way from an observation to where its cluster comes to rest: as it should be, or stuck."""
-    pace = pace or Pace()
-    world, legs = TimedWorld(start, now, pace), list[PlannedStep]()
+    durations = durations or Durations()
+    world, steps = TimedWorld(start, now, durations), list[PlannedStep]()
     idle, most = 0, IDLE * 2 + 100 * (len(start.members) + sum(pool.replicas for pool in start.desired.pools))
     for _ in range(most):
         seen = world.observation()
-        made = plan(seen, world.agenda.now)
-        world.news = False
+        made = plan(seen, world.queue.now)
+        world.changed = False
         if made.settled or idle >= IDLE:
             break
-        world.noted({name: intent.state.value for name, intent in made.intents.items()})
+        world.record_states({name: intent.state.value for name, intent in made.intents.items()})
         for action in made.actions:
-            world.take(action)
+            world.apply(action)
         if made.actions:
-            legs.append(PlannedStep(world.agenda.now, seen, made))
-        idle = 0 if made.actions or not world.agenda.empty else idle + 1
-        proceed(world, pace, acted=bool(made.actions))
+            steps.append(PlannedStep(world.queue.now, seen, made))
+        idle = 0 if made.actions or not world.queue.empty else idle + 1
+        advance(world, durations, acted=bool(made.actions))
     else:
         seen = world.observation()
-        made = plan(seen, world.agenda.now)
-    ends = [now, *(leg.at for leg in legs), *(happening.at for happening in world.log)]
-    arrived = world.agenda.now if made.settled else max(ends)
-    return Journey(now, tuple(legs), tuple(world.log), seen, made, arrived if legs else now)
+        made = plan(seen, world.queue.now)
+    ends = [now, *(step.at for step in steps), *(happening.at for happening in world.log)]
+    ended_at = world.queue.now if made.settled else max(ends)
+    return Forecast(now, tuple(steps), tuple(world.log), seen, made, ended_at if steps else now)
 
 
-def proceed(world: TimedWorld, pace: Pace, *, acted: bool) -> None:
+def advance(world: TimedWorld, durations: Durations, *, acted: bool) -> None:
     """Advance to the next reconciliation: soon after an action, or after the next event that it would notice."""
-    agenda = world.agenda
+    queue = world.queue
     if acted:
-        agenda.until(agenda.now + STEP)
+        queue.until(queue.now + STEP)
         return
-    while not world.news and not agenda.empty:
-        agenda.step()
-    agenda.until(agenda.now + (pace.look if world.news else PATIENCE))
+    while not world.changed and not queue.empty:
+        queue.step()
+    queue.until(queue.now + (durations.reaction if world.changed else PATIENCE))

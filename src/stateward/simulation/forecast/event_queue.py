@@ -7,7 +7,7 @@ from itertools import count
 
 
 @dataclass(slots=True)
-class Agenda:
+class EventQueue:
     """Events in order of time, and in the order of their making where times are the same."""
 
     now: float

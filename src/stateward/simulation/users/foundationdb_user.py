@@ -6,38 +6,43 @@ from typing import ClassVar
 
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
-from stateward.simulation.people.edits import Edit
-from stateward.simulation.people.foundationdb_edits import CHOICE, VERSIONS
-from stateward.simulation.people.member_requests import CALM
-from stateward.simulation.people.unplaceable_edits import make_placeable
-from stateward.simulation.people.user import LEFT_OUT, User
+from stateward.simulation.users.edits import Edit
+from stateward.simulation.users.foundationdb_edits import CHOICE, VERSIONS
+from stateward.simulation.users.member_requests import CLEARED_REQUESTS
+from stateward.simulation.users.unplaceable_edits import make_placeable
+from stateward.simulation.users.user import EXCLUDED_FIELDS, User
 
 
-class FoundationUser(User):
+class FoundationDBUser(User):
     """Edits one cluster resource."""
 
     choice: ClassVar[Sequence[Edit]] = CHOICE
-    left_out: ClassVar[frozenset[str]] = LEFT_OUT | {"redundancy", "storageEngine", "faultDomain", "processClass"}
+    excluded_fields: ClassVar[frozenset[str]] = EXCLUDED_FIELDS | {
+        "redundancy",
+        "storageEngine",
+        "faultDomain",
+        "processClass",
+    }
     """Also fields that say what the database is and not how it runs: one edit of them is another database."""
 
-    def calm_down(self) -> None:
+    def request_satisfiable_spec(self) -> None:
         """Ask for something that can be had, whatever was asked for before."""
         spec: Json = deepcopy(self.spec)
         spec["version"] = self._reachable()
-        for wish in ("update", "members"):
-            spec.pop(wish, None)
+        for field in ("update", "members"):
+            spec.pop(field, None)
         for holder in [spec, *spec["pools"]]:
             make_placeable(holder)
         spec.get("volumes", {}).pop("onShrink", None)
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == "rigid":
                 pool["storage"]["storageClass"] = "fast"
-        self._apply("an edit that makes sense", spec)
-        self.annotate(CALM)
+        self._apply("satisfiable spec", spec)
+        self.annotate(CLEARED_REQUESTS)
 
     def _reachable(self) -> str:
         """Return a version that can be had from here: the newest that a process has run, or a newer one if wanted."""
-        running = {w.version for d in self._world.foundations.databases.values() for w in d.processes.values()}
+        running = {w.version for d in self._world.foundationdb.databases.values() for w in d.processes.values()}
         resource = self._world.resource(self._name)
         deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""
         passed = [version for version in {*running, deployed} if version in VERSIONS]

@@ -18,7 +18,7 @@ class Draft:
     spec: Json
     cluster: str
     """Name of the cluster."""
-    chance: random.Random
+    rng: random.Random
     product: Product
     leaving: tuple[str, ...] = ()
     """Names of the members that are being replaced, as the status lists them."""
@@ -30,11 +30,11 @@ class Draft:
 
     def pool(self) -> Json:
         """Return one of the pools."""
-        return self.chance.choice(self.pools)
+        return self.rng.choice(self.pools)
 
     def holder(self) -> Json:
         """Return what settings can be written to: the whole spec, or one of the pools."""
-        return self.chance.choice([self.spec, *self.pools])
+        return self.rng.choice([self.spec, *self.pools])
 
     def manages(self, pool: Json) -> bool:
         """Return whether members of a pool vote."""
@@ -43,7 +43,7 @@ class Draft:
     def member(self) -> str:
         """Return the name of a member: mostly of one that there may be."""
         pool = self.pool()
-        return names.member(self.cluster, pool["name"], self.chance.randint(0, pool["replicas"]))
+        return names.member(self.cluster, pool["name"], self.rng.randint(0, pool["replicas"]))
 
 
 NAMES_OF_MANAGERS = {"managers": "masters", "masters": "managers"}
@@ -76,13 +76,13 @@ def _downgrade(draft: Draft) -> bool:
 def _absent(draft: Draft) -> bool:
     if draft.spec["version"] not in draft.product.versions[:-1]:
         return False
-    draft.spec["version"] = draft.chance.choice((draft.product.absent, draft.product.broken))
+    draft.spec["version"] = draft.rng.choice((draft.product.absent, draft.product.broken))
     return True
 
 
 def _config(draft: Draft) -> bool:
-    setting = f"indices.setting{draft.chance.randint(1, 3)}"
-    draft.holder().setdefault("config", {})[setting] = draft.chance.randint(1, 1000)
+    setting = f"indices.setting{draft.rng.randint(1, 3)}"
+    draft.holder().setdefault("config", {})[setting] = draft.rng.randint(1, 1000)
     return True
 
 
@@ -100,7 +100,7 @@ def _bad_config(draft: Draft) -> bool:
 
 
 def _environment(draft: Draft) -> bool:
-    variable = {"name": "COLOR", "value": draft.chance.choice(("red", "blue", "grey"))}
+    variable = {"name": "COLOR", "value": draft.rng.choice(("red", "blue", "grey"))}
     draft.holder()["podTemplate"] = {"spec": {"containers": [{"name": draft.product.engine, "env": [variable]}]}}
     return True
 
@@ -118,16 +118,16 @@ def _shrink(draft: Draft) -> bool:
     least = 2 if "data" in pool["roles"] else 1 if draft.manages(pool) else 0
     if pool["replicas"] <= least:
         return False
-    pool["replicas"] = least if draft.chance.random() < 0.3 else pool["replicas"] - 1
+    pool["replicas"] = least if draft.rng.random() < 0.3 else pool["replicas"] - 1
     return True
 
 
 def _add_pool(draft: Draft) -> bool:
-    name = f"extra{draft.chance.randint(1, 2)}"
+    name = f"extra{draft.rng.randint(1, 2)}"
     if any(pool["name"] == name for pool in draft.pools):
         return False
-    roles = draft.chance.choice((["data"], ["ingest"], []))
-    replicas = draft.chance.randint(1, 2)
+    roles = draft.rng.choice((["data"], ["ingest"], []))
+    replicas = draft.rng.randint(1, 2)
     draft.pools.append({"name": name, "replicas": replicas, "roles": roles, "storage": {"size": "5Gi"}})
     return True
 
@@ -163,13 +163,13 @@ def _roles(draft: Draft) -> bool:
     pools = [pool for pool in draft.pools if pool["name"].startswith("extra") or pool["name"] == "gateway"]
     if not pools:
         return False
-    pool = draft.chance.choice(pools)
-    pool["roles"] = draft.chance.choice([roles for roles in (["data"], ["ingest"], []) if roles != pool["roles"]])
+    pool = draft.rng.choice(pools)
+    pool["roles"] = draft.rng.choice([roles for roles in (["data"], ["ingest"], []) if roles != pool["roles"]])
     return True
 
 
 def _unavailable(draft: Draft) -> bool:
-    draft.spec.setdefault("update", {})["maxUnavailable"] = draft.chance.choice((1, 2, 3, "50%", "100%"))
+    draft.spec.setdefault("update", {})["maxUnavailable"] = draft.rng.choice((1, 2, 3, "50%", "100%"))
     return True
 
 
@@ -181,7 +181,7 @@ def _pause(draft: Draft) -> bool:
 
 def _invalid(draft: Draft) -> bool:
     spec, pool = draft.spec, draft.pool()
-    draft.chance.choice(
+    draft.rng.choice(
         (
             lambda: pool.update(replicas=-1),
             lambda: pool.update(name="Not A Name"),
@@ -199,10 +199,10 @@ def _invalid(draft: Draft) -> bool:
 EDITS = (
     Edit("version up", 5, _version),
     Edit("version down", 1, _downgrade),
-    Edit("version that does not start", 1, _absent),
+    Edit("version that cannot start", 1, _absent),
     Edit("setting changed", 5, _config),
     Edit("setting removed", 2, _unconfig),
-    Edit("setting that does not start", 1, _bad_config),
+    Edit("setting that prevents startup", 1, _bad_config),
     Edit("environment changed", 3, _environment),
     Edit("pool grown", 4, _grow),
     Edit("pool shrunk", 4, _shrink),
@@ -210,7 +210,7 @@ EDITS = (
     Edit("pool removed", 2, _drop_pool),
     Edit("pool renamed", 1, _rename),
     Edit("managers renamed", 1, _rename_managers),
-    Edit("budget changed", 2, _unavailable),
+    Edit("maxUnavailable changed", 2, _unavailable),
     Edit("paused or resumed", 1, _pause),
     Edit("roles changed", 1, _roles),
     Edit("invalid edit", 2, _invalid),

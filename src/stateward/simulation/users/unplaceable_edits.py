@@ -2,7 +2,7 @@
 
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
-from stateward.simulation.people.edits import Draft, Edit
+from stateward.simulation.users.edits import Draft, Edit
 
 NO_SUCH_CLASS = "no-such-class"
 NO_SUCH_PRIORITY = "no-such-priority"
@@ -53,13 +53,13 @@ def _surge(draft: Draft) -> bool:
 
 
 UNPLACEABLE_EDITS = (
-    Edit("storage class that does not exist", 2, _class),
-    Edit("storage class of all pools that does not exist", 1, _classes),
+    Edit("unknown storage class", 2, _class),
+    Edit("unknown storage class for all pools", 1, _classes),
     Edit("more memory than any node has", 1, _memory),
-    Edit("selector that fits no node", 1, _selector),
-    Edit("storage class changed where no node fits", 1, _selector_and_class),
-    Edit("priority class that does not exist", 1, _priority),
-    Edit("surge preferred or required", 1, _surge),
+    Edit("unsatisfiable node selector", 1, _selector),
+    Edit("storage class changed with an unsatisfiable selector", 1, _selector_and_class),
+    Edit("unknown priority class", 1, _priority),
+    Edit("surge toggled", 1, _surge),
 )
 
 

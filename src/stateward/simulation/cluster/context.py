@@ -14,7 +14,7 @@ KEPT = 1000
 """Timers that are kept before those that have rung are forgotten."""
 
 
-class SimulationBase:
+class SimulationContext:
     """The base of one world. `chance` belongs to the world; clients and faults have streams of their own."""
 
     def __init__(self, seed: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -23,13 +23,13 @@ class SimulationBase:
         self.clock = WorldClock(loop)
         self.store = Store(self.clock.monotonic, self.clock.now)
         self.server = Server(self.store)
-        self.chance = self.stream("world")
+        self.rng = self.stream("world")
         self.counts: dict[str, int] = {}
         self.skipped = 0.0
         """Seconds that were passed over because nothing could happen in them."""
         self._timers: list[asyncio.TimerHandle] = []
         self._room = KEPT
-        self.story: list[tuple[float, str]] | None = None
+        self.trace_lines: list[tuple[float, str]] | None = None
         """What happened, in words, each with its time; None when no caller records it."""
         self.last = ""
         """What happened last, in words."""
@@ -59,7 +59,7 @@ class SimulationBase:
 
     def soon(self, low: float, high: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
         """Run a function after a time between two bounds."""
-        return self.later(self.chance.uniform(low, high), do, *arguments)
+        return self.later(self.rng.uniform(low, high), do, *arguments)
 
     def ahead(self) -> float:
         """Return in how many seconds something happens in the world by itself; infinity where nothing does."""
@@ -73,19 +73,19 @@ class SimulationBase:
         Only the world is moved. Nothing that runs in it notices: neither a lease nor a stream gets older by it.
         """
         self.ahead()
-        cast("WorldLoop", self.loop).hasten(self._timers, seconds)
-        self.clock.put_forward(seconds)
+        cast("WorldLoop", self.loop).advance_timers(self._timers, seconds)
+        self.clock.advance_wall_time(seconds)
         self.skipped += seconds
 
     def count(self, what: str) -> None:
         """Count something that happened, for the report."""
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def tell(self, sentence: str) -> None:
+    def trace(self, sentence: str) -> None:
         """Add a sentence to the story of the run."""
         self.last = sentence
-        if self.story is not None:
-            self.story.append((self.passed, sentence))
+        if self.trace_lines is not None:
+            self.trace_lines.append((self.passed, sentence))
 
     def change(self, stored: Stored, path: tuple[str, ...], value: Any) -> Stored:
         """Write one part of an object as a controller of Kubernetes; does nothing where it is so already."""

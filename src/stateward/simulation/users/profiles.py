@@ -21,28 +21,28 @@ class Profile(Struct, frozen=True):
     name: str
     edits: tuple[str, ...] = ()
     """What people do most of the time; nothing lets them do anything as usual."""
-    often: Mapping[str, float] = {}
+    frequent_faults: Mapping[str, float] = {}
     """What surely fails, and how many times as often as usual. Anything else fails more rarely than usual."""
     pools: Mapping[str, int] = {}
     """The pools to begin with, and their members; none lets the seed choose."""
-    more: Json = {}
+    spec: Json = {}
     """What else the spec begins with."""
     layout: Layout | None = None
     agents: bool | None = None
-    calm_start: bool | None = True
+    quiet_start: bool | None = True
 
 
 NETWORK = {
     "API errors": 1.0,
-    "API answers lost": 1.0,
+    "API responses lost": 1.0,
     "API slow": 1.0,
-    "watches break": 1.0,
+    "watch streams break": 1.0,
     "engine errors": 1.0,
-    "engine answers lost": 1.0,
+    "engine responses lost": 1.0,
     "engine slow": 1.0,
-    "engine answers garbled": 1.0,
-    "files late in running pods": 1.0,
-    "Secrets late in new pods": 1.0,
+    "engine responses truncated": 1.0,
+    "mounted files updated late": 1.0,
+    "new pods mount outdated Secrets": 1.0,
 }
 """Everything between the operator and the rest at once."""
 MACHINES = {
@@ -50,87 +50,93 @@ MACHINES = {
     "node drained": 2.0,
     "node tainted": 3.0,
     "nodes full": 3.0,
-    "pod deleted by somebody": 3.0,
+    "pod deleted by a user": 3.0,
     "pod evicted by its kubelet": 2.0,
-    "quota": 2.0,
+    "quota exhausted": 2.0,
 }
 """What people and chance do to machines and what runs on them."""
 
 UNPLACEABLE = Profile(
-    "edits that no node can satisfy",
+    "unsatisfiable edits",
     edits=(
-        "storage class that does not exist",
-        "storage class of all pools that does not exist",
-        "storage class changed where no node fits",
+        "unknown storage class",
+        "unknown storage class for all pools",
+        "storage class changed with an unsatisfiable selector",
         "more memory than any node has",
-        "priority class that does not exist",
-        "surge preferred or required",
+        "unknown priority class",
+        "surge toggled",
         "storage class changed",
         "volumes shrunk",
-        "pool to be replaced",
+        "pool replacement requested",
     ),
-    often={"user edit": 3.0, "all nodes cordoned": 2.0, "nodes full": 2.0, "quota": 2.0, "node tainted": 2.0},
+    frequent_faults={
+        "user edit": 3.0,
+        "all nodes cordoned": 2.0,
+        "nodes full": 2.0,
+        "quota exhausted": 2.0,
+        "node tainted": 2.0,
+    },
 )
 """The healthy members must stay, whatever is asked for; in the worlds of each engine."""
 
 PROFILES = (
     Profile(
         "restarts",
-        edits=("restart asked for", "coordinated restart asked for", "member kept stopped", "setting changed"),
-        often={"user edit": 6.0, "StatefulSet controller slow": 1.0, "slow start": 1.0},
+        edits=("restart requested", "coordinated restart requested", "member stop requested", "setting changed"),
+        frequent_faults={"user edit": 6.0, "slow StatefulSet controller": 1.0, "slow database start": 1.0},
         pools={"managers": 3, "hot": 3},
         agents=True,
     ),
     Profile(
-        "an operator that forgets",
-        edits=("restart asked for", "member kept stopped", "nobody kept stopped"),
-        often={
+        "operator restarts on stale state",
+        edits=("restart requested", "member stop requested", "member stops cancelled"),
+        frequent_faults={
             "user edit": 6.0,
-            "restart taken off a pod": 10.0,
+            "restart annotation removed from a pod": 10.0,
             "operator killed after engine calls": 1.0,
-            "watches behind": 1.0,
-            "stale state at the start of a watch": 1.0,
+            "watches lag": 1.0,
+            "watches start from stale state": 1.0,
         },
         pools={"managers": 1, "hot": 3},
         agents=True,
     ),
     Profile(
-        "disks that hang",
-        edits=("coordinated restart asked for", "setting changed"),
-        often={"user edit": 4.0, "disk hangs": 8.0},
+        "unresponsive disks",
+        edits=("coordinated restart requested", "setting changed"),
+        frequent_faults={"user edit": 4.0, "disk unresponsive": 8.0},
         agents=True,
     ),
     Profile(
-        "upgrades taken back",
+        "reverted upgrades",
         edits=("version up", "version up", "version down"),
-        often={"user edit": 2.0, "index created": 3.0},
+        frequent_faults={"user edit": 2.0, "index created": 3.0},
     ),
     Profile(
-        "no room",
-        edits=("pool to be replaced", "member to be replaced", "storage class changed", "pool grown"),
-        often={"user edit": 2.0, "nodes almost full": 1.0, "quota": 2.0},
+        "insufficient capacity",
+        edits=("pool replacement requested", "member replacement requested", "storage class changed", "pool grown"),
+        frequent_faults={"user edit": 2.0, "nodes almost full": 1.0, "quota exhausted": 2.0},
         pools={"managers": 3, "hot": 3},
     ),
     UNPLACEABLE,
     Profile(
-        "members that go missing",
+        "lost members",
         edits=(
-            "member to be replaced",
-            "member to be kept",
-            "member to be kept and replaced at once",
-            "member replaced that is none",
-            "pool to be replaced undrained",
-            "replacement taken back",
+            "member replacement requested",
+            "member marked to keep",
+            "member marked to keep and to replace",
+            "replacement of an unknown member requested",
+            "pool replacement without draining requested",
+            "replacement cancelled",
         ),
-        often={
+        frequent_faults={
             "user edit": 2.0,
-            "node without power": 4.0,
+            "node powered off": 4.0,
             "node cut off": 3.0,
             "pod evicted by its kubelet": 3.0,
             "index created": 4.0,
-            "slow start": 1.0,
+            "slow database start": 1.0,
         },
-        more={"replacement": {"enabled": True, "after": "2m", "maxConcurrent": 1}},
+        spec={"replacement": {"enabled": True, "after": "2m", "maxConcurrent": 1}},
     ),
     Profile(
         "volumes",
@@ -138,14 +144,14 @@ PROFILES = (
             "volumes grown",
             "volumes shrunk",
             "storage class changed",
-            "smaller volumes refused or not",
-            "volumes of who left deleted or not",
+            "onShrink toggled",
+            "onScaleDown toggled",
             "pool shrunk",
         ),
-        often={"user edit": 4.0, "storage class gone": 4.0, "index created": 3.0},
+        frequent_faults={"user edit": 4.0, "storage class deleted": 4.0, "index created": 3.0},
     ),
     Profile(
-        "sizes",
+        "scaling",
         edits=(
             "roles changed",
             "roles changed",
@@ -155,61 +161,67 @@ PROFILES = (
             "pool removed",
             "pool renamed",
         ),
-        often={"user edit": 4.0, "Secret of a member that is gone restored": 4.0, "index created": 3.0},
+        frequent_faults={"user edit": 4.0, "Secret of a removed member restored": 4.0, "index created": 3.0},
         pools={"managers": 3, "hot": 3, "extra1": 3},
-        more={"volumes": {"onScaleDown": "Delete"}},
+        spec={"volumes": {"onScaleDown": "Delete"}},
     ),
     Profile(
-        "managers that break",
-        edits=("setting that does not start", "managers renamed", "setting removed", "version that does not start"),
-        often={"user edit": 5.0},
+        "broken managers",
+        edits=("setting that prevents startup", "managers renamed", "setting removed", "version that cannot start"),
+        frequent_faults={"user edit": 5.0},
         pools={"managers": 1, "hot": 2},
     ),
     Profile(
-        "managers that change",
-        edits=("member to be replaced", "pool to be replaced", "setting changed", "managers renamed", "version up"),
-        often={"user edit": 4.0, "process crash": 2.0},
+        "manager changes",
+        edits=(
+            "member replacement requested",
+            "pool replacement requested",
+            "setting changed",
+            "managers renamed",
+            "version up",
+        ),
+        frequent_faults={"user edit": 4.0, "process crash": 2.0},
         pools={"all": 3},
     ),
     Profile(
-        "before there is data",
-        often={"volumes of an empty cluster lost": 3.0, "operator killed": 2.0, "slow start": 1.0},
-        calm_start=False,
+        "bootstrap with lost volumes",
+        frequent_faults={"volumes of an empty cluster lost": 3.0, "operator killed": 2.0, "slow database start": 1.0},
+        quiet_start=False,
     ),
     Profile(
-        "a database that refuses",
-        edits=("setting changed", "member to be replaced", "environment changed", "version up"),
-        often={"user edit": 3.0, "database made read-only": 4.0, "index created": 3.0},
+        "read-only database",
+        edits=("setting changed", "member replacement requested", "environment changed", "version up"),
+        frequent_faults={"user edit": 3.0, "database made read-only": 4.0, "index created": 3.0},
     ),
     Profile(
-        "people who try everything",
+        "remaining edits",
         edits=(
-            "selector that fits no node",
-            "budget changed",
+            "unsatisfiable node selector",
+            "maxUnavailable changed",
             "paused or resumed",
             "volumes shrunk",
             "invalid edit",
             "setting removed",
-            "member to be replaced undrained",
-            "member to be kept",
-            "wishes for members taken back",
-            "automatic replacement on or off",
-            "smaller volumes refused or not",
-            "restart of a pool that is none",
-            "restart of a kind that is none",
-            "member kept stopped",
-            "nobody kept stopped",
+            "member replacement without draining requested",
+            "member marked to keep",
+            "member requests removed",
+            "automatic replacement toggled",
+            "onShrink toggled",
+            "restart of an unknown pool requested",
+            "restart of an unknown kind requested",
+            "member stop requested",
+            "member stops cancelled",
         ),
-        often={"user edit": 8.0},
+        frequent_faults={"user edit": 8.0},
     ),
-    Profile("bad weather", often={**NETWORK, "copies move slowly": 1.0}),
-    Profile("bad machines", often={**MACHINES, "cluster deleted and created again": 3.0}),
+    Profile("network and file faults", frequent_faults={**NETWORK, "slow shard recovery": 1.0}),
+    Profile("node and pod faults", frequent_faults={**MACHINES, "cluster deleted and recreated": 3.0}),
 )
 """In the order in which seeds have them."""
 
-RARELY = 0.3
+OTHER_FAULTS = 0.3
 """How likely is, in a world with a profile, what its profile does not name; as a share of what is usual."""
-MOSTLY = 0.75
+PROFILE_EDITS = 0.75
 """How likely an edit is one of the profile's."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 
-class Pace(Struct, frozen=True):
+class Durations(Struct, frozen=True):
     """Times in seconds, rates in bytes a second."""
 
     start: float = 60.0
@@ -24,7 +24,7 @@ class Pace(Struct, frozen=True):
     """Added to each copy that is recreated or moved, besides its bytes."""
     grow: float = 30.0
     """Until a larger volume is there."""
-    look: float = 1.5
+    reaction: float = 1.5
     """Until the operator sees what the database does not tell by itself: half of the time between two looks."""
     delay: float = 60.0
     """Until a copy whose node left is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""

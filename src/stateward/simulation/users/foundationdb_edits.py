@@ -1,10 +1,10 @@
 """What a person may do to the spec of a FoundationDB cluster; members and volumes are edited like those of others."""
 
 from stateward.api.values.base import Json
-from stateward.simulation.people.edits import Draft, Edit
-from stateward.simulation.people.member_requests import WISHES
-from stateward.simulation.people.unplaceable_edits import UNPLACEABLE_EDITS
-from stateward.simulation.people.volume_edits import VOLUME_EDITS
+from stateward.simulation.users.edits import Draft, Edit
+from stateward.simulation.users.member_requests import MEMBER_EDITS
+from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS
+from stateward.simulation.users.volume_edits import VOLUME_EDITS
 
 VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
 """Versions that can be had; processes of the last one do not talk to those of the others."""
@@ -35,12 +35,12 @@ def _to(draft: Draft, step: int) -> bool:
 def _absent(draft: Draft) -> bool:
     if draft.spec["version"] == VERSIONS[-1]:
         return False
-    draft.spec["version"] = draft.chance.choice((ABSENT, BROKEN))
+    draft.spec["version"] = draft.rng.choice((ABSENT, BROKEN))
     return True
 
 
 def _knob(draft: Draft) -> bool:
-    draft.holder().setdefault("knobs", {})[f"drawn_{draft.chance.randint(1, 3)}"] = str(draft.chance.randint(1, 1000))
+    draft.holder().setdefault("knobs", {})[f"drawn_{draft.rng.randint(1, 3)}"] = str(draft.rng.randint(1, 1000))
     return True
 
 
@@ -53,7 +53,7 @@ def _unknob(draft: Draft) -> bool:
 
 
 def _environment(draft: Draft) -> bool:
-    variable = {"name": "COLOR", "value": draft.chance.choice(("red", "blue", "grey"))}
+    variable = {"name": "COLOR", "value": draft.rng.choice(("red", "blue", "grey"))}
     draft.pool()["podTemplate"] = {"spec": {"containers": [{"name": "foundationdb", "env": [variable]}]}}
     return True
 
@@ -77,7 +77,7 @@ def _shrink(draft: Draft) -> bool:
 def _add_pool(draft: Draft) -> bool:
     if any(pool["name"] == "extra" for pool in draft.pools):
         return False
-    draft.pools.append(pool_of("extra", "storage", draft.chance.randint(1, 2)))
+    draft.pools.append(pool_of("extra", "storage", draft.rng.randint(1, 2)))
     return True
 
 
@@ -104,7 +104,7 @@ def _pause(draft: Draft) -> bool:
 
 def _invalid(draft: Draft) -> bool:
     spec, pool = draft.spec, draft.pool()
-    draft.chance.choice(
+    draft.rng.choice(
         (
             lambda: pool.update(replicas=-1),
             lambda: pool.update(name="Not A Name"),
@@ -119,7 +119,7 @@ def _invalid(draft: Draft) -> bool:
 EDITS = (
     Edit("version up", 4, _version),
     Edit("version down", 1, _downgrade),
-    Edit("version that does not start", 1, _absent),
+    Edit("version that cannot start", 1, _absent),
     Edit("knob changed", 3, _knob),
     Edit("knob removed", 1, _unknob),
     Edit("environment changed", 2, _environment),
@@ -131,7 +131,7 @@ EDITS = (
     Edit("paused or resumed", 1, _pause),
     Edit("invalid edit", 2, _invalid),
 )
-CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *WISHES)
+CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
 """Everything that a person may do to the spec."""
 
 

@@ -1,6 +1,6 @@
 """What a person may do to the volumes of a cluster: sizes, classes, and what becomes of those that are in the way."""
 
-from stateward.simulation.people.edits import Draft, Edit
+from stateward.simulation.users.edits import Draft, Edit
 
 
 def _larger(draft: Draft) -> bool:
@@ -19,7 +19,7 @@ def _smaller(draft: Draft) -> bool:
 
 
 def _class(draft: Draft) -> bool:
-    draft.pool()["storage"]["storageClass"] = draft.chance.choice(("standard", "fast", "rigid"))
+    draft.pool()["storage"]["storageClass"] = draft.rng.choice(("standard", "fast", "rigid"))
     return True
 
 
@@ -43,6 +43,6 @@ VOLUME_EDITS = (
     Edit("volumes grown", 3, _larger),
     Edit("volumes shrunk", 2, _smaller),
     Edit("storage class changed", 1, _class),
-    Edit("smaller volumes refused or not", 1, _on_shrink),
-    Edit("volumes of who left deleted or not", 1, _on_scale_down),
+    Edit("onShrink toggled", 1, _on_shrink),
+    Edit("onScaleDown toggled", 1, _on_scale_down),
 )

@@ -9,26 +9,26 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.documents import items, part
-from stateward.simulation.people.drawn_edits import DrawnEdit, draw
-from stateward.simulation.people.edits import EDITS, Draft, Edit
-from stateward.simulation.people.member_requests import CALM, REQUESTS, WISHES, Annotations, Request
-from stateward.simulation.people.profiles import MOSTLY
-from stateward.simulation.people.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
-from stateward.simulation.people.volume_edits import VOLUME_EDITS
+from stateward.simulation.users.drawn_edits import DrawnEdit, draw
+from stateward.simulation.users.edits import EDITS, Draft, Edit
+from stateward.simulation.users.member_requests import CLEARED_REQUESTS, MEMBER_EDITS, REQUESTS, Annotations, Request
+from stateward.simulation.users.profiles import PROFILE_EDITS
+from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
+from stateward.simulation.users.volume_edits import VOLUME_EDITS
 from stateward.simulation.world.trace_text import edited
 from stateward.simulation.world.world import NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
 """What is counted of edits that are drawn from the schema."""
 SETS, CLAIMS = "apps/statefulsets", "/persistentvolumeclaims"
-PASSING = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
+REVERTED_EDITS = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
 """Edits with which no other edit begins."""
-LEFT_OUT = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
+EXCLUDED_FIELDS = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
 """Fields by which a person accepts that data may be lost, so that its loss would prove nothing."""
-LOST = frozenset({"BootstrapInterrupted", "ManagersLost"})
+BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """What the operator waits for where only a person can know whether anything is lost."""
 
-CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *WISHES)
+CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
 """Everything that a person may do to the spec."""
 
 
@@ -37,53 +37,53 @@ class User:
 
     choice: ClassVar[Sequence[Edit]] = CHOICE
     """Everything that this person may do to the spec."""
-    left_out: ClassVar[frozenset[str]] = LEFT_OUT
+    excluded_fields: ClassVar[frozenset[str]] = EXCLUDED_FIELDS
     """Fields that are not drawn from the schema."""
 
-    def __init__(self, world: World, spec: Json, name: str = NAME, often: Sequence[str] = ()) -> None:
+    def __init__(self, world: World, spec: Json, name: str = NAME, frequent_edits: Sequence[str] = ()) -> None:
         """`often` names what this person does most of the time: edits, and what is asked for by annotations."""
         self.spec = spec
-        self._often = often
-        self.wrong: Callable[[str], None] = lambda _: None
+        self._frequent_edits = frequent_edits
+        self.validation_failed: Callable[[str], None] = lambda _: None
         """Hears of edits that the server should have refused, or refused badly."""
         self._world = world
         self._name = name
-        self._chance = world.ground.stream("user")
-        self._before: list[Json] = []
+        self._rng = world.context.stream("user")
+        self._previous_specs: list[Json] = []
 
-    def act(self) -> None:
+    def make_edit(self) -> None:
         """Make one edit."""
-        if self._often and self._chance.random() < MOSTLY:
-            self._habit(self._chance.choice(self._often))
+        if self._frequent_edits and self._rng.random() < PROFILE_EDITS:
+            self._make_frequent_edit(self._rng.choice(self._frequent_edits))
             return
-        dice = self._chance.random()
-        if dice < 0.15 and self._before:
-            self._apply("revert", deepcopy(self._before.pop()))
+        dice = self._rng.random()
+        if dice < 0.15 and self._previous_specs:
+            self._apply("revert", deepcopy(self._previous_specs.pop()))
         elif dice < 0.2:
             self._label()
         elif dice < 0.3:
-            self._ask()
+            self._request()
         elif dice < 0.4:
-            self._scribble()
+            self._edit_from_schema()
         else:
             self._edit()
 
-    def calm_down(self) -> None:
+    def request_satisfiable_spec(self) -> None:
         """Ask for something that can be had, whatever was asked for before."""
         spec = deepcopy(self.spec)
         spec["version"] = self._reachable()
-        for wish in ("image", "update", "members"):
-            spec.pop(wish, None)
+        for field in ("image", "update", "members"):
+            spec.pop(field, None)
         for holder in [spec, *spec["pools"]]:
-            _correct(holder)
+            _remove_invalid_settings(holder)
         spec.get("volumes", {}).pop("onShrink", None)
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == RIGID:
                 pool["storage"]["storageClass"] = "fast"
-        self._give_managers_back(spec)
-        self._bring_back(spec)
-        self._apply("an edit that makes sense", spec)
-        self.annotate(CALM)
+        self._restore_managers(spec)
+        self._restore_copy_holders(spec)
+        self._apply("satisfiable spec", spec)
+        self.annotate(CLEARED_REQUESTS)
 
     def set(self, what: str, **changes: Json | int | str | bool) -> None:
         """Change parts of the spec."""
@@ -97,48 +97,48 @@ class User:
         before: dict[str, str] = resource.meta.get("annotations", {})
         after = {name: value for name, value in {**before, **annotations}.items() if value is not None}
         if after != before:
-            self._world.ground.tell(f"the user annotates the cluster: {annotations}")
+            self._world.context.trace(f"the user annotates the cluster: {annotations}")
             meta = {**resource.meta, "annotations": after}
             self._world.server.update(
                 self._world.clusters, resource.key, {**resource.doc, "metadata": meta}, manager="kubectl"
             )
 
-    def consent(self) -> None:
+    def confirm_bootstrap(self) -> None:
         """Confirm that the cluster may be bootstrapped again; this user knows that it was empty."""
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
-        if any(wait["reason"] in LOST for wait in waits):
-            self._world.ground.count("user: new cluster accepted")
+        if any(wait["reason"] in BOOTSTRAP_WAITS for wait in waits):
+            self._world.context.count("user: bootstrap confirmed")
             self.annotate({names.ANNOTATION_BOOTSTRAP_AGAIN: "accept-data-loss"})
 
-    def make(self, edit: DrawnEdit) -> None:
+    def apply_drawn_edit(self, edit: DrawnEdit) -> None:
         """Make an edit that was drawn from the schema: an invalid one has to be refused, and by its field."""
         before = self._world.resource(self._name)
         refusal = self._apply(f"{'valid' if edit.valid else 'invalid'} edit from the schema", edit.spec)
         if edit.valid or before is None:
             return
         if refusal is None:
-            self.wrong(f"an edit was not refused: {edit}")
+            self.validation_failed(f"an edit was not refused: {edit}")
         elif edit.path not in str(refusal):
-            self.wrong(f"the refusal of an edit ({edit}) does not name its field: {refusal}")
+            self.validation_failed(f"the refusal of an edit ({edit}) does not name its field: {refusal}")
         elif self._world.resource(self._name) != before:
-            self.wrong(f"an edit that was refused has changed something: {edit}")
+            self.validation_failed(f"an edit that was refused has changed something: {edit}")
 
     def delete(self) -> None:
         """Delete the cluster resource."""
         resource = self._world.resource(self._name)
         if resource is not None:
-            self._world.ground.tell("the user deletes the cluster resource")
-            self._world.ground.count("user: deleted")
+            self._world.context.trace("the user deletes the cluster resource")
+            self._world.context.count("user: deleted")
             self._world.server.delete(self._world.clusters, resource.key, DeleteOptions(Preconditions(resource.uid)))
 
     def create(self) -> None:
         """Create the cluster resource again."""
         if self._world.resource(self._name) is None:
-            self._world.ground.tell("the user creates the cluster resource")
+            self._world.context.trace("the user creates the cluster resource")
             self._world.create(deepcopy(self.spec), self._name)
 
-    def heed(self) -> None:
+    def resolve_waits(self) -> None:
         """Do what the operator waits for: let go of members that cannot join, add missing pools, ask for less.
 
         A version to which the cluster cannot go back is set forward: a member may have joined with the newer one after
@@ -146,34 +146,36 @@ class User:
         """
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
-        self._ask_for_fewer_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
-        self._let_go([wait["subject"] for wait in waits if wait["reason"] in {"NeverJoined", "NotInCluster"}])
+        self._reduce_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
+        self._replace_undrained(
+            [wait["subject"] for wait in waits if wait["reason"] in {"NeverJoined", "NotInCluster"}]
+        )
         version = self._reachable()
         if version != self.spec["version"] and any(wait["reason"] == "CannotGoBack" for wait in waits):
-            self.set("version that cannot be gone back to", version=version)
+            self.set("refused downgrade withdrawn", version=version)
         members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
         needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
         there = {pool["name"] for pool in self.spec["pools"]}
-        known = {pool["name"]: pool for spec in self._before for pool in spec["pools"]}
+        known = {pool["name"]: pool for spec in self._previous_specs for pool in spec["pools"]}
         again = [deepcopy(known[name]) for name in sorted(needed - there) if name in known]
         for pool in again:
-            _correct(pool)
+            _remove_invalid_settings(pool)
         if again:
             spec = deepcopy(self.spec)
-            self._apply("pool added again that is needed", {**spec, "pools": [*spec["pools"], *again]})
+            self._apply("required pool restored", {**spec, "pools": [*spec["pools"], *again]})
 
-    def _let_go(self, members: list[str]) -> None:
+    def _replace_undrained(self, members: list[str]) -> None:
         """Replace members that never joined, without draining them: there is nothing that they could give away."""
-        wishes = part(self.spec, "members")
-        told = wishes.get("replaceWithoutDraining", [])
-        more = sorted({*members} - {*told} - {*wishes.get("keep", [])})
+        requests = part(self.spec, "members")
+        listed = requests.get("replaceWithoutDraining", [])
+        more = sorted({*members} - {*listed} - {*requests.get("keep", [])})
         if more:
-            kept = {name: value for name, value in wishes.items() if name != "replace"}
-            kept["replace"] = [name for name in wishes.get("replace", []) if name not in more]
-            kept["replaceWithoutDraining"] = [*told, *more]
-            self._apply("members that never joined let go", {**deepcopy(self.spec), "members": kept})
+            kept = {name: value for name, value in requests.items() if name != "replace"}
+            kept["replace"] = [name for name in requests.get("replace", []) if name not in more]
+            kept["replaceWithoutDraining"] = [*listed, *more]
+            self._apply("members that never joined replaced", {**deepcopy(self.spec), "members": kept})
 
-    def _ask_for_fewer_copies(self, *, refused: bool) -> None:
+    def _reduce_copies(self, *, refused: bool) -> None:
         """Let the copies of indices follow the number of members where they insist on more than there are, or will be.
 
         A pool that shrinks is refused for them.
@@ -185,10 +187,10 @@ class User:
         for shard in database.shards:
             insists = shard.spread == "false" and len(shard.copies) > 2
             if insists and (refused or len(shard.copies) > members):
-                self._world.ground.tell(f"the user lets the copies of {shard.index} follow the number of members")
+                self._world.context.trace(f"the user lets the copies of {shard.index} follow the number of members")
                 database.follow(shard.index, "0-2")
 
-    def _give_managers_back(self, spec: Json) -> None:
+    def _restore_managers(self, spec: Json) -> None:
         """Ask for as many managers as the database counts on, where too few are there to elect one.
 
         They are away when a cluster was deleted and made again with fewer; their volumes were kept.
@@ -202,7 +204,7 @@ class User:
                 pool["replicas"] = max(pool["replicas"], len(database.voters))
                 return
 
-    def _bring_back(self, spec: Json) -> None:
+    def _restore_copy_holders(self, spec: Json) -> None:
         """Ask for so many members that those are among them whose kept volumes have the only copies of something.
 
         They are away when a cluster was deleted and made again: it takes the volumes with the lowest numbers, and with
@@ -224,7 +226,7 @@ class User:
                     pool["replicas"] = max(pool["replicas"], numbers[0] + 1 + len(above))
                     pool["storage"].pop("storageClass", None)
 
-    def _habit(self, name: str) -> None:
+    def _make_frequent_edit(self, name: str) -> None:
         request = next((request for request in REQUESTS if request[0] == name), None)
         if request is not None:
             self._annotate(request)
@@ -232,28 +234,28 @@ class User:
             self._change(next(edit for edit in self.choice if edit.name == name))
 
     def _edit(self) -> None:
-        self._change(self._chance.choices(self.choice, [edit.weight for edit in self.choice])[0])
+        self._change(self._rng.choices(self.choice, [edit.weight for edit in self.choice])[0])
 
     def _change(self, edit: Edit) -> None:
         spec = deepcopy(self.spec)
         if edit.change(self._draft(spec)):
             self._apply(edit.name, spec)
 
-    def _ask(self) -> None:
-        self._annotate(self._chance.choices(REQUESTS, [weight for _, weight, _ in REQUESTS])[0])
+    def _request(self) -> None:
+        self._annotate(self._rng.choices(REQUESTS, [weight for _, weight, _ in REQUESTS])[0])
 
     def _annotate(self, request: Request) -> None:
         what, _, annotations = request
-        self._world.ground.count(f"user: {what}")
+        self._world.context.count(f"user: {what}")
         self.annotate(annotations(self._draft(self.spec)))
 
     def _draft(self, spec: Json) -> Draft:
         resource = self._world.resource(self._name)
         removals = items(resource.doc, "status", "pendingRemovals") if resource is not None else []
-        return Draft(spec, self._name, self._chance, self._world.product, tuple(entry["name"] for entry in removals))
+        return Draft(spec, self._name, self._rng, self._world.product, tuple(entry["name"] for entry in removals))
 
-    def _scribble(self) -> None:
-        self.make(draw(self._world.kind.resource.kind, self.spec, self._chance, self.left_out))
+    def _edit_from_schema(self) -> None:
+        self.apply_drawn_edit(draw(self._world.kind.resource.kind, self.spec, self._rng, self.excluded_fields))
 
     def _apply(self, what: str, spec: Json) -> ApiError | None:
         """Write a spec, and return why the server does not take it."""
@@ -265,22 +267,22 @@ class User:
                 self._world.clusters, resource.key, {**resource.doc, "spec": spec}, manager="kubectl"
             )
         except ApiError as error:
-            self._world.ground.count(f"user: {what} (refused)")
+            self._world.context.count(f"user: {what} (refused)")
             return error
-        self._world.ground.count(f"user: {what}")
-        self._world.ground.tell(f"the user edits the cluster ({what}): {edited(self.spec, spec) or 'nothing'}")
-        self._before.append(self.spec)
+        self._world.context.count(f"user: {what}")
+        self._world.context.trace(f"the user edits the cluster ({what}): {edited(self.spec, spec) or 'nothing'}")
+        self._previous_specs.append(self.spec)
         self.spec = spec
-        if what in PASSING:
+        if what in REVERTED_EDITS:
             # A user does not leave it like that: the next edit starts with what was there before.
-            self.spec = self._before.pop()
+            self.spec = self._previous_specs.pop()
         return None
 
     def _label(self) -> None:
         resource = self._world.resource(self._name)
         if resource is not None:
-            meta = {**resource.meta, "labels": {"team": self._chance.choice("abc")}}
-            self._world.ground.count("user: labels changed")
+            meta = {**resource.meta, "labels": {"team": self._rng.choice("abc")}}
+            self._world.context.count("user: labels changed")
             self._world.server.update(
                 self._world.clusters, resource.key, {**resource.doc, "metadata": meta}, manager="kubectl"
             )
@@ -297,7 +299,7 @@ class User:
         return self.spec["version"] if self.spec["version"] in steps else newest
 
 
-def _correct(holder: Json) -> None:
+def _remove_invalid_settings(holder: Json) -> None:
     """Take off what nothing starts with: of a whole spec, or of a pool."""
     for setting in ("bad.setting", "cluster.name"):
         holder.get("config", {}).pop(setting, None)

@@ -1,0 +1,108 @@
+"""Faults of nodes: power, network, drain, taint, cordon, capacity and disks."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stateward.simulation.faults.faults import FaultTargets
+
+
+def node_power(targets: "FaultTargets") -> None:
+    """Switch a node off for a while."""
+    _lose(targets, [targets.rng.choice(targets.world.nodes.names)], power=True)
+
+
+def node_cut_off(targets: "FaultTargets") -> None:
+    """Cut a node off from the API server for a while; half of the time also from the other nodes."""
+    name = targets.rng.choice(targets.world.nodes.names)
+    if not targets.world.kubelets.cut_off and targets.rng.random() < 0.5:
+        targets.world.isolate(name, on=True)
+    _lose(targets, [name], power=False)
+
+
+def zone_lost(targets: "FaultTargets") -> None:
+    """Switch all nodes of a zone off for a while."""
+    nodes = targets.world.nodes
+    zone = nodes.zone(targets.rng.choice(nodes.names))
+    _lose(targets, [name for name in nodes.names if nodes.zone(name) == zone], power=True)
+
+
+def _lose(targets: "FaultTargets", names: list[str], *, power: bool) -> None:
+    world = targets.world
+    if world.kubelets.cut_off:
+        return
+    for name in names:
+        world.nodes.lose(name, power=power)
+
+    def restore() -> None:
+        for name in names:
+            world.nodes.restore(name)
+            if name in world.databases.isolated:
+                world.isolate(name, on=False)
+
+    targets.undo.append(restore)
+    world.context.soon(20.0, 1200.0, restore)
+
+
+def drain(targets: "FaultTargets") -> None:
+    """Drain a node and give it back later."""
+    nodes = targets.world.nodes
+    if nodes.draining:
+        return
+    name = targets.rng.choice(nodes.names)
+    nodes.drain(name)
+    targets.undo.append(lambda: nodes.undrain(name))
+    targets.world.context.soon(60.0, 900.0, nodes.undrain, name)
+
+
+def taint(targets: "FaultTargets") -> None:
+    """Taint a node so that its pods go at once, and take that back later."""
+    nodes = targets.world.nodes
+    name = targets.rng.choice(nodes.names)
+    nodes.taint(name, on=True)
+
+    def untaint() -> None:
+        nodes.taint(name, on=False)
+
+    targets.undo.append(untaint)
+    targets.world.context.soon(60.0, 600.0, untaint)
+
+
+def cordoned(targets: "FaultTargets") -> None:
+    """Cordon all nodes for a while, as for maintenance."""
+    nodes = targets.world.nodes
+    for name in nodes.names:
+        nodes.cordon(name, on=True)
+
+    def again() -> None:
+        for name in set(nodes.names) - nodes.draining:
+            nodes.cordon(name, on=False)
+
+    targets.undo.append(again)
+    targets.world.context.soon(120.0, 1200.0, again)
+
+
+def nodes_full(targets: "FaultTargets") -> None:
+    """Let others take all the room that is left on the nodes, for a while."""
+    scheduler, before = targets.world.scheduler, targets.world.layout.capacity
+
+    def leave() -> None:
+        scheduler.capacity = before
+
+    scheduler.capacity = targets.rng.choice((0, 1, 2))
+    targets.undo.append(leave)
+    targets.world.context.soon(120.0, 1200.0, leave)
+
+
+def disk_hangs(targets: "FaultTargets") -> None:
+    """Let the disk of a node hang for a while: a process that waits for it is ended by no signal."""
+    world, node = targets.world, targets.rng.choice(targets.world.nodes.names)
+    world.databases.hanging.add(node)
+    world.foundationdb.hanging.add(node)
+    world.context.trace(f"the disk of node {node} hangs")
+
+    def answers() -> None:
+        world.databases.hanging.discard(node)
+        world.foundationdb.hanging.discard(node)
+
+    targets.undo.append(answers)
+    world.context.soon(300.0, 1800.0, answers)
