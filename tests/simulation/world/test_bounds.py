@@ -56,7 +56,7 @@ def test_a_world_that_spins_ends_at_its_limit_of_steps_at_the_same_step_every_ti
     begins = "seed 7 was ended in the time with faults: it took more than 30,000 steps within one simulated hour; due"
     assert text.startswith(begins)
     assert f" of {spin.__name__}" in text
-    assert "; the last that was told: " in text
+    assert "; the last event: " in text
     assert message(Bounds(steps=30_000)) == text
 
 

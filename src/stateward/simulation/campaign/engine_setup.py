@@ -23,27 +23,27 @@ class EngineSetup(Protocol):
 
     @property
     def layouts(self) -> Sequence[Layout]:
-        """The machines that there may be."""
+        """The possible node layouts."""
         ...
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """What may strike."""
+        """The point faults of the engine."""
         ...
 
     @property
     def lasting_faults(self) -> Sequence[LastingFault]:
-        """What may be so for a whole run."""
+        """The lasting faults of the engine."""
         ...
 
     @property
     def profiles(self) -> Sequence[Profile]:
-        """The profiles that every other seed has, in turn."""
+        """The profiles, which every other seed takes in turn."""
         ...
 
     @property
     def edits(self) -> Sequence[Edit]:
-        """What people may do to the spec."""
+        """The edits of the spec that users make."""
         ...
 
     def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
@@ -59,7 +59,7 @@ class EngineSetup(Protocol):
         ...
 
     def spec(self, rng: random.Random, profile: Profile | None) -> Json:
-        """Return a cluster to begin with."""
+        """Return the initial spec."""
         ...
 
     def unmet(self, world: World) -> list[str]:
@@ -67,7 +67,7 @@ class EngineSetup(Protocol):
         ...
 
     def fill(self, world: World) -> None:
-        """Put some data into a database that was just formed."""
+        """Write some data to a new database."""
         ...
 
 
@@ -116,10 +116,10 @@ class SearchSetup:
         return unmet(world)
 
     def fill(self, world: World) -> None:
-        """Put some indices into a database that was just formed."""
+        """Create some indices in a new database."""
         database = world.database()
         for number in range(3 if database is not None else 0):
-            assert database is not None  # noqa: S101 - asked right above
+            assert database is not None  # noqa: S101 - checked above
             database.create_index(f"first-{number}", 1, 50 * 2**20, 5.0)
 
     def _pools(self, rng: random.Random) -> list[Json]:

@@ -1,4 +1,4 @@
-"""The scenes of all engines, by the engine's name; the first is the default."""
+"""The setups of all engines by name; the first is the default."""
 
 from collections.abc import Mapping
 

@@ -27,7 +27,7 @@ ELSEWHERE = frozenset(
         "cluster deleted and recreated",
     }
 )
-"""Faults of worlds with shards; users here do not create a cluster again on its old volumes."""
+"""Faults of worlds with shards; here no user recreates a cluster on its old volumes."""
 
 FOUNDATIONDB_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
@@ -131,7 +131,7 @@ class FoundationDBSetup:
         return FoundationDBUser(world, spec, frequent_edits=frequent_edits)
 
     def spec(self, rng: random.Random, profile: Profile | None) -> Json:
-        """Return a cluster to begin with."""
+        """Return the initial spec."""
         pools = [
             pool_of("storage", "storage", rng.randint(4, 5)),
             pool_of("log", "log", rng.randint(3, 4)),
@@ -144,4 +144,4 @@ class FoundationDBSetup:
         return unmet(world)
 
     def fill(self, world: World) -> None:
-        """Do nothing: the model's database has its data from its creation on."""
+        """Do nothing: the model's database has data from the start."""

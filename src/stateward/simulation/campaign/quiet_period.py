@@ -1,9 +1,9 @@
-"""Skips quiet hours, so that a year takes only as long as its events.
+"""Skips quiet periods, so that a simulated year takes only as long as its events.
 
-A settled cluster is reconciled every minute, and each round finds the same: the planner is a function of its
-observation. So if several rounds have found the same, no fault is active, and no event is due, the time until shortly
-before the next event is skipped: later events come sooner, at their original wall time. The operator's own timers,
-leases and streams are not moved.
+The operator reconciles a settled cluster every minute, and each round has the same result, because the planner is a
+function of its observation. So when several rounds had the same result, no fault is active and no event is due, the
+time until shortly before the next event is skipped: later events come sooner, at their original wall time. The
+operator's own timers, leases and streams do not move.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from stateward.simulation.world.world import World
 STILL = 200.0
 """Seconds without a change before time is skipped: three rounds of a settled cluster."""
 LEAD = 60.0
-"""Seconds that are lived through before the next event."""
+"""Seconds before the next event that are not skipped."""
 
 
 class QuietPeriod:
-    """Detects quiet time in a world; `fair` says whether requests fail now."""
+    """Detects quiet periods of a world; `requests_unaffected` returns whether no fault affects requests."""
 
     def __init__(self, world: World, requests_unaffected: Callable[[], bool]) -> None:
         self._world = world
@@ -31,7 +31,7 @@ class QuietPeriod:
         world.store.subscribers.append(self._on_store_event)
 
     def skip_if_quiet(self, longest: float) -> None:
-        """Skip time if possible, at most so many seconds."""
+        """Skip time if the world is quiet, at most this many seconds."""
         now, found = self._world.now, self._state()
         if found != self._known or not self._requests_unaffected():
             self._known, self._since = found, now
@@ -60,5 +60,5 @@ class QuietPeriod:
         return self._changes, databases
 
     def _on_store_event(self, kind: str, _: Event) -> None:
-        # A lease is renewed all the time, and changes nothing else.
+        # Leases are renewed all the time, and change nothing else.
         self._changes += not kind.startswith("coordination")

@@ -1,4 +1,4 @@
-"""One run: a world, a user, the operator, faults for a while, then peace, and what must hold in the end."""
+"""One run: a world with a user and the operator, a time with faults, a quiet period, and the final checks."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ from stateward.simulation.world.world import Layout
 PATIENCE = 3 * 3600.0
 """Seconds of virtual time within which the desired state must be reached once faults have stopped."""
 QUIET = 1200.0
-"""Seconds of virtual time for which nothing may be written then."""
+"""Seconds of virtual time after that in which nothing may be written."""
 
 YEAR = 120.0
 """The factor from a storm to ordinary operation: a minute between two faults becomes two hours, ten faults and edits a
@@ -55,13 +55,13 @@ class Plan(Struct, frozen=True):
     agents: bool | None = None
     """Whether pods have agents; None lets the seed choose."""
     profile: str | None = None
-    """The name of a profile; None lets the seed choose if nothing else is given, and "" is the plain swarm."""
+    """The name of a profile; None lets the seed choose if nothing else is set, and "" means no profile."""
     trace: bool = False
     bounds: Bounds = Bounds()
 
 
 class Outcome(Struct, frozen=True):
-    """What came of a run."""
+    """The result of a run."""
 
     seed: int
     violations: tuple[Violation, ...]
@@ -69,10 +69,10 @@ class Outcome(Struct, frozen=True):
     """Hours of virtual time."""
     counts: Mapping[str, int]
     skipped: float = 0.0
-    """Those of the hours that were passed over, because nothing could happen in them."""
+    """The skipped part of these hours, in which no event was due."""
     trace_lines: tuple[tuple[float, str], ...] = ()
     spec: Json = {}
-    """The spec at the beginning, of a run that violated something."""
+    """The initial spec of a run with violations."""
 
 
 def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
@@ -96,16 +96,16 @@ def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
             loop.limit(steps=STEPS, seconds=GRACE)
             return run.exhausted(str(error)), time.perf_counter() - began
     finally:
-        with suppress(Exhausted):  # What is cancelled at the end of a run that spins may spin as well.
+        with suppress(Exhausted):  # Cancelled tasks of an endless run may be endless too.
             runner.close()
         gc.enable()
 
 
 class Run:
-    """Puts the parts of a run together and lets them go."""
+    """Assembles the parts of a run and executes them."""
 
     def __init__(self, seed: int, plan: Plan, loop: asyncio.AbstractEventLoop) -> None:
-        rng = random.Random(f"{seed}/run")  # noqa: S311 - a run is repeated by its seed
+        rng = random.Random(f"{seed}/run")  # noqa: S311 - the seed repeats the run
         self.seed, self.plan = seed, plan
         self.setup = ENGINE_SETUPS[plan.engine]
         profile, drawn = chosen(plan, seed, self.setup.profiles), rng.choice(self.setup.layouts)
@@ -113,12 +113,12 @@ class Run:
         if profile is not None:
             self.world.context.count(f"profile: {profile.name}")
         self.violations: list[Violation] = []
-        self.stage = "nothing yet"
-        """What the run is about now, for a message."""
+        self.stage = "the start"
+        """The current stage of the run, for messages."""
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
             self.world.context.trace_lines = []
-        by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - a run is repeated by its seed
+        by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - the seed repeats the run
         self.agents = first_set(plan.agents, profile and profile.agents, by_chance)
         count = plan.processes or rng.choice((1, 1, 1, 2))
         self._several = count > 1
@@ -135,7 +135,7 @@ class Run:
         self.quiet_start = first_set(plan.quiet_start, profile and profile.quiet_start, rng.random() < 0.6)
 
     async def execute(self) -> Outcome:
-        """Live through the run."""
+        """Execute the run."""
         self.world.context.loop.set_exception_handler(self._on_uncaught_error)
         with log_capture.to(self._on_log_event):
             for process in self.processes:
@@ -150,14 +150,14 @@ class Run:
             self.fault_schedule.end()
             await asyncio.sleep(60.0)
             self.user.request_satisfiable_spec()
-            self.stage = "the time in which the desired state has to be reached"
+            self.stage = "the time to reach the desired state"
             await self.settle()
             for process in self.processes:
                 process.kill()
         return self.outcome()
 
     async def until_formed(self) -> None:
-        """Wait until the database is there, and put some indices into it."""
+        """Wait until the cluster is formed, and write some data."""
         for _ in range(120):
             await asyncio.sleep(5.0)
             if not self.unmet():
@@ -171,7 +171,7 @@ class Run:
         return self.setup.unmet(self.world)
 
     async def live(self, seconds: float) -> None:
-        """Let time pass; if faults are rare, the quiet time between them is skipped."""
+        """Let time pass; if faults are rare, skip the quiet periods between them."""
         if self.plan.slower <= 1.0:
             await asyncio.sleep(seconds)
             return
@@ -184,7 +184,7 @@ class Run:
             await asyncio.sleep(min(30.0, max(1.0, end - context.passed)))
             quiet_period.skip_if_quiet(end - context.passed)
             if quiet_period.unmet_for() > INTERVENTION_DELAY:
-                context.trace("somebody sees to the cluster")
+                context.trace("a user intervenes")
                 context.count("user: intervention")
                 self.user.create()
                 self.user.request_satisfiable_spec()
@@ -192,7 +192,7 @@ class Run:
                 quiet_period.user_intervened()
 
     async def settle(self, quiet: float = QUIET) -> None:
-        """Wait until the desired state is reached, and see that it stays and that nothing is written then."""
+        """Wait until the desired state is reached; check that it stays and that nothing is written then."""
         for _ in range(int(PATIENCE / 30)):
             await asyncio.sleep(30.0)
             if self.violations or not self.unmet():
@@ -217,17 +217,17 @@ class Run:
                 "e", f"a settled cluster caused {self.watchdog.writes - before} writes, the latest: {latest}"
             )
         if pods != {pod.uid for pod in self.world.store.all("/pods")}:
-            self._violated("e", "pods were made anew in a settled cluster")
+            self._violated("e", "pods were recreated in a settled cluster")
 
     def exhausted(self, reached: str) -> Outcome:
-        """Return what came of it until it reached a limit."""
+        """Return the result of a run that reached a limit."""
         last = self.world.context.last
-        said = f"; the last that was told: {last}" if last else ""
+        said = f"; the last event: {last}" if last else ""
         self._violated("bound", f"seed {self.seed} was ended in {self.stage}: it {reached}{said}")
         return self.outcome()
 
     def outcome(self) -> Outcome:
-        """Return what came of it."""
+        """Return the result."""
         for loss in self.world.databases.damage.losses:
             self._violated("i", f"{loss.documents} acknowledged documents of {loss.shard} are lost")
         trace_lines = tuple(self.world.context.trace_lines or ())
@@ -237,7 +237,7 @@ class Run:
         return Outcome(self.seed, tuple(self.violations), hours, context.counts, skipped, trace_lines, spec)
 
     def _process(self, number: int) -> Process:
-        # A lease is renewed every few seconds, which costs much; a single process needs none.
+        # Lease renewals cost much time; a single process needs no lease.
         elected = number > 0 or self._several
         process = self.setup.process(self.world, f"op{number}", leader_elect=elected)
         process.audit = self.watchdog
@@ -250,7 +250,7 @@ class Run:
         return process
 
     def _on_log_event(self, event: str, values: Mapping[str, object]) -> None:
-        """Hear the operator's log."""
+        """Handle an event of the operator's log."""
         error = values.get("exc_info")
         if isinstance(error, BaseException) and not log_capture.expected(error):
             self._violated("crash", f"{event}: {type(error).__name__}: {error}")
@@ -260,7 +260,7 @@ class Run:
             self.world.context.trace(trace_text.action(name, member, why))
 
     def _on_uncaught_error(self, _loop: object, context: Mapping[str, object]) -> None:
-        """Record an uncaught error: in the world itself, or in a task without a waiter."""
+        """Record an uncaught error of the world or of a task."""
         self._violated("crash", f"{context.get('message')}: {context.get('exception')!r}")
 
     def _violated(self, letter: str, message: str) -> None:

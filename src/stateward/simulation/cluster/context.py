@@ -1,4 +1,4 @@
-"""What all parts of a world stand on: the store, time, chance, and a place to tell what happened."""
+"""The context of one world, shared by all its parts: store, clock, random source, timers, counters and trace."""
 
 import asyncio
 import random
@@ -11,11 +11,11 @@ from stateward.simulation.apiserver.writes import Server
 from stateward.simulation.timing.loop import WorldClock, WorldLoop
 
 KEPT = 1000
-"""Timers that are kept before those that have rung are forgotten."""
+"""Limit of kept timers, after which expired ones are dropped."""
 
 
 class SimulationContext:
-    """The base of one world. `chance` belongs to the world; clients and faults have streams of their own."""
+    """The context of one world. `rng` belongs to the world; clients and faults have random streams of their own."""
 
     def __init__(self, seed: int, loop: asyncio.AbstractEventLoop) -> None:
         self.seed = seed
@@ -26,26 +26,26 @@ class SimulationContext:
         self.rng = self.stream("world")
         self.counts: dict[str, int] = {}
         self.skipped = 0.0
-        """Seconds that were passed over because nothing could happen in them."""
+        """Seconds that were skipped because no event was due."""
         self._timers: list[asyncio.TimerHandle] = []
         self._room = KEPT
         self.trace_lines: list[tuple[float, str]] | None = None
-        """What happened, in words, each with its time; None when no caller records it."""
+        """The trace: events in words with their times; None if it is not recorded."""
         self.last = ""
-        """What happened last, in words."""
+        """The last event of the trace."""
 
     @property
     def now(self) -> float:
-        """Seconds of virtual time since the world began, without those that were passed over."""
+        """Seconds of virtual time since the start of the world, without skipped ones."""
         return self.loop.time()
 
     @property
     def passed(self) -> float:
-        """Seconds of virtual time since the world began."""
+        """Seconds of virtual time since the start of the world."""
         return self.loop.time() + self.skipped
 
     def stream(self, name: str) -> random.Random:
-        """Return a source of chance of its own, so that more draws in one part change nothing in another."""
+        """Return a random stream of its own, so that more draws in one part do not change another part."""
         return random.Random(f"{self.seed}/{name}")  # noqa: S311 - a world is repeated by its seed
 
     def later(self, seconds: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
@@ -58,19 +58,19 @@ class SimulationContext:
         return timer
 
     def soon(self, low: float, high: float, do: Callable[..., None], *arguments: Any) -> asyncio.TimerHandle:
-        """Run a function after a time between two bounds."""
+        """Run a function after a random time between two bounds."""
         return self.later(self.rng.uniform(low, high), do, *arguments)
 
     def ahead(self) -> float:
-        """Return in how many seconds something happens in the world by itself; infinity where nothing does."""
+        """Return the seconds until the next timer of the world; infinity if there is none."""
         now = self.now
         self._timers = [timer for timer in self._timers if timer.when() > now and not timer.cancelled()]
         return min((timer.when() for timer in self._timers), default=float("inf")) - now
 
     def skip(self, seconds: float) -> None:
-        """Pass over a time in which nothing happens: what comes in the world comes sooner, at the same wall time.
+        """Skip a time without events: the timers of the world fire sooner, at their original wall time.
 
-        Only the world is moved. Nothing that runs in it notices: neither a lease nor a stream gets older by it.
+        Only the world skips time. The operator does not notice: no lease and no stream becomes older.
         """
         self.ahead()
         cast("WorldLoop", self.loop).advance_timers(self._timers, seconds)
@@ -78,17 +78,17 @@ class SimulationContext:
         self.skipped += seconds
 
     def count(self, what: str) -> None:
-        """Count something that happened, for the report."""
+        """Count an event for the report."""
         self.counts[what] = self.counts.get(what, 0) + 1
 
     def trace(self, sentence: str) -> None:
-        """Add a sentence to the story of the run."""
+        """Add an event to the trace."""
         self.last = sentence
         if self.trace_lines is not None:
             self.trace_lines.append((self.passed, sentence))
 
     def change(self, stored: Stored, path: tuple[str, ...], value: Any) -> Stored:
-        """Write one part of an object as a controller of Kubernetes; does nothing where it is so already."""
+        """Write one part of an object as a Kubernetes controller does; does nothing if it has this value."""
         live = self.store.get(stored.kind, stored.key)
         if live is None or live.uid != stored.uid:
             return stored
@@ -97,7 +97,7 @@ class SimulationContext:
         return self.store.put(live.kind, put(live.doc, path, value), live.managers)
 
     def conditions(self, stored: Stored, changed: dict[str, Doc]) -> list[Doc]:
-        """Return an object's conditions with some set; times of transition change only with the status."""
+        """Return an object's conditions with some of them set; a transition time changes only with the status."""
         found: list[Doc] = items(stored.doc, "status", "conditions")
         for kind, condition in changed.items():
             old = next((c for c in found if c["type"] == kind), None)

@@ -1,6 +1,7 @@
-"""The nodes' agents: they start containers, watch over them, say how they are, and end them.
+"""The kubelets: they start, probe, report and stop containers.
 
-A node that is *cut off* reports nothing and hears nothing while its processes run on; one without *power* has none.
+A node that is *cut off* neither reports nor receives anything, and its processes continue. A node without *power* has
+no processes.
 """
 
 from stateward.api.values import names
@@ -14,7 +15,7 @@ from stateward.simulation.cluster.process import Container, Launcher
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, ZONE, claim_names
 
 BACKOFF = (10.0, 300.0)
-"""Seconds before a container that ended is started again: at first, and at most."""
+"""Seconds before an exited container is restarted: the first and the longest delay."""
 
 
 class Kubelets:
@@ -34,16 +35,16 @@ class Kubelets:
         self._store.subscribers.append(self._on_event)
 
     def power_off(self, node: str) -> None:
-        """End every process of a node at once."""
+        """Kill every process of a node."""
         self.powerless.add(node)
         for run in self._on(node):
             if run.process is not None:
                 run.process.kill()
                 run.process = None
-            run.stopping = False  # What was being ended is told so again when there is power.
+            run.stopping = False  # Processes that were stopping are stopped again when the power returns.
 
     def back(self, node: str) -> None:
-        """Let a node report again; what has no process is started, what should be gone goes."""
+        """Let a node report again: it starts missing processes, and removes deleted pods."""
         self.cut_off.discard(node)
         self.powerless.discard(node)
         for run in self._on(node):
@@ -57,13 +58,13 @@ class Kubelets:
                 self._report(run)
 
     def crash(self, run: Run, code: int, why: str) -> None:
-        """Make a container's process die now."""
+        """Kill the process of a container."""
         if run.process is not None and not run.stopping:
             run.process.kill()
             self._exited(run, code, why)
 
     def forget(self, run: Run) -> None:
-        """Take back what a pod that is gone had on its node."""
+        """Release the resources of a deleted pod on its node."""
         if run.address:
             self._addresses.append(run.address)
         self._launcher.discard(run.uid)
@@ -146,7 +147,7 @@ class Kubelets:
         )
 
     def _probed(self, run: Run) -> None:
-        # What counts is what it finds: by then the process may have been told to stop, or been started again.
+        # The probe reads the state when it runs: meanwhile the process may have been stopped or restarted.
         yes = run.process is not None and run.process.serves
         if run.process is not None and run.ready != yes and not run.stopping:
             run.ready = yes
@@ -175,7 +176,7 @@ class Kubelets:
             run.process.stop()
 
     def _finish(self, run: Run) -> None:
-        """Take a pod that has ended away from the server, with its address and what it kept for itself."""
+        """Remove a terminated pod from the server, with its address and its ephemeral data."""
         if run.gone or not self._up(run):
             run.stopping = False
             return
@@ -187,7 +188,7 @@ class Kubelets:
             self._context.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
 
     def _take_address(self) -> str:
-        # An address is soon used again: a client that remembers an old one reaches another pod there.
+        # An address is soon reused: a client with an old one reaches another pod.
         if self._addresses and self._context.rng.random() < 0.5:
             return self._addresses.pop(0)
         self._next_address += 1
@@ -236,7 +237,7 @@ def image_version(pod: Stored) -> str:
 
 
 def beside_version(pod: Stored) -> str:
-    """Return the version in the tag of the image that brings other programs beside those of the pod's own."""
+    """Return the version of the image whose init container adds programs of another version."""
     images = [c.get("image", "") for c in items(pod.doc["spec"], "initContainers") if c["name"] == "stateward-beside"]
     return tag_version(str(images[0])) if images else ""
 

@@ -1,4 +1,4 @@
-"""The life of nodes: lost, back, gone, drained, tainted; and what Kubernetes does with their pods then."""
+"""Nodes: loss, return, removal, drain and taints, and what Kubernetes does with their pods."""
 
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import ApiError
@@ -10,10 +10,10 @@ from stateward.simulation.cluster.kubelet import Kubelets
 from stateward.simulation.cluster.scheduler import NODES, PODS, ZONE
 
 TAINT = "example.com/maintenance"
-"""Key of the taint that nodes get."""
+"""Key of the taint that faults put on nodes."""
 
 MONITOR = 40.0
-"""Seconds without a word from a kubelet after which its node counts as not ready."""
+"""Seconds without a kubelet's heartbeat after which its node is not ready."""
 TOLERATION = 300.0
 """Seconds that pods tolerate a node that is not ready."""
 
@@ -63,18 +63,18 @@ class Nodes:
         self._ready(name, "True")
 
     def remove(self, name: str) -> None:
-        """Take a node away for good; its pods are collected."""
+        """Remove a node; its pods are garbage-collected."""
         node = self._store.get(NODES, Key("", name))
         if node is None:
             return
-        self._context.trace(f"node {name} is gone for good")
+        self._context.trace(f"node {name} is removed")
         self._kubelets.cut_off.add(name)
         self._kubelets.power_off(name)
         self._store.remove(node)
         self._context.later(MONITOR, self._collect, name)
 
     def cordon(self, name: str, *, on: bool) -> None:
-        """Keep new pods off a node, or no longer."""
+        """Cordon or uncordon a node."""
         node = self._store.get(NODES, Key("", name))
         if node is not None:
             self._context.change(node, ("spec", "unschedulable"), on)
@@ -94,7 +94,7 @@ class Nodes:
             self.cordon(name, on=False)
 
     def taint(self, name: str, *, on: bool, key: str = TAINT, effect: str = "NoExecute") -> None:
-        """Put a taint on a node, or take it off; NoExecute evicts the pods that are there."""
+        """Add or remove a taint; NoExecute evicts the pods on the node."""
         node = self._store.get(NODES, Key("", name))
         if node is None:
             return
@@ -110,7 +110,7 @@ class Nodes:
         return [pod for pod in self._store.all(PODS) if pod.doc["spec"].get("nodeName") == name]
 
     def evict_failed(self, pod: Stored) -> None:
-        """Evict a pod as a kubelet under pressure does: it fails, and its process ends."""
+        """Evict a pod as a kubelet under pressure does: the pod fails, and its process is killed."""
         run = self._kubelets.runs.get(pod.uid)
         if run is None or run.node in self._kubelets.cut_off:
             return

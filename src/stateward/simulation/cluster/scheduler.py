@@ -1,4 +1,4 @@
-"""The scheduler: puts pods on nodes that may take them, apart from each other, and where their volumes are."""
+"""The scheduler: assigns pods to nodes by capacity, anti-affinity, taints, selectors and the place of their volumes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
 CLASSES = "storage.k8s.io/storageclasses"
 ZONE = "topology.kubernetes.io/zone"
 NODE_MEMORY = 256 << 30
-"""Bytes of memory of every node: pods are counted, and only a request beyond any node is refused by its size."""
+"""Bytes of memory of each node; only a larger request is refused, because the model counts pods and not memory."""
 PATIENCE = 20.0
-"""Seconds after which a pod that found no place is tried again."""
+"""Seconds until an unschedulable pod is tried again."""
 
 
 class Scheduler:
-    """Gives every pod a node; `capacity` is how many pods fit on one."""
+    """Assigns pods to nodes; `capacity` is the number of pods per node."""
 
     def __init__(self, context: SimulationContext, capacity: int = 8) -> None:
         self.capacity = capacity
@@ -81,7 +81,7 @@ class Scheduler:
         return ""
 
     def _obstacle(self, pod: Stored, node: Stored) -> str:
-        """Return why a node cannot take a pod, in kube-scheduler's words; empty when it can."""
+        """Return why a node cannot take a pod, in kube-scheduler's words; empty if it can."""
         if node.doc["spec"].get("unschedulable"):
             return "node(s) were unschedulable"
         taint = next((t for t in items(node.doc, "spec", "taints") if not _tolerated(t, pod)), None)
@@ -107,7 +107,7 @@ class Scheduler:
         return sum(1 for pod in self._store.all(PODS) if pod.doc["spec"].get("nodeName") == node.key.name)
 
     def _crowd(self, pod: Stored, node: Stored) -> tuple[int, int]:
-        """Return how much a pod dislikes a node: by its anti-affinities, then by how full the node's zone is of it."""
+        """Return the scheduling cost of a node for a pod: its anti-affinities, then the skew of its zone."""
         here = [p for p in self._store.all(PODS) if p.doc["spec"].get("nodeName") == node.key.name]
         affinity = part(pod.doc, "spec", "affinity", "podAntiAffinity")
         dislike = 0
@@ -131,7 +131,7 @@ def claim_names(pod: Doc) -> list[str]:
 
 
 def _verdict(obstacles: list[str]) -> str:
-    """Return what kube-scheduler writes on a pod that no node can take."""
+    """Return kube-scheduler's message for an unschedulable pod."""
     counted = ", ".join(f"{count} {obstacle}" for obstacle, count in sorted(Counter(obstacles).items()))
     return f"0/{len(obstacles)} nodes are available" + (f": {counted}." if counted else ".")
 

@@ -1,4 +1,4 @@
-"""The StatefulSet controller, for the strategy OnDelete: at most one pod per identity, recreated when gone."""
+"""The StatefulSet controller, for the strategy OnDelete: at most one pod per identity, recreated after its deletion."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ PODS = "/pods"
 
 
 class StatefulSets:
-    """Follows sets and their pods; `lag` is how long in seconds it takes to see a change, as a range."""
+    """Reconciles StatefulSets; `lag` is the range of its reaction time in seconds."""
 
     def __init__(self, context: SimulationContext) -> None:
         self.lag = (0.02, 0.3)

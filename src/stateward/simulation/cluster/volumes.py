@@ -1,4 +1,4 @@
-"""Volumes: bound when a pod is there, pinned to where they are, grown in time, and gone with their data."""
+"""Volumes: binding on first use, topology, expansion, protection and reclaim."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
 class Volumes:
-    """Provisions, grows, protects and reclaims; `lost` is called with the UID of each claim whose data is gone."""
+    """Provisions, expands, protects and reclaims; `lost` is called with the UID of each claim whose data is deleted."""
 
     def __init__(self, context: SimulationContext) -> None:
         self.lost: Callable[[str], None] = lambda _: None
@@ -84,7 +84,7 @@ class Volumes:
             self._context.change(claim, ("status",), status)
 
     def _resizing(self, key: Key) -> None:
-        """Say on a claim that its file system has yet to grow, as the resizer does when the volume has."""
+        """Set the condition FileSystemResizePending, as the resizer does after the volume was expanded."""
         claim = self._store.get(CLAIMS, key)
         if claim is not None and _bytes(claim.doc, "spec", "resources", "requests") > _capacity(claim.doc):
             message = "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
@@ -92,13 +92,13 @@ class Volumes:
             self._context.change(claim, ("status", "conditions"), [condition])
 
     def _adopt(self, default: str) -> None:
-        """Give a default class that is there again to claims that were made without any."""
+        """Assign a new default class to claims that have no class."""
         for claim in self._store.all(CLAIMS):
             if not part(claim.doc, "spec").get("storageClassName"):
                 self._context.change(claim, ("spec", "storageClassName"), default)
 
     def _release(self, key: Key) -> None:
-        """Let a deleted claim go once no pod uses it: one that has no node yet is not started on it either."""
+        """Remove a deleted claim once no pod uses it; a pod without a node cannot start on it any more."""
         claim = self._store.get(CLAIMS, key)
         if claim is None or not claim.terminating or CLAIM_PROTECTION not in items(claim.doc, "metadata", "finalizers"):
             return

@@ -1,7 +1,6 @@
-"""The faults: each is switched on for a run, with a rate, by the seed (swarm testing).
+"""The fault schedule: the seed selects the active faults of a run and their rates (swarm testing).
 
-A run in which everything fails at once finds little; a run in which three things fail often, and the rest never, finds
-their interaction.
+A run with all faults at once finds little. A run with three frequent faults finds their interaction.
 """
 
 import random
@@ -19,37 +18,37 @@ from stateward.simulation.world.world import World
 
 @dataclass(slots=True)
 class FaultTargets:
-    """Everything that faults can get at."""
+    """The parts of a run that faults change."""
 
     world: World
     processes: list[Process]
     user: User
     rng: random.Random
     undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
-    """What takes back what was done, when faults stop."""
+    """Functions that revert active faults when the schedule ends."""
     empty: bool | None = None
-    """True while empty volumes are being lost, so no data is written; False when it is too late for that."""
+    """True while empty volumes are lost, so no data may be written; False once there is data."""
 
     @property
     def process(self) -> Process:
-        """One of the operator's processes."""
+        """A random operator process."""
         return self.rng.choice(self.processes)
 
 
 class Fault(Struct, frozen=True):
-    """Something that strikes again and again; `gap` is the range, in seconds, from which its mean pause is drawn."""
+    """A point fault that recurs; `gap` is the range of its mean pause in seconds."""
 
     name: str
     strike: Callable[[FaultTargets], None]
     gap: tuple[float, float]
     likelihood: float = 0.35
-    """How likely it is switched on in a run."""
+    """The probability that a run has this fault."""
     ordinary: float = 0.0
-    """The least mean pause on ordinary days, in seconds, of what a storm has often because it can seldom strike."""
+    """The shortest mean pause on ordinary days, in seconds, of a fault that is frequent in storms."""
 
 
 class LastingFault(Struct, frozen=True):
-    """Something that is so for the whole run."""
+    """A fault that lasts for the whole run, or for episodes of it."""
 
     name: str
     begin: Callable[[FaultTargets], None]
@@ -106,13 +105,13 @@ LASTING_FAULTS = (
 )
 
 EPISODE = (300.0, 3600.0)
-"""Seconds for which lasting faults stay if they do not last for the whole run."""
+"""The duration of an episode of a lasting fault, in seconds."""
 EPISODE_GAP = 3600.0
-"""Seconds between two spells of one weather, at the pace of a storm."""
+"""Mean seconds between two episodes of a lasting fault in a storm."""
 
 
 class FaultSchedule:
-    """The faults of one run."""
+    """The active faults of one run, and when they occur."""
 
     def __init__(
         self,
@@ -132,7 +131,7 @@ class FaultSchedule:
         self.faults = [f for f in kinds[0] if _on(f.name, likely[f.name], rng, only)]
         self.lasting_faults = [w for w in kinds[1] if _on(w.name, likely[w.name], rng, only)]
         self.gaps = {f.name: slower * rng.uniform(*f.gap) / frequent_faults.get(f.name, 1.0) for f in self.faults}
-        """By fault that is switched on: its mean pause, in seconds."""
+        """Mean pause of each active fault, in seconds."""
         if slower > 1.0:
             self.gaps |= {f.name: max(self.gaps[f.name], f.ordinary) for f in self.faults}
         self._active = False
@@ -143,7 +142,7 @@ class FaultSchedule:
         return not self._active_episodes
 
     def begin(self) -> None:
-        """Let the faults happen from now on."""
+        """Start the active faults."""
         self._active = True
         for fault in self.lasting_faults:
             if self._slower > 1.0:
@@ -154,9 +153,9 @@ class FaultSchedule:
             self._plan(fault)
 
     def end(self) -> None:
-        """Let no fault happen any more, and take back what lasts."""
+        """Stop all faults, and revert those that last."""
         self._active = False
-        self.targets.world.context.trace("from now on nothing goes wrong any more")
+        self.targets.world.context.trace("the faults end")
         for undo in reversed(self.targets.undo):
             undo()
         self.targets.undo.clear()
@@ -165,7 +164,7 @@ class FaultSchedule:
     def _begin(self, fault: LastingFault) -> None:
         self._active_episodes += 1
         self.targets.world.context.count(f"lasting fault: {fault.name}")
-        self.targets.world.context.trace(f"from now on: {fault.name}")
+        self.targets.world.context.trace(f"lasting fault begins: {fault.name}")
         fault.begin(self.targets)
 
     def _plan_episode(self, fault: LastingFault) -> None:
@@ -180,10 +179,10 @@ class FaultSchedule:
         self._plan_episode(fault)
 
     def _end_episode(self) -> None:
-        """End a spell; the last one that ends takes all of them back."""
+        """End an episode; the last one that ends reverts all lasting faults."""
         self._active_episodes -= 1
         if not self._active_episodes:
-            self.targets.world.context.trace("requests are answered as they should be again")
+            self.targets.world.context.trace("the lasting faults end")
             lasting_faults.clear(self.targets)
 
     def _plan(self, fault: Fault) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong with FoundationDB only: zones that people have in maintenance, and disks that fill."""
+"""Faults of FoundationDB only: zones in maintenance, and full disks."""
 
 from typing import TYPE_CHECKING
 
@@ -7,18 +7,18 @@ if TYPE_CHECKING:
     from stateward.simulation.foundationdb.ensemble import Ensemble
 
 FREE, FULL = 80 * 2**30, 4 * 2**30
-"""Free bytes on a disk of 100 GiB: usually, and when it was filled by others."""
+"""Free bytes of a disk of 100 GiB: normally, and when other data fills it."""
 
 
 def maintenance(targets: "FaultTargets") -> None:
-    """Let the user put a node into maintenance, and half of the time switch it off in between."""
+    """Put a zone into maintenance, and power its node off in half of the cases."""
     world, ensemble = targets.world, _database(targets)
     if ensemble is None or ensemble.cluster is None or ensemble.cluster.state.maintenance or world.kubelets.cut_off:
         return
     cluster, zone = ensemble.cluster, targets.rng.choice(world.nodes.names)
     seconds = targets.rng.uniform(120.0, 1200.0)
     cluster.ask({"op": "maintenance", "zone": zone, "seconds": seconds}, ensemble.clock())
-    world.context.trace(f"a person puts zone {zone} into maintenance")
+    world.context.trace(f"a user puts zone {zone} into maintenance")
     off = targets.rng.random() < 0.5
     if off:
         world.nodes.lose(zone, power=True)
@@ -35,7 +35,7 @@ def maintenance(targets: "FaultTargets") -> None:
 
 
 def disks_full(targets: "FaultTargets") -> None:
-    """Fill all disks for a while: the database refuses to move data."""
+    """Fill all disks for a while, so that the database refuses to move data."""
     ensemble = _database(targets)
     if ensemble is None:
         return

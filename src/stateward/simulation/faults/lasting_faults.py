@@ -1,4 +1,4 @@
-"""Faults that last a whole run: rates of errors, lags, slowness."""
+"""Lasting faults: rates of errors, lags and delays."""
 
 from typing import TYPE_CHECKING
 
@@ -50,19 +50,19 @@ def api_errors(targets: "FaultTargets") -> None:
 
 
 def api_lost(targets: "FaultTargets") -> None:
-    """Perform some writes without an answer."""
+    """Lose the responses to some writes."""
     for process in targets.processes:
         process.api_rates.lost = targets.rng.uniform(0.01, 0.15)
 
 
 def api_slow(targets: "FaultTargets") -> None:
-    """Let some requests take up to a minute."""
+    """Delay some requests by up to a minute."""
     for process in targets.processes:
         process.api_rates.slow = targets.rng.uniform(0.01, 0.05)
 
 
 def lag(targets: "FaultTargets") -> None:
-    """Let watches be behind, some kinds more than others: what the operator sees was never true at one time."""
+    """Delay watches, some kinds more than others: the operator sees states of different times."""
     for process in targets.processes:
         process.api_rates.lag = targets.rng.uniform(0.0, 3.0)
         for kind in (*KINDS, targets.world.clusters):
@@ -71,13 +71,13 @@ def lag(targets: "FaultTargets") -> None:
 
 
 def streams(targets: "FaultTargets") -> None:
-    """Break watches all the time."""
+    """Break watch streams repeatedly."""
     for process in targets.processes:
         process.api_rates.stream = (5.0, targets.rng.uniform(20.0, 200.0))
 
 
 def stale(targets: "FaultTargets") -> None:
-    """Let a new watch begin with an old state."""
+    """Start new watches from an old state."""
     for process in targets.processes:
         process.api_rates.stale = targets.rng.randint(5, 200)
 
@@ -89,7 +89,7 @@ def engine_errors(targets: "FaultTargets") -> None:
 
 
 def engine_lost(targets: "FaultTargets") -> None:
-    """Perform some commands to the database without an answer."""
+    """Lose the responses to some commands to the database."""
     for process in targets.processes:
         process.engine_rates.lost = targets.rng.uniform(0.01, 0.1)
 
@@ -101,13 +101,13 @@ def engine_slow(targets: "FaultTargets") -> None:
 
 
 def engine_garbled(targets: "FaultTargets") -> None:
-    """Cut some answers of the database short."""
+    """Truncate some responses of the database."""
     for process in targets.processes:
         process.engine_rates.garbled = targets.rng.uniform(0.01, 0.05)
 
 
 def killed_after_writes(targets: "FaultTargets") -> None:
-    """Kill the operator right after some of its writes, before it receives the answer."""
+    """Kill the operator right after some of its writes, before it receives the response."""
     rate = targets.rng.uniform(0.005, 0.05)
     for process in targets.processes:
 
@@ -133,7 +133,7 @@ def killed_after_calls(targets: "FaultTargets") -> None:
 
 
 def slow_sets(targets: "FaultTargets") -> None:
-    """Keep the StatefulSet controller busy with others."""
+    """Delay the StatefulSet controller."""
     targets.world.sets.lag = (0.5, targets.rng.uniform(2.0, 30.0))
 
 
@@ -143,23 +143,23 @@ def late_config(targets: "FaultTargets") -> None:
 
 
 def late_files(targets: "FaultTargets") -> None:
-    """Show changed files to running pods minutes later."""
+    """Delay changed files in running pods by minutes."""
     targets.world.kubelets.behavior.files = (10.0, targets.rng.uniform(20.0, 150.0))
 
 
 def slow_start(targets: "FaultTargets") -> None:
-    """Let the database take minutes to start, and images minutes to come."""
+    """Delay the start of databases and the pull of images by minutes."""
     boot = (10.0, targets.rng.uniform(30.0, 300.0))
     targets.world.databases.behavior.boot = targets.world.foundationdb.behavior.boot = boot
     targets.world.kubelets.behavior.pull = (1.0, targets.rng.uniform(10.0, 120.0))
 
 
 def nearly_full(targets: "FaultTargets") -> None:
-    """Leave no more room on the nodes than the initial cluster needs."""
+    """Limit the nodes to the capacity that the initial cluster needs."""
     nodes, wanted = len(targets.world.nodes.names), sum(pool["replicas"] for pool in targets.user.spec["pools"])
     targets.world.scheduler.capacity = -(-wanted // nodes)
 
 
 def slow_copies(targets: "FaultTargets") -> None:
-    """Move data as slowly as on disks that others use too."""
+    """Limit the recovery throughput, as on shared disks."""
     targets.world.databases.behavior.throughput = targets.rng.uniform(0.5, 4.0) * 2**20

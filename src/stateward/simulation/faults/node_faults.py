@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def node_power(targets: "FaultTargets") -> None:
-    """Switch a node off for a while."""
+    """Power a node off for a while."""
     _lose(targets, [targets.rng.choice(targets.world.nodes.names)], power=True)
 
 
@@ -20,7 +20,7 @@ def node_cut_off(targets: "FaultTargets") -> None:
 
 
 def zone_lost(targets: "FaultTargets") -> None:
-    """Switch all nodes of a zone off for a while."""
+    """Power all nodes of a zone off for a while."""
     nodes = targets.world.nodes
     zone = nodes.zone(targets.rng.choice(nodes.names))
     _lose(targets, [name for name in nodes.names if nodes.zone(name) == zone], power=True)
@@ -44,7 +44,7 @@ def _lose(targets: "FaultTargets", names: list[str], *, power: bool) -> None:
 
 
 def drain(targets: "FaultTargets") -> None:
-    """Drain a node and give it back later."""
+    """Drain a node, and uncordon it later."""
     nodes = targets.world.nodes
     if nodes.draining:
         return
@@ -55,7 +55,7 @@ def drain(targets: "FaultTargets") -> None:
 
 
 def taint(targets: "FaultTargets") -> None:
-    """Taint a node so that its pods go at once, and take that back later."""
+    """Taint a node with NoExecute, and remove the taint later."""
     nodes = targets.world.nodes
     name = targets.rng.choice(nodes.names)
     nodes.taint(name, on=True)
@@ -82,7 +82,7 @@ def cordoned(targets: "FaultTargets") -> None:
 
 
 def nodes_full(targets: "FaultTargets") -> None:
-    """Let others take all the room that is left on the nodes, for a while."""
+    """Fill the nodes with other pods for a while."""
     scheduler, before = targets.world.scheduler, targets.world.layout.capacity
 
     def leave() -> None:
@@ -94,11 +94,11 @@ def nodes_full(targets: "FaultTargets") -> None:
 
 
 def disk_hangs(targets: "FaultTargets") -> None:
-    """Let the disk of a node hang for a while: a process that waits for it is ended by no signal."""
+    """Make the disk of a node unresponsive for a while: its processes do not react to signals."""
     world, node = targets.world, targets.rng.choice(targets.world.nodes.names)
     world.databases.hanging.add(node)
     world.foundationdb.hanging.add(node)
-    world.context.trace(f"the disk of node {node} hangs")
+    world.context.trace(f"the disk of node {node} is unresponsive")
 
     def answers() -> None:
         world.databases.hanging.discard(node)

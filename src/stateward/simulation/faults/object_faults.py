@@ -24,17 +24,17 @@ ATTENTION = 60.0
 
 
 def quota(targets: "FaultTargets") -> None:
-    """Allow no more pods or claims for a while."""
+    """Forbid more pods or claims for a while."""
     admission, store = targets.world.server.admission, targets.world.store
     kind = targets.rng.choice(("/pods", "/persistentvolumeclaims", "apps/statefulsets"))
-    targets.world.context.trace(f"quota allows no more {kind}")
+    targets.world.context.trace(f"a quota allows no more {kind}")
     admission.quota[NAMESPACE, kind] = len(store.all(kind)) - targets.rng.randint(0, 1)
     targets.undo.append(admission.quota.clear)
     targets.world.context.soon(60.0, 600.0, admission.quota.clear)
 
 
 def class_deleted(targets: "FaultTargets") -> None:
-    """Delete a storage class, and create it again later."""
+    """Delete a storage class, and recreate it later."""
     world = targets.world
     found = world.store.all(CLASSES)
     if len(found) < 3:
@@ -52,7 +52,7 @@ def class_deleted(targets: "FaultTargets") -> None:
 
 
 def secret_restored(targets: "FaultTargets") -> None:
-    """Restore the Secret of a deleted member, as users do with whole namespaces."""
+    """Restore the Secret of a deleted member, as a restore of the namespace does."""
     owned = [s for s in targets.world.store.all(SECRETS) if _belongs(s)]
     if not owned:
         return
@@ -67,12 +67,12 @@ def secret_restored(targets: "FaultTargets") -> None:
     try:
         targets.world.server.create(SECRETS, NAMESPACE, {**kept, "metadata": meta}, "restore")
     except ApiError:
-        return  # It was restored before, and is still there.
-    targets.world.context.trace(f"somebody restores Secret {name}")
+        return  # It was restored earlier, and still exists.
+    targets.world.context.trace(f"a user restores Secret {name}")
 
 
 def volumes_lost(targets: "FaultTargets") -> None:
-    """Lose the volumes of a cluster in which nothing is yet: of its first member while it is formed, or else of all."""
+    """Lose volumes of a cluster without data: that of its first member during bootstrap, or else all."""
     world = targets.world
     there = (s for s in world.store.all(CLAIMS) if _belongs(s) and not s.terminating)
     claims = sorted(there, key=lambda stored: stored.key.name)
@@ -91,9 +91,9 @@ def volumes_lost(targets: "FaultTargets") -> None:
 
 
 def lose(targets: "FaultTargets", claim: "Stored") -> None:
-    """Lose a volume: its claim and its pod are deleted, and the claim is created again."""
+    """Lose a volume: delete its claim and its pod, and recreate the claim."""
     world = targets.world
-    world.context.trace(f"the volume {claim.key.name} is lost, and somebody makes it anew")
+    world.context.trace(f"the volume {claim.key.name} is lost, and a user recreates it")
     member = claim.labels[names.LABEL_MEMBER]
     pod = next((p for p in world.store.all(PODS) if p.key.name == names.pod(member)), None)
     world.server.delete(CLAIMS, claim.key, DeleteOptions(Preconditions(claim.uid)))
@@ -118,11 +118,11 @@ def _renew(targets: "FaultTargets", claim: "Stored") -> None:
     try:
         world.server.create(CLAIMS, NAMESPACE, body, "kubectl")
     except ApiError:
-        world.context.later(30.0, _renew, targets, claim)  # A quota is in the way.
+        world.context.later(30.0, _renew, targets, claim)  # A quota forbids it.
 
 
 def _attend(targets: "FaultTargets") -> None:
-    """Let the user confirm, as often as needed, that no data is lost, until the cluster is formed."""
+    """Let the user confirm that no data is lost, until the cluster is formed."""
     targets.user.confirm_bootstrap()
     if unmet(targets.world):
         targets.world.context.later(ATTENTION, _attend, targets)
@@ -135,19 +135,19 @@ def _belongs(stored: "Stored") -> bool:
 
 
 def recreated(targets: "FaultTargets") -> None:
-    """Delete the cluster resource and create it again, at once or later."""
+    """Delete the cluster resource, and recreate it at once or later."""
     targets.user.delete()
     targets.undo.append(targets.user.create)
     targets.world.context.soon(0.0, 120.0, targets.user.create)
 
 
 def read_only(targets: "FaultTargets") -> None:
-    """Make the database read-only for a while, as for a backup: it refuses to change its settings."""
+    """Make the database read-only for a while, as for a backup: it refuses changes of settings."""
     database = targets.world.database()
     if database is None or database.read_only:
         return
     database.read_only = True
-    targets.world.context.trace("somebody makes the database read-only")
+    targets.world.context.trace("a user makes the database read-only")
 
     def writable() -> None:
         database.read_only = False
@@ -157,7 +157,7 @@ def read_only(targets: "FaultTargets") -> None:
 
 
 def new_index(targets: "FaultTargets") -> None:
-    """Create an index, of one to three copies; its primary may land on the only node that is upgraded."""
+    """Create an index with one to three copies; its primary may be placed on the only upgraded node."""
     database = targets.world.database()
     if database is None or not database.leader or len(database.shards) >= 14 or targets.empty:
         return
@@ -167,7 +167,7 @@ def new_index(targets: "FaultTargets") -> None:
     size = targets.rng.choice((5, 50, 500)) * 2**20
     database.create_index(name, replicas, size, targets.rng.uniform(0.1, 20.0), spread=spread)
     if replicas == 2:
-        # At the end the spec must not ask for more copies than there are members.
+        # At the end an index must not need more copies than there are members.
         targets.undo.append(lambda: database.follow(name, "0-2"))
 
 

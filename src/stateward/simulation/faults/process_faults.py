@@ -18,26 +18,26 @@ def kill_operator(targets: "FaultTargets") -> None:
 
 
 def freeze_watches(targets: "FaultTargets") -> None:
-    """Keep everything from arriving on a process's watches for a while."""
+    """Hold back all watch events of a process for a while."""
     targets.process.freeze(targets.rng.uniform(5.0, 140.0))
 
 
 def compact(targets: "FaultTargets") -> None:
-    """Forget history: watches that are taken up again find that their place is gone."""
+    """Compact the history, so that resumed watches get 410 Gone."""
     for kind in ("/pods", "apps/statefulsets", targets.world.clusters):
         targets.world.store.log(kind).compact(targets.rng.randint(0, 20))
 
 
 def crash(targets: "FaultTargets") -> None:
-    """Let a database process die."""
+    """Kill a database process."""
     run = _some_run(targets)
     if run is not None:
-        targets.world.context.trace(f"the process of {run.pod.name} dies")
+        targets.world.context.trace(f"the process of {run.pod.name} is killed")
         targets.world.kubelets.crash(run, 137, "OOMKilled")
 
 
 def evicted(targets: "FaultTargets") -> None:
-    """Let a kubelet evict a pod."""
+    """Evict a pod as its kubelet does."""
     run = _some_run(targets)
     pod = targets.world.store.get("/pods", run.pod) if run is not None else None
     if pod is not None and run is not None and pod.uid == run.uid:
@@ -49,12 +49,12 @@ def pod_deleted(targets: "FaultTargets") -> None:
     run = _some_run(targets)
     pod = targets.world.store.get("/pods", run.pod) if run is not None else None
     if pod is not None and not pod.terminating:
-        targets.world.context.trace(f"somebody deletes pod {pod.key.name}")
+        targets.world.context.trace(f"a user deletes pod {pod.key.name}")
         targets.world.server.delete("/pods", pod.key, DeleteOptions(Preconditions(pod.uid)))
 
 
 def phase_removed(targets: "FaultTargets") -> None:
-    """Remove the annotation from a pod that records its restart in place."""
+    """Remove the annotation that records a restart in place from a pod."""
     pods = (pod for pod in targets.world.store.all(PODS) if not pod.terminating)
     going = [pod for pod in pods if pod.meta.get("annotations", {}).get(names.ANNOTATION_PHASE)]
     if not going:
@@ -62,7 +62,7 @@ def phase_removed(targets: "FaultTargets") -> None:
     pod = targets.rng.choice(going)
     kept = {name: value for name, value in pod.meta["annotations"].items() if name != names.ANNOTATION_PHASE}
     meta = {**pod.meta, "annotations": kept}
-    targets.world.context.trace(f"somebody takes the restart off pod {pod.key.name}")
+    targets.world.context.trace(f"a user removes the restart annotation from pod {pod.key.name}")
     targets.world.server.update(PODS, pod.key, {**pod.doc, "metadata": meta}, manager="kubectl")
 
 

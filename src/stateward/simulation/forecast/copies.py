@@ -1,7 +1,7 @@
-"""The database by itself: copies leave with their nodes, recover when these are back, and move off drained ones.
+"""The copies of the database: they leave with their nodes, recover when these return, and move off drained nodes.
 
-Source of the rules: as in the model of the whole simulation; a node takes and gives a few recoveries at once, a copy
-whose data is still on the node is there soon, and primaries come first. Nothing is moved only for balance.
+The rules are those of the whole simulation: a node has a limited number of concurrent recoveries, a copy whose data is
+still on the node recovers quickly, and primaries come first. No copy moves only for balance.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from stateward.simulation.forecast.event_queue import EventQueue
 
 
 class Copies:
-    """The copies of one database; `changed` is called when something ends that a plan may wait for."""
+    """The copies of one database; `settled` is called when a recovery ends that a plan may wait for."""
 
     def __init__(
         self, queue: EventQueue, durations: Durations, units: Iterable[Unit], settled: Callable[[], None]
@@ -27,13 +27,13 @@ class Copies:
         self.allocation = Allocation.ALL
         self._queue, self._durations, self._settled = queue, durations, settled
         self._kept: dict[str, set[str]] = {}
-        """By unit: the nodes that have data of it on disk, although no copy of it is there now."""
+        """By unit: the nodes with its data on disk but without a copy of it."""
         self._held = Counter[str]()
         self._coming, self._going = Counter[str](), Counter[str]()
         self._open: dict[str, None] = dict.fromkeys(self.units)
-        """Units of which a copy has to be placed or moved, in order."""
+        """Units with a copy to place or to move, in order."""
         self._under_way: dict[tuple[str, str], int] = {}
-        """By unit and node: the number of the recovery that is going on."""
+        """By unit and node: the number of the current recovery."""
         self._numbers = 0
         self._alarm = 0.0
         for unit in self.units.values():
@@ -45,11 +45,11 @@ class Copies:
         return bool(self._under_way)
 
     def empty(self, name: str) -> bool:
-        """Return whether a node has no copy, and none comes."""
+        """Return whether a node has no copy, not even a recovering one."""
         return not self._held[name]
 
     def begin(self) -> None:
-        """Take up the recoveries and moves that are under way already."""
+        """Continue the recoveries and moves that are in progress."""
         for unit in self.units.values():
             for copy in unit.copies:
                 if copy.state is CopyState.INITIALIZING:
@@ -59,19 +59,19 @@ class Copies:
         self.route()
 
     def node_left(self, name: str) -> None:
-        """Let a node leave: its copies are missing, and others take over."""
+        """Remove a node: its copies become unassigned, and replicas are promoted."""
         self.nodes.pop(name, None)
         for unit in [u for u in self.units.values() if any(name in (c.member, c.target) for c in u.copies)]:
             self._leave(unit, name)
         self.route()
 
     def node_joined(self, node: Node) -> None:
-        """Let a node join."""
+        """Add a node."""
         self.nodes[node.name] = node
         self.route()
 
     def forget(self, name: str) -> None:
-        """Let the data that a node kept be gone."""
+        """Discard the data that a node kept."""
         for kept in self._kept.values():
             kept.discard(name)
 
@@ -83,7 +83,7 @@ class Copies:
             self._relocate(found, copy, target)
 
     def route(self) -> None:
-        """Place and move what may be placed and moved now."""
+        """Place and move the copies that may be placed and moved now."""
         if self.draining:
             self._open |= dict.fromkeys(
                 u.name for u in self.units.values() if any(c.member in self.draining for c in u.copies)
@@ -93,7 +93,7 @@ class Copies:
                 del self._open[name]
 
     def _route(self, unit: Unit) -> bool:
-        """Begin what can be begun with one unit; return whether something is left to do."""
+        """Start the possible recoveries of one unit; return whether it needs more."""
         node_left = False
         for copy in sorted(unit.copies, key=lambda c: not c.primary):
             unit = self.units[unit.name]
@@ -135,7 +135,7 @@ class Copies:
         return bool(free)
 
     def _places(self, unit: Unit) -> list[str]:
-        """Return the nodes that may take one more copy, those with fewest first."""
+        """Return the nodes that may take another copy, those with the fewest first."""
         taken = self._taken(unit)
         able = [node.name for node in self.nodes.values() if node.name not in taken and self._fits(unit, node)]
         return sorted(able, key=lambda name: (self._held[name], name))

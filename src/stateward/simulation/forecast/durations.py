@@ -1,4 +1,4 @@
-"""How long things take: what a forecast of time is made from. Measured where the cluster tells, or else assumed."""
+"""The durations of a forecast: measured on the cluster if possible, otherwise assumed."""
 
 from collections.abc import Mapping
 
@@ -9,26 +9,26 @@ class Durations(Struct, frozen=True):
     """Times in seconds, rates in bytes a second."""
 
     start: float = 60.0
-    """From the making of a pod until its member serves in the database."""
+    """From the creation of a pod until its member serves."""
     starts: Mapping[str, float] = {}
-    """The same by pool, where it is known."""
+    """The same by pool, if it is known."""
     stop: float = 10.0
-    """From the deletion of a pod until it is gone."""
+    """From the request to delete a pod until its end."""
     rate: float = 40.0 * 2**20
-    """What one node takes of recovering copies. Source: the default of `indices.recovery.max_bytes_per_sec`."""
+    """The recovery throughput of one node. Source: the default of `indices.recovery.max_bytes_per_sec`."""
     at_once: int = 2
-    """Copies that a node takes, and gives, at once. Source: the default of `node_concurrent_recoveries`."""
+    """Concurrent incoming, and outgoing, recoveries of a node. Source: the default of `node_concurrent_recoveries`."""
     reopen: float = 2.0
-    """For a copy whose data is on the node already and whose primary has gone on."""
+    """For a copy whose data is already on the node."""
     overhead: float = 1.0
-    """Added to each copy that is recreated or moved, besides its bytes."""
+    """Added to each recreated or moved copy."""
     grow: float = 30.0
-    """Until a larger volume is there."""
+    """Until a volume is expanded."""
     reaction: float = 1.5
-    """Until the operator sees what the database does not tell by itself: half of the time between two looks."""
+    """Until the operator notices a change of the database: half of its resync interval."""
     delay: float = 60.0
-    """Until a copy whose node left is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
+    """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 
     def start_of(self, pool: str) -> float:
-        """Return how long a member of a pool takes to serve."""
+        """Return the start duration of a member of a pool."""
         return self.starts.get(pool, self.start)

@@ -1,4 +1,4 @@
-"""What happens when: a clock that jumps from one event to the next."""
+"""The event queue: a clock that jumps from one event to the next."""
 
 import heapq
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from itertools import count
 
 @dataclass(slots=True)
 class EventQueue:
-    """Events in order of time, and in the order of their making where times are the same."""
+    """Events in order of time; events of the same time in the order in which they were added."""
 
     now: float
     _due: list[tuple[float, int, Callable[[], None]]] = field(
@@ -17,22 +17,22 @@ class EventQueue:
     _numbers: "count[int]" = field(default_factory=count)
 
     def after(self, seconds: float, do: Callable[[], None]) -> None:
-        """Let something happen later."""
+        """Add an event."""
         heapq.heappush(self._due, (self.now + seconds, next(self._numbers), do))
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is to come."""
+        """Whether no event is left."""
         return not self._due
 
     def step(self) -> None:
-        """Go to the next event, and let it happen."""
+        """Advance to the next event, and run it."""
         when, _, do = heapq.heappop(self._due)
         self.now = max(self.now, when)
         do()
 
     def until(self, when: float) -> None:
-        """Let everything happen that comes before a time, and go to it."""
+        """Run all events up to a time, and advance to it."""
         while self._due and self._due[0][0] <= when:
             self.step()
         self.now = max(self.now, when)

@@ -1,4 +1,4 @@
-"""The way of a cluster from what it is to what it should be, when all goes well: the shipped planner, look by look."""
+"""Runs the shipped planner without failures, round by round, from an observation to the desired state."""
 
 from msgspec import Struct
 
@@ -8,15 +8,15 @@ from stateward.simulation.forecast.durations import Durations
 from stateward.simulation.forecast.world import Event, TimedWorld
 
 STEP = 1.0
-"""Seconds from one look to the next while the operator has something to do."""
+"""Seconds between two rounds while the operator has something to do."""
 PATIENCE = 30.0
-"""How far the clock goes when nothing is to come: past every patience of the planner within a few looks."""
+"""Seconds to advance when no event is due: a few rounds exceed each timeout of the planner."""
 IDLE = 40
-"""Looks without an action after which nothing more will happen."""
+"""Rounds without an action after which the forecast ends."""
 
 
 class PlannedStep(Struct, frozen=True):
-    """A plan with actions, what it was made from, and when."""
+    """A plan with actions, its observation, and its time."""
 
     at: float
     seen: Observation
@@ -24,7 +24,7 @@ class PlannedStep(Struct, frozen=True):
 
 
 class Forecast(Struct, frozen=True):
-    """The plans in their order, what ended when, and the last plan, after which nothing happens."""
+    """The plans in order, the events, and the last plan, which has no actions."""
 
     began: float
     steps: tuple[PlannedStep, ...]
@@ -32,11 +32,11 @@ class Forecast(Struct, frozen=True):
     end: Observation
     last: Plan
     ended_at: float
-    """When everything was as it should be, or the last thing happened that did."""
+    """When the desired state was reached, or else the time of the last event."""
 
 
 def run_forecast(start: Observation, now: float, durations: Durations | None = None) -> Forecast:
-    """Return the way from an observation to where its cluster comes to rest: as it should be, or stuck."""
+    """Return the forecast from an observation until the cluster has its desired state or is stuck."""
     durations = durations or Durations()
     world, steps = TimedWorld(start, now, durations), list[PlannedStep]()
     idle, most = 0, IDLE * 2 + 100 * (len(start.members) + sum(pool.replicas for pool in start.desired.pools))

@@ -14,19 +14,19 @@ from stateward.simulation.forecast.members import Listener, Members
 
 
 class Processes:
-    """What the processes of members are doing that are not simply running."""
+    """The states of processes that are stopping, stopped or starting."""
 
     def __init__(self, queue: EventQueue, durations: Durations, members: Members, listener: Listener) -> None:
         self._queue, self._durations, self._members, self._listener = queue, durations, members, listener
         self._states: dict[str, ProcessState] = {}
 
     def with_processes(self, seen: Observation) -> Observation:
-        """Return the observation with the answers of the agents that the operator would ask."""
+        """Return the observation with the answers of the agents that the operator would query."""
         asked = {member.name for member in members_to_ask(seen)}
         return replace(seen, members=tuple(self._answer(m) if m.name in asked else m for m in seen.members))
 
     def apply(self, action: a.Action) -> bool:
-        """Do what an action asks for; return whether it was about a process."""
+        """Perform an action; return whether it concerns a process."""
         match action:
             case a.SetPhase():
                 self._mark(action.member, action.phase)

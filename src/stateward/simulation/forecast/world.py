@@ -1,6 +1,6 @@
 """One cluster in which every action succeeds, each after its usual time.
 
-No failure is modelled: a new pod starts, a copy that may move arrives. What was broken before, such as a pod whose
+No failure is modelled: a new pod starts, and a copy that may move arrives. A broken object, such as a pod whose
 image cannot be pulled, stays broken until it is recreated.
 """
 
@@ -33,7 +33,7 @@ from stateward.simulation.forecast.processes import Processes
 
 
 class Event(Struct, frozen=True):
-    """Something that ended: `joined`, `gone`, `grown`, `emptied` of a member, or `whole` of the database."""
+    """The end of a step: `joined`, `gone`, `grown` or `emptied` for a member, or `whole` for the database."""
 
     at: float
     what: str
@@ -41,17 +41,17 @@ class Event(Struct, frozen=True):
 
 
 class TimedWorld:
-    """One cluster, its members and its database, from an observation on."""
+    """One cluster with its members and its database, initialized from an observation."""
 
     def __init__(self, start: Observation, now: float, durations: Durations) -> None:
         self.queue = EventQueue(now)
         self.changed = False
-        """Whether something has happened that the operator would look at."""
+        """Whether an event has occurred that triggers a reconciliation."""
         self.log: list[Event] = []
         self._durations, self._obs = durations, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()
-        """Members whose process runs and waits for a cluster to join."""
+        """Members whose process waits for a cluster to join."""
         self._members = Members(self.queue, durations, start, self)
         self._processes = Processes(self.queue, durations, self._members, self)
         self._copies = Copies(self.queue, durations, database.units if database else (), self._copies_settled)
@@ -64,7 +64,7 @@ class TimedWorld:
         self._update_deployed_version()
 
     def observation(self) -> Observation:
-        """Return what would be observed now."""
+        """Return the current observation."""
         members = tuple(self._members.all[name] for name in sorted(self._members.all))
         found = self._obs.database
         if self._database is not None:
@@ -74,7 +74,7 @@ class TimedWorld:
         return self._processes.with_processes(seen)
 
     def record_states(self, states: Mapping[str, str]) -> None:
-        """Write down in which state each member is, as the status does, and since when."""
+        """Record the state of each member, and since when it has it, as the status does."""
         now, before = self.queue.now, self._obs
         since = {n: before.since.get(n, now) if before.states.get(n) == s else now for n, s in states.items()}
         facts = derive(self.observation(), now)
@@ -82,7 +82,7 @@ class TimedWorld:
         self._obs = replace(before, states=dict(states), since=since, away=away)
 
     def apply(self, action: a.Action) -> None:
-        """Do what an action asks for."""
+        """Perform an action."""
         members = self._members
         match action:
             case a.Create():
@@ -122,15 +122,15 @@ class TimedWorld:
             return False
         return True
 
-    # What is heard of the members.
+    # Events of the members.
 
     @property
     def formed(self) -> bool:
-        """Whether there is a database to join."""
+        """Whether the cluster is formed."""
         return self._database is not None
 
     def started(self, member: Member, pod: Pod) -> None:
-        """Let a member whose process runs serve, or wait for a cluster."""
+        """Let a member with a running process join, or wait for the cluster."""
         name = member.name
         self.changed = True
         if self._database is None:
@@ -150,19 +150,19 @@ class TimedWorld:
             self.happened("whole")
 
     def left(self, member: Member) -> None:
-        """Let a member leave the database and keep its data."""
+        """Remove a member from the database; its data stays."""
         if member.name in self._copies.nodes:
             self._copies.node_left(member.name)
             self._revote()
 
     def stopped(self, member: Member) -> None:
-        """Let a member leave the database, and its data go with its pod where it keeps none."""
+        """Remove a member from the database, and its data too if it is ephemeral."""
         self.left(member)
         if member.claim is None:
             self._copies.forget(member.name)
 
     def happened(self, what: str, member: str = "") -> None:
-        """Write down what came to its end."""
+        """Record the end of a step."""
         self.changed = True
         self.log.append(Event(self.queue.now, what, member))
 
@@ -195,7 +195,7 @@ class TimedWorld:
         self._revote()
 
     def _copies_settled(self) -> None:
-        """Note that copies have come to rest, everywhere or on a member that is emptied."""
+        """Record that all copies have settled, or those of a drained member."""
         self.changed = True
         if not self._copies.busy:
             self.happened("whole")
@@ -222,7 +222,7 @@ class TimedWorld:
             leader = database.leader if database.leader in voters else min(voters, default="")
             self._database = replace(database, voters=voters, nameless=frozenset(), leader=leader)
 
-    # What the status remembers.
+    # Records in the status.
 
     def _record(self, action: a.RecordBootstrap | a.RecordRemoval | a.CancelRemoval) -> None:
         if isinstance(action, a.RecordBootstrap):
@@ -236,7 +236,7 @@ class TimedWorld:
         self._obs = replace(self._obs, removals=listed)
 
     def _record_join(self, member: Member, pod: Pod) -> None:
-        """Write down who has joined with what, and the version once it is everywhere."""
+        """Record that a member has joined, and the deployed version once all members have it."""
         volume = member.claim.ref.uid if member.claim is not None else ""
         record = Record(version=self._copies.nodes[member.name].version, volume=volume, zone=pod.zone)
         self._obs = replace(self._obs, records={**self._obs.records, member.name: record})
@@ -251,7 +251,7 @@ class TimedWorld:
 
 
 def node_of(member: Member, pod: Pod, pool: Pool | None, known: Node | None) -> Node:
-    """Return the node that a member becomes: what its pool says, or else what it was before."""
+    """Return the database node of a member: as its pool defines it, or else as it was."""
     data = pool.data if pool else known is not None and known.data
     voting = pool.voting if pool else known is not None and known.voting
     total, free = (known.disk_total, known.disk_free) if known else (0, 0)

@@ -1,7 +1,7 @@
 """Allocation of copies: deciders, timed recoveries and relocations, promotion of replicas, rebalancing.
 
 Source of the rules: the allocation deciders of OpenSearch; two incoming and two outgoing recoveries a node; a replica
-whose node left is recreated elsewhere after a minute.
+of a departed node is recreated elsewhere after a minute.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from stateward.simulation.opensearch.node import Node
 
 DELAY = 60.0
-"""Seconds before a replica whose node left is recreated."""
+"""Seconds before a replica of a departed node is recreated."""
 AT_ONCE = 2
-"""Recoveries that a node takes, and gives, at once."""
+"""Concurrent incoming, and outgoing, recoveries of a node."""
 LOW_WATERMARK = 0.85
 
 
 class Verdict(NamedTuple):
-    """What one decider has against a place."""
+    """The objection of one decider to a node."""
 
     decider: str
     decision: str
@@ -42,10 +42,10 @@ class Allocator:
         self._reroute_timer: asyncio.TimerHandle | None = None
         """The timer for the next allocation of delayed copies."""
 
-    # What happens.
+    # Events.
 
     def node_left(self, node: str) -> None:
-        """Take the copies of a node that left out of service; replicas in sync take over from primaries."""
+        """Remove the copies of a departed node; in-sync replicas replace primaries."""
         for shard in self._cluster.shards:
             for copy in list(shard.copies):
                 if copy.target == node:
@@ -54,7 +54,7 @@ class Allocator:
                     self._fail(shard, copy)
 
     def expand(self) -> None:
-        """Adapt the number of replicas where an index follows the number of nodes."""
+        """Adapt the replicas of indices with `auto_expand_replicas`."""
         excluded = self._cluster.settings.excluded
         places = sum(node.data and node.name not in excluded for node in self._cluster.nodes.values())
         for shard in self._cluster.shards:
@@ -71,7 +71,7 @@ class Allocator:
                 self._drop(shard, extra)
 
     def reroute(self) -> None:
-        """Place and move what may be placed and moved now."""
+        """Place and move the copies that may be placed and moved now."""
         if not self._cluster.leader:
             return
         for shard in self._cluster.shards:
@@ -86,7 +86,7 @@ class Allocator:
         self._cluster.version += 1
 
     def move(self, shard: Shard, origin: str, target: str) -> list[Verdict]:
-        """Move one copy on request; return the objection, with which nothing is moved."""
+        """Move one copy on request; return the objections, in which case it does not move."""
         copy = next((c for c in shard.copies if c.node == origin and c.state is State.STARTED), None)
         if copy is None:
             return [Verdict("move_allocation", "NO", "the shard is not started on the node")]
@@ -96,10 +96,10 @@ class Allocator:
             self._cluster.version += 1
         return objections
 
-    # What may be.
+    # Deciders.
 
     def objections(self, shard: Shard, copy: Copy, node: "Node", *, relocating: bool = False) -> list[Verdict]:
-        """Return what the deciders have against a copy on a node."""
+        """Return the objections of the deciders to a copy on a node."""
         cluster = self._cluster
         found: list[Verdict] = []
         if not node.data:
@@ -137,7 +137,7 @@ class Allocator:
     def _outgoing(self, node: str) -> int:
         return sum(c.node == node and bool(c.target) for s in self._cluster.shards for c in s.copies)
 
-    # How it is done.
+    # Moves and recoveries.
 
     def _place_primary(self, shard: Shard) -> None:
         copy = shard.primary
@@ -163,7 +163,7 @@ class Allocator:
             self._recover(shard, copy, others[0], self._new_allocation(), self._seconds(shard))
 
     def _reroute_by(self, when: float) -> None:
-        """Look again at that time at the latest: one timer for all copies, or each look sets as many as there are."""
+        """Reroute at that time at the latest: one timer for all copies, because timers for each copy would multiply."""
         if self._reroute_timer is not None and self._reroute_timer.when() > when:
             self._reroute_timer.cancel()
             self._reroute_timer = None
@@ -212,7 +212,7 @@ class Allocator:
         if copy.token != token or copy not in shard.copies:
             return
         if not self._served(copy, target):
-            # It continues when all nodes are back, unless the loss of a node is noticed first and ends it.
+            # It continues when all nodes are back, unless the cluster notices the loss of a node first and cancels it.
             self._context.later(3.0, self._relocated, shard, copy, token)
             return
         self._cluster.advance()
@@ -257,13 +257,13 @@ class Allocator:
         self._cluster.version += 1
 
     def _fail(self, shard: Shard, copy: Copy) -> None:
-        """Take one copy out of service because its node has left."""
+        """Unassign one copy because its node has left."""
         heir = next((c for c in shard.copies if c is not copy and self._can_lead(shard, c)), None)
         if copy.primary and heir is not None:
             copy.primary, heir.primary = False, True
         others = [c for c in shard.copies if c is not copy]
         if any(c.primary and c.active for c in others):
-            # The primary goes on without it; from now on it misses writes.
+            # The primary continues without it, so it misses writes from now on.
             shard.in_sync.discard(copy.allocation)
         self._unassign(copy, "NODE_LEFT")
         copy.delayed_until = self._context.now + DELAY

@@ -1,4 +1,4 @@
-"""The HTTP interface of the model: what the driver asks goes through here, with a network in between that may fail."""
+"""The HTTP interface of the model: the driver's requests go through it, over a network that may fail."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ from stateward.simulation.opensearch.node import Node, Stage
 
 USERS = "/_plugins/_security/api/internalusers"
 UNBLOCKED = frozenset({"/_flush", "/_cluster/allocation/explain"})
-"""Commands that a database which is read-only carries out: they change no metadata."""
+"""Commands that a read-only database performs, because they change no metadata."""
 EXCLUSION_PATIENCE = 10.0
 MANAGER_PATIENCE = 30.0
 """Seconds that a node waits for a manager to be elected before it refuses."""
@@ -29,17 +29,17 @@ class Rates:
     """Probabilities for each request."""
 
     error: float = 0.0
-    """Answers 503, or does not answer."""
+    """The probability of status 503, or of no response."""
     lost: float = 0.0
-    """Does what was asked, and the answer is lost."""
+    """The probability that a performed request loses its response."""
     slow: float = 0.0
     garbled: float = 0.0
-    """Answers with half of what it should say."""
+    """The probability of a truncated response."""
 
 
 @dataclass(slots=True)
 class Wire:
-    """The network between one client and the databases; `told` is called right after a command was carried out."""
+    """The network between one client and the databases; `command_done` is called right after each performed command."""
 
     rng: random.Random
     count: Callable[[str], None]
@@ -48,7 +48,7 @@ class Wire:
     dead: bool = False
 
     async def reach(self, patience: float) -> None:
-        """Take the way to the database; raises UnreachableError."""
+        """Send a request; raises UnreachableError."""
         await asyncio.sleep(0.001 + 0.004 * self.rng.random())
         if self._falls(self.rates.slow):
             self.count("engine request slow")
@@ -60,7 +60,7 @@ class Wire:
         self.alive()
 
     async def back(self) -> None:
-        """Take the way back; raises UnreachableError when the answer is lost."""
+        """Receive the response; raises UnreachableError if it is lost."""
         await asyncio.sleep(0.001 + 0.004 * self.rng.random())
         self.alive()
         if self._falls(self.rates.lost):
@@ -68,14 +68,14 @@ class Wire:
             raise UnreachableError("the connection broke before the answer came")
 
     def body(self, body: bytes) -> bytes:
-        """Return what arrives of an answer."""
+        """Return the received part of a response."""
         if self._falls(self.rates.garbled):
             self.count("engine answer garbled")
             return body[: len(body) // 2]
         return body
 
     def alive(self) -> None:
-        """Stop a client that was killed: it does nothing more."""
+        """Stop a killed client."""
         if self.dead:
             raise asyncio.CancelledError
 
@@ -93,18 +93,18 @@ class WorldTransport:
         cluster_observed: Callable[[Cluster], None] = lambda _: None,
         answer_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        """Reach these databases; `looked` is called for each answer with a state, `missed` for each lost answer."""
+        """Connect to these databases; the callbacks are for each observed state and each lost response."""
         self.wire = wire
         self._cluster_observed = cluster_observed
         self._answer_lost = answer_lost
         self._databases = databases
 
-    def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model trusts everybody
-        """Return the same way."""
+    def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model has no authentication
+        """Return the same transport."""
         return self
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer; raise `UnreachableError` where there is none."""
+        """Return the complete response; raise `UnreachableError` if there is none."""
         try:
             return await self._send(call)
         except UnreachableError:
@@ -147,7 +147,7 @@ class WorldTransport:
 
     async def _read(self, cluster: Cluster, path: str) -> Answer:
         if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
-            # Nodes that hang are waited for.
+            # The response waits for unresponsive nodes.
             await asyncio.sleep(5.0)
         made = {
             "/_cluster/state": responses.state,
@@ -160,7 +160,7 @@ class WorldTransport:
         name = next((name for name in made if path.startswith(name)), None)
         if name is None:
             return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
-        if name == "/_cluster/state" and "routing_table" in path:  # Nodes alone say nothing of copies.
+        if name == "/_cluster/state" and "routing_table" in path:  # Node information contains no copies.
             self._cluster_observed(cluster)
         return self._ok(made[name](cluster))
 
@@ -204,7 +204,7 @@ class WorldTransport:
         return self._ok({"acknowledged": True})
 
     def _indexed(self, cluster: Cluster, path: str, settings: Json) -> Answer:
-        """Create an index of one shard; a node that its copies may only go to takes the first one."""
+        """Create an index of one shard; if its copies are bound to one node, the first one is placed there."""
         if path.count("/") == 1:
             cluster.create_index(
                 path[1:],

@@ -1,4 +1,4 @@
-"""One database process: waits for leave where it should, starts, looks for its cluster, joins, and ends."""
+"""One database process: it waits for the permission to bootstrap, starts, finds its cluster, joins, and stops."""
 
 import base64
 import hashlib
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from stateward.simulation.opensearch.databases import Databases
 
 PATIENCE = 300.0
-"""Seconds that the start script waits for leave to form the cluster."""
+"""Seconds for which the start script waits for the permission to bootstrap."""
 SECURITY = ("plugins.security.ssl.http.enabled", "xpack.security.http.ssl.enabled")
 
 
 class Stage(Enum):
-    """How far a process is."""
+    """The stage of a process."""
 
     WAITING = "waiting"
     BOOTING = "booting"
@@ -51,7 +51,7 @@ class Node:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles that its configuration gives it."""
+        """The roles in its configuration."""
         found: list[str] = self.config.get("node.roles", list(self._databases.default_roles))
         return tuple(found)
 
@@ -72,7 +72,7 @@ class Node:
 
     @property
     def secured(self) -> bool:
-        """Whether it talks in TLS only, to members and to clients: it and one that does not understand nothing."""
+        """Whether it uses TLS for members and clients; it cannot communicate with a node without TLS."""
         return any(self.config.get(key) is True for key in SECURITY)
 
     @property
@@ -82,28 +82,28 @@ class Node:
 
     @property
     def answers(self) -> bool:
-        """Whether it runs far enough to talk."""
+        """Whether it has started and can communicate."""
         return self.stage in (Stage.SEEKING, Stage.JOINED)
 
     @property
     def serves(self) -> bool:
-        """Whether its cluster has taken it in."""
+        """Whether it has joined its cluster."""
         return self.stage is Stage.JOINED
 
     @property
     def reachable(self) -> bool:
-        """Whether it runs far enough to talk, and the network lets it."""
+        """Whether it can communicate, and is not isolated."""
         return self.answers and self.container.node not in self._databases.isolated
 
     def stop(self) -> None:
-        """End in good order: leave the cluster at once, then close the shards."""
+        """Stop gracefully: leave the cluster at once, then close the shards."""
         if self.alive:
             self._depart(graceful=True)
             low, high = self._databases.behavior.stop
             self._context.soon(low, high, self._end)
 
     def kill(self) -> None:
-        """End at once."""
+        """Kill the process."""
         if self.alive:
             self._depart(graceful=False)
 
@@ -114,7 +114,7 @@ class Node:
             self.container.exited(143, "stopped")
 
     def joined(self, cluster: "Cluster") -> None:
-        """Note that the cluster has taken this node in."""
+        """Handle the join of this node."""
         self.cluster = cluster
         self.stage = Stage.JOINED
         self.disk.identity = cluster.identity
@@ -124,7 +124,7 @@ class Node:
         self.container.probe()
 
     def seek_again(self) -> None:
-        """Note that the cluster has put this node out; it tries to come back."""
+        """Handle the removal of this node from the cluster; it tries to rejoin."""
         if self.stage is Stage.JOINED:
             self.stage = Stage.SEEKING
             self._context.later(2.0, self._seek)
@@ -134,7 +134,7 @@ class Node:
         self._databases.ended(self, graceful=graceful)
 
     def _begin(self) -> None:
-        """Wait for the configuration that the pod was made for, as the start script does, and go on."""
+        """Wait for the configuration of the pod's template, as the start script does, and continue."""
         if not self.alive:
             return
         self.files = self.container.config()

@@ -1,4 +1,4 @@
-"""The database's answers as JSON documents, in the shape that the real one gives."""
+"""The database's responses as JSON documents, in the format of the real ones."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from stateward.simulation.timing.loop import EPOCH
 
 
 def greeting(node: Node) -> Json:
-    """Return what one node knows by itself."""
+    """Return the greeting of one node."""
     cluster = node.cluster if node.stage is Stage.JOINED else None
     if cluster is None:
         identity = node.disk.identity or "_na_"
@@ -31,7 +31,7 @@ def _manager(cluster: Cluster) -> Json:
 
 
 def state(cluster: Cluster) -> Json:
-    """Return the cluster state, as far as it is asked for."""
+    """Return the requested parts of the cluster state."""
     indices: Json = {}
     routing: Json = {}
     for shard in cluster.shards:
@@ -81,7 +81,7 @@ def _copy(copy: Copy) -> Json:
 
 
 def info(cluster: Cluster) -> Json:
-    """Return what the nodes say about themselves; those that cannot be reached fail."""
+    """Return the node information; unreachable nodes count as failed."""
     there = {identifier: node for identifier, node in cluster.nodes.items() if node.reachable}
     return {
         "_nodes": {"total": len(cluster.nodes), "failed": len(cluster.nodes) - len(there)},
@@ -94,7 +94,7 @@ def info(cluster: Cluster) -> Json:
 
 
 def stats(cluster: Cluster) -> Json:
-    """Return what the nodes measure."""
+    """Return the node statistics."""
     there = {identifier: node for identifier, node in cluster.nodes.items() if node.reachable}
     return {
         "_nodes": {"total": len(cluster.nodes), "failed": len(cluster.nodes) - len(there)},
@@ -122,13 +122,13 @@ def settings(cluster: Cluster) -> Json:
 
 
 def shutdowns(cluster: Cluster) -> Json:
-    """Return the records of nodes that go down."""
+    """Return the records of node shutdowns."""
     records = cluster.shutdowns.items()
     return {"nodes": [{"node_id": node, "type": kind.upper(), "reason": why} for node, (kind, why) in records]}
 
 
 def reroute(cluster: Cluster, body: Json) -> Json:
-    """Carry out moves; return what is against those that were not made."""
+    """Perform moves; return the objections to those that were not performed."""
     ids = {node.name: node.id for node in cluster.nodes.values()}
     explanations: list[Json] = []
     for command in body.get("commands", []):
@@ -145,7 +145,7 @@ def reroute(cluster: Cluster, body: Json) -> Json:
 
 
 def explain(cluster: Cluster, body: Json) -> Json | None:
-    """Return why a replica is not placed; None where there is no such copy."""
+    """Return why a replica is unassigned; None if there is no such copy."""
     shard = _find(cluster, body)
     copy = next((c for c in shard.copies if c.state is State.UNASSIGNED and not c.primary), None) if shard else None
     if shard is None or copy is None:

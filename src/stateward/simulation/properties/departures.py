@@ -1,4 +1,4 @@
-"""The rules for a departure: others serve in the member's place, and it takes no vote and no only copy with it.
+"""The rules for a departure: other members serve in its place, and it has no vote and no single copy.
 
 This is the property "an edit never lowers the serving members or the copies further than the user allowed": only a
 release removes a member permanently, and the user allows it with a smaller `replicas`, or for one member with
@@ -21,15 +21,15 @@ SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A released member, and what the operator could know of its cluster."""
+    """A released member, and the operator's knowledge of its cluster."""
 
     world: World
     workload: Stored
     cluster: Key
     read_at: float
-    """When it read from the API server."""
+    """The time of the operator's live read."""
     knowledge: DatabaseKnowledge | None
-    """The database as the operator read it last, if ever."""
+    """The database as the operator last read it, if ever."""
     spec: Doc
     served: Collection[str]
     """UIDs of the StatefulSets whose pods were ever ready."""
@@ -58,8 +58,8 @@ class Departure:
 
 
 def departure_problems(departure: Departure) -> Iterator[tuple[str, str]]:
-    """Yield what must not be, as the letter of its property and a clause."""
-    # A member that served, held data or voted under this name did so on a volume that is lost.
+    """Yield the violations, as the letter of the property and a clause."""
+    # An earlier member of this name had a volume that is lost.
     if unused(departure):
         return
     yield from ((("d", shortage),) if (shortage := too_few(departure)) else ())
@@ -77,7 +77,7 @@ def unused(departure: Departure) -> bool:
 
 
 def still_held(departure: Departure) -> str:
-    """Return what the member must not take with it: less if the user says that it need not be drained."""
+    """Return the data that the departure would lose; fewer checks apply if the user requested no drain."""
     knowledge, member = departure.knowledge, departure.member
     if knowledge is None:
         return ""
@@ -89,13 +89,13 @@ def still_held(departure: Departure) -> str:
         return next((f"the last started copy of {shard}" for shard in last), short if told else "")
     places = knowledge.data - knowledge.drained - {member}
     held = (shard for shard, nodes in knowledge.copies.items() if member in nodes)
-    # If every other eligible member has a copy that stays, the member's own copy has no other place.
+    # If every other eligible member keeps a copy, the member's own copy has no other place.
     stay = {shard: nodes - knowledge.moving.get(shard, frozenset()) for shard, nodes in knowledge.holders.items()}
     return next((f"a copy of {shard}" for shard in held if not places or not places <= stay[shard]), "")
 
 
 def missing_data(departure: Departure) -> str:
-    """Return the shard that the operator saw without any started copy, and that the member's volume has."""
+    """Return a shard on the member's volume of which the operator observed no started copy."""
     claim = departure.claim
     accepted = departure.member in part(departure.spec, "members").get("acceptDataLoss", ())
     if departure.knowledge is None or claim is None or accepted:
@@ -112,10 +112,10 @@ def released_members(departure: Departure) -> frozenset[str]:
 
 
 def too_few(departure: Departure) -> str:
-    """Return that too few others would serve without the member, as a clause.
+    """Return a clause if too few other members would serve without this one.
 
-    One that does not serve may go when the others have joined at some time. One that never found a place holds nothing,
-    and may go before another one is there.
+    A member that does not serve may leave once the others have ever joined. A member that was never placed holds no
+    data, and may leave before its replacement exists.
     """
     if departure.workload.uid not in departure.served:
         return ""

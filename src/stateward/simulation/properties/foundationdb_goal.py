@@ -26,7 +26,7 @@ def unmet(world: World) -> list[str]:
 def _database(world: World, cluster: FoundationDBCluster, members: set[str]) -> Iterator[str]:
     ensemble = next(iter(world.foundationdb.databases.values()), None)
     if ensemble is None or ensemble.cluster is None:
-        yield "no database was made"
+        yield "no database was created"
         return
     ensemble.advance()
     state = ensemble.cluster.state

@@ -1,7 +1,7 @@
 """The invariants: properties that are checked at each of the operator's writes.
 
-The letters are those of docs/properties.md. A write is judged by what the operator could know: the API server
-at its last live read, the database at its last read. Later events do not count against it.
+The letters are those of docs/properties.md. A write is judged by the operator's knowledge: the API server
+at its last live read, and the database at its last read. Later events do not count.
 """
 
 from collections import deque
@@ -34,20 +34,20 @@ OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 
 class Violation(Struct, frozen=True):
-    """A property that did not hold, when, and how, in words."""
+    """A violated property: its letter, the time, and a message."""
 
     property: str
     at: float
     message: str
 
     def __str__(self) -> str:
-        """Read as one line."""
+        """Return one line."""
         return f"[{self.property}] at {self.at:.1f} s: {self.message}"
 
 
 @dataclass(slots=True)
 class Round:
-    """What one process knew, and what it took down since it knew it."""
+    """The time of one live read, and the members that the operator stopped since."""
 
     read_at: float = -1.0
     taken: set[str] = field(default_factory=set[str])
@@ -61,22 +61,22 @@ class Watchdog:
         self.writes = 0
         """Writes that changed something, without leases and events."""
         self.latest: deque[str] = deque(maxlen=5)
-        """The latest of these writes, in words."""
+        """The latest of these writes, as text."""
         self.disruptions: list[tuple[float, str]] = []
         self._world = world
         self._store = world.store
         self._knowledge: dict[str, DatabaseKnowledge] = {}
         self._rounds: dict[Key, Round] = {}
         self._answer_lost = -1.0
-        """When an answer of a database was lost last."""
+        """The time of the last lost response of a database."""
         self._served: dict[str, float] = {}
-        """Since when the member of a StatefulSet, by UID, has served for the first time."""
+        """The time at which each StatefulSet's member first served, by UID."""
         self._store.subscribers.append(self._on_event)
 
     # The operator's reads.
 
     def cluster_observed(self, cluster: Cluster) -> None:
-        """Note that the operator was given the state of a database."""
+        """Record that the operator has read the state of a database."""
         last = self._knowledge.get(cluster.name)
         now = self._world.now
         if last is not None and last.version == cluster.version:
@@ -85,7 +85,7 @@ class Watchdog:
         self._knowledge[cluster.name] = known_database(cluster, now)
 
     def ensemble_observed(self, ensemble: Ensemble) -> None:
-        """Note that the operator was given the status of a database of FoundationDB."""
+        """Record that the operator has read the status of a FoundationDB database."""
         name = f"{NAMESPACE}.{NAME}"
         last = self._knowledge.get(name)
         found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
@@ -93,18 +93,18 @@ class Watchdog:
             self._knowledge[name] = found
 
     def answer_lost(self) -> None:
-        """Note that an answer of a database was lost: the operator may know nothing of it."""
+        """Record that a response of a database was lost: the operator may not know it."""
         self._answer_lost = self._world.now
 
     def read(self, kind: str, key: Key) -> None:
-        """Note a live read."""
+        """Record a live read."""
         if kind == self._world.clusters:
             self._rounds[key] = Round(self._world.now)
 
     # The operator's writes.
 
     def writing(self, write: Write) -> None:
-        """Judge a write right before it is carried out."""
+        """Check a write right before the server performs it."""
         live = self._store.get(write.kind, write.key)
         if write.kind in OWN_RECORDS:
             return
@@ -128,7 +128,7 @@ class Watchdog:
             self.latest.append(f"{write.verb} {write.kind} {write.key.name} {write.subresource}".strip())
 
     def _current(self, write: Write, live: Stored) -> bool:
-        """Return whether a write will be performed, rather than refused by its own preconditions."""
+        """Return whether the preconditions of a write hold, so that it will be performed."""
         wanted = write.options.preconditions if write.options else None
         if wanted is None:
             given = part(write.body, "metadata")
@@ -160,9 +160,9 @@ class Watchdog:
             return
         loose = write.kind in {PODS, CLAIMS}
         if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
-            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to somebody else")
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which has another owner")
         elif not loose and not owner:
-            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to nobody")
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which has no owner")
 
     def _check_disruption(self, pod: Stored, *, in_place: bool) -> None:
         member = pod.labels.get(names.LABEL_MEMBER, "")
@@ -175,7 +175,7 @@ class Watchdog:
         before = self._store.past(PODS, pod.key, current.read_at)
         if restarts_together(pod) or (before is not None and before.uid == pod.uid and restarts_together(before)):
             self._record_disruption(pod, "")
-            return  # All go at once, because that was asked for.
+            return  # A coordinated restart was requested.
         knowledge = self._knowledge.get(f"{key.namespace}.{key.name}")
         spec = self._spec(key, current.read_at)
         if knowledge is None or spec is None:
@@ -183,19 +183,19 @@ class Watchdog:
         down = self._down(key, knowledge, current.read_at)
         unseen = knowledge.at < current.read_at or member not in knowledge.nodes
         if member in down or (unseen and (before is None or not ready(before))):
-            self._record_disruption(pod, "which is taken down, was broken already")
+            self._record_disruption(pod, "which is stopped, was broken already")
             return
         self._record_disruption(pod, "")
         unanswered = knowledge.at < current.read_at or self._answer_lost >= current.read_at
         if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
-            # Of a silent database only the unavailable members are known: one at a time.
+            # If the database does not respond, only one member may be stopped at a time.
             if down or current.taken:
                 others = ", ".join(sorted(down | current.taken))
-                self._violated("c", f"{member} is stopped unseen while {others} are down")
+                self._violated("c", f"{member} is stopped without a database response while {others} are down")
             current.taken.add(member)
             return
         if knowledge.at < current.read_at:
-            self._violated("c", f"{member} is taken down by a look at the database from before the live read")
+            self._violated("c", f"{member} is stopped by a database state older than the live read")
         self._check_unavailable(
             member, down | frozenset(current.taken), knowledge, spec, served=self._has_served(pod, current.read_at)
         )
@@ -206,7 +206,7 @@ class Watchdog:
         return any(self._served.get(uid, at + 1) <= at for uid in owners)
 
     def stopping(self, agent: Agent) -> None:
-        """Judge the stop of a process in its pod like the deletion of a pod."""
+        """Check the stop of a process in its pod like the deletion of a pod."""
         pod = self._store.get(PODS, agent.container.pod)
         if pod is not None:
             self._check_disruption(pod, in_place=True)
@@ -222,31 +222,31 @@ class Watchdog:
         total = sum(pool["replicas"] for pool in spec["pools"])
         update = part(spec, "update")
         budget = max_unavailable(update.get("maxUnavailable", 1), total)
-        if served and len(down) + 1 > budget:  # Before a member serves, nothing is missing without it.
-            text = f"{member} is taken down while {', '.join(sorted(down))} are down, and only {budget} may be"
+        if served and len(down) + 1 > budget:  # A member that never served is not missing.
+            text = f"{member} is stopped while {', '.join(sorted(down))} are down, and only {budget} may be"
             self._violated("c", text)
         remaining = (knowledge.voters & knowledge.nodes) - down - {member}
         alone = len(knowledge.voting) == 1
         if member in knowledge.voters and not alone and len(remaining) * 2 <= len(knowledge.voters):
-            self._violated("c", f"{member} is taken down, and the managers lose their quorum")
+            self._violated("c", f"{member} is stopped, and the managers lose their quorum")
         if update.get("singleCopy") == "Interrupt" or knowledge.data <= {member}:
             return
         for shard, holders in knowledge.holders.items():
             if member in holders and not holders - down - {member}:
-                self._violated("c", f"{member} is taken down with the last started copy of {shard}")
+                self._violated("c", f"{member} is stopped with the last started copy of {shard}")
 
     def _check_release(self, workload: Stored) -> None:
         member = workload.labels.get(names.LABEL_MEMBER, "")
         key = Key(workload.key.namespace, workload.labels.get(names.LABEL_CLUSTER, ""))
         current, knowledge = self._rounds.get(key), self._knowledge.get(f"{key.namespace}.{key.name}")
         if current is None:
-            self._violated("d", f"{member} is let go without a live read")
+            self._violated("d", f"{member} is released without a live read")
             return
         spec = self._spec(key, current.read_at) or {}
         for letter, why in departure_problems(
             Departure(self._world, workload, key, current.read_at, knowledge, spec, self._served)
         ):
-            self._violated(letter, f"{member} is let go{why}")
+            self._violated(letter, f"{member} is released{why}")
 
     def _check_volume(self, claim: Stored) -> None:
         key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))
@@ -256,9 +256,9 @@ class Watchdog:
             self._violated("d", f"volume {claim.key.name} is deleted without a live read")
             return
         disk = self._world.databases.disks.get(claim.uid)
-        # A volume on which no process ever ran holds nothing to keep.
+        # A volume without any process run holds no data.
         if disk is not None and part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
-            self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
+            self._violated("b", f"volume {claim.key.name} is deleted although volumes are retained")
         database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
         for shard in database.shards if database is not None and disk is not None else ():
             elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
@@ -273,14 +273,14 @@ class Watchdog:
         return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
 
     def _down(self, key: Key, knowledge: DatabaseKnowledge, at: float) -> frozenset[str]:
-        """Return the members that were in the database once, should run, and could be known not to serve."""
+        """Return the members that once joined, should run, and are known not to serve."""
         found: set[str] = set()
         for workload in self._store.all(SETS):
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
             if member not in knowledge.seen:
-                continue  # It was in one that is lost, if in any.
+                continue  # It belonged to an earlier, lost database, if to any.
             if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)

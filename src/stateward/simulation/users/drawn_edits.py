@@ -1,8 +1,8 @@
-"""Random edits: a field of the schema is drawn, with a value that it accepts or that it refuses.
+"""Random edits: a field of the schema with a valid or an invalid value.
 
-The schema is that of the CustomResourceDefinition, so a new field is drawn as soon as it exists. Whether an edit is
-valid is judged by the schema alone: the operator must report what rules between fields, or the state of the world, have
-against it.
+The schema is that of the CustomResourceDefinition, so a new field is drawn as soon as it exists. The
+schema alone decides whether an edit is valid; the operator must report conflicts with rules between fields or with the
+state of the world.
 """
 
 import random
@@ -18,9 +18,9 @@ from stateward.api.schema.crd import CLUSTER_KINDS, root_schema
 from stateward.api.values.base import Json
 
 FAR = 3
-"""How far above its least value a number is drawn at most: 500 members show nothing that 3 do not."""
+"""The largest distance of a drawn number from its minimum: 500 members test no more than 3."""
 WORDS = ("hot", "managers", "data", "ingest", "drawn", "logs-hot-0", "logs-managers-0")
-"""Texts where any will do: some of them name something."""
+"""Values for free texts; some are names of existing objects."""
 RAW: Mapping[str, Json] = {
     "config": {"indices.drawn": 1},
     "spec": {"terminationGracePeriodSeconds": 60},
@@ -33,7 +33,7 @@ RAW: Mapping[str, Json] = {
 
 
 class DrawnEdit(Struct, frozen=True):
-    """One edit: the field, its new value, whether the schema accepts it, and the whole spec with it."""
+    """One edit: the field, its new value, whether the schema accepts it, and the resulting spec."""
 
     path: str
     value: Any
@@ -41,7 +41,7 @@ class DrawnEdit(Struct, frozen=True):
     spec: Json
 
     def __str__(self) -> str:
-        """Tell it."""
+        """Return one clause."""
         return f"{self.path} = {self.value!r}, which is {'' if self.valid else 'not '}valid"
 
 
@@ -63,7 +63,7 @@ def spec_schema(kind: str) -> Json:
 
 
 def draw(kind: str, spec: Json, rng: random.Random, excluded_fields: frozenset[str] = frozenset()) -> DrawnEdit:
-    """Return an edit of a copy of a spec, each field as likely; fields with names in `leave_out` are not drawn."""
+    """Return an edit of a copy of a spec; all fields are equally likely, except those in `excluded_fields`."""
     document = {"spec": deepcopy(spec)}
     field = rng.choice(list(fields(kind, document, excluded_fields)))
     valid = rng.random() < 0.5
@@ -72,7 +72,7 @@ def draw(kind: str, spec: Json, rng: random.Random, excluded_fields: frozenset[s
 
 
 def faults(kind: str, spec: Json) -> Iterator[DrawnEdit]:
-    """Yield every edit of a spec that the schema refuses and that may be drawn, one for each kind of fault."""
+    """Yield each edit that the schema refuses, one for each kind of error."""
     for number, field in enumerate(fields(kind, {"spec": spec})):
         for fault in range(len(list(_faults(field)))):
             document = {"spec": deepcopy(spec)}
@@ -82,7 +82,7 @@ def faults(kind: str, spec: Json) -> Iterator[DrawnEdit]:
 
 
 def fields(kind: str, document: Json, excluded_fields: frozenset[str] = frozenset()) -> Iterator[Field]:
-    """Yield every place in a document that the schema knows, those included that are not there yet."""
+    """Yield every field of the schema in a document, including unset ones."""
     open_ends = [Field(spec_schema(kind), document, "spec", "spec")]
     while open_ends:
         inside = list(_inside(open_ends.pop(), excluded_fields))
@@ -109,16 +109,16 @@ def _held(field: Field) -> Any:
 
 
 def _made(field: Field) -> Json:
-    """Return the object at a field; made, with what it must have, only when something is written into it."""
+    """Return the object at a field; a missing one is created, with its required fields, when a field in it is set."""
     found = _held(field)
     return cast("Json", found) if isinstance(found, dict) else _Later(field)
 
 
 class _Later(dict[str, Any]):
-    """An object that comes into its holder when something is written into it."""
+    """An object that is added to its parent when a field in it is set."""
 
     def __init__(self, field: Field) -> None:
-        super().__init__(value_of(field.schema, random.Random(0), field.path) if field.schema.get("required") else {})  # noqa: S311 - what must be there, always the same
+        super().__init__(value_of(field.schema, random.Random(0), field.path) if field.schema.get("required") else {})  # noqa: S311 - required fields, always the same
         self._field = field
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -126,11 +126,11 @@ class _Later(dict[str, Any]):
         self._field.holder[self._field.key] = dict(self)
 
 
-# What a field accepts.
+# Valid values.
 
 
 def accepted(field: Field, rng: random.Random) -> tuple[str, Any]:
-    """Write something that the schema accepts, or nothing at all where that may be; return where and what."""
+    """Set a valid value, or remove an optional field; return the path and the value."""
     there = not isinstance(field.key, int) and field.key in field.holder
     if there and not field.required and rng.random() < 0.2:
         del field.holder[field.key]
@@ -188,14 +188,14 @@ def _object(schema: Json, rng: random.Random, path: str) -> Json:
 
 
 UNMODELLED = frozenset({"claims", "detection"})
-"""Fields that are not drawn with others: their inside is Kubernetes's."""
+"""Fields that are not drawn with others: their schema is that of Kubernetes."""
 
 
-# What a field refuses.
+# Invalid values.
 
 
 def refused(field: Field, rng: random.Random) -> tuple[str, Any]:
-    """Write something that the schema refuses; return where the fault is, and what is there."""
+    """Set an invalid value; return the path of the error and the value."""
     found = list(_faults(field))
     path, value, write = rng.choice(found)
     write()
@@ -218,7 +218,7 @@ def _faults(field: Field) -> Iterator[tuple[str, Any, Callable[[], None]]]:
 
 
 def _wrong(schema: Json) -> Iterator[Any]:
-    """Yield values of another kind, beyond the bounds, or that fit no pattern."""
+    """Yield values of another type, out of bounds, or that match no pattern."""
     if schema.get("x-kubernetes-int-or-string"):
         yield from ([], True)
     elif schema.get("type", "object") == "string":
@@ -243,7 +243,7 @@ def _wrong(schema: Json) -> Iterator[Any]:
 
 
 def pattern_of(schema: Json) -> tuple[str, str]:
-    """Return the expression that a text must match, and what is said of it; both empty where any will do."""
+    """Return the pattern of a text and its error message; both are empty for a free text."""
     for rule in cast("list[Json]", schema.get("x-kubernetes-validations", [])):
         found = re.fullmatch(r"self\.matches\(r'(.*)'\)", str(rule["rule"]))
         if found:

@@ -1,4 +1,4 @@
-"""What a person may do to the spec of a cluster: edits that are good, bad, unwise, or made in the middle of another."""
+"""Edits of a search cluster's spec: valid ones, invalid ones, harmful ones, and changes during another change."""
 
 import random
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from stateward.simulation.world.engine_products import Product
 
 @dataclass(frozen=True)
 class Draft:
-    """A spec that is being edited in place, and who edits it."""
+    """A spec that is edited in place, with its cluster and random source."""
 
     spec: Json
     cluster: str
@@ -33,7 +33,7 @@ class Draft:
         return self.rng.choice(self.pools)
 
     def holder(self) -> Json:
-        """Return what settings can be written to: the whole spec, or one of the pools."""
+        """Return an object with settings: the spec, or one of the pools."""
         return self.rng.choice([self.spec, *self.pools])
 
     def manages(self, pool: Json) -> bool:
@@ -41,7 +41,7 @@ class Draft:
         return self.product.manager in pool["roles"]
 
     def member(self) -> str:
-        """Return the name of a member: mostly of one that there may be."""
+        """Return the name of a member, usually of an existing one."""
         pool = self.pool()
         return names.member(self.cluster, pool["name"], self.rng.randint(0, pool["replicas"]))
 
@@ -50,7 +50,7 @@ NAMES_OF_MANAGERS = {"managers": "masters", "masters": "managers"}
 
 
 class Edit(Struct, frozen=True):
-    """One kind of edit: how often it is chosen, and how it changes a draft (False: not possible now)."""
+    """One kind of edit: its weight, and its change of a draft, which returns False if it is not possible now."""
 
     name: str
     weight: int
@@ -149,7 +149,7 @@ def _rename(draft: Draft) -> bool:
 
 
 def _rename_managers(draft: Draft) -> bool:
-    """Have managers in another pool: by a new name, as people do who think that the old one is beyond help."""
+    """Move the managers to another pool by renaming it, as users do with a broken pool."""
     pool = next((pool for pool in draft.pools if pool["name"] in NAMES_OF_MANAGERS), None)
     if pool is None:
         return False
@@ -159,7 +159,7 @@ def _rename_managers(draft: Draft) -> bool:
 
 
 def _roles(draft: Draft) -> bool:
-    """Change what the members of a pool may hold, where the cluster does not depend on it."""
+    """Change the roles of a pool on which the cluster does not depend."""
     pools = [pool for pool in draft.pools if pool["name"].startswith("extra") or pool["name"] == "gateway"]
     if not pools:
         return False

@@ -1,4 +1,4 @@
-"""What a person may do to the spec of a FoundationDB cluster; members and volumes are edited like those of others."""
+"""Edits of a FoundationDB cluster's spec; edits of members and volumes are those of all engines."""
 
 from stateward.api.values.base import Json
 from stateward.simulation.users.edits import Draft, Edit
@@ -7,11 +7,11 @@ from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS
 from stateward.simulation.users.volume_edits import VOLUME_EDITS
 
 VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
-"""Versions that can be had; processes of the last one do not talk to those of the others."""
+"""Available versions; the last one is incompatible with the others."""
 ABSENT, BROKEN = "7.1.99", "7.1.98"
-"""A version whose image cannot be pulled, and one that ends as soon as it starts."""
+"""A version whose image cannot be pulled, and one that exits at its start."""
 LEAST = {"storage": 4, "log": 3, "stateless": 2}
-"""The fewest members of a pool that people ask for: what two copies on different nodes need, and one more."""
+"""The smallest requested pools: one member more than two replicas on different nodes need."""
 MOST = {"storage": 7, "log": 5, "stateless": 4}
 
 
@@ -90,7 +90,7 @@ def _drop_pool(draft: Draft) -> bool:
 
 
 def _processes(draft: Draft) -> bool:
-    """Have one process more in each pod of a pool, or one fewer."""
+    """Switch between one and two processes in each pod of a pool."""
     pool = draft.pool()
     pool["processesPerMember"] = 3 - pool.get("processesPerMember", 1)
     return True
@@ -132,7 +132,7 @@ EDITS = (
     Edit("invalid edit", 2, _invalid),
 )
 CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
-"""Everything that a person may do to the spec."""
+"""All edits of the spec."""
 
 
 def pool_of(name: str, process_class: str, replicas: int) -> Json:

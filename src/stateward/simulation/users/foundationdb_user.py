@@ -1,4 +1,4 @@
-"""A person who edits a FoundationDB cluster: as others do, with what only its spec has."""
+"""The user of a FoundationDB cluster."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -14,7 +14,7 @@ from stateward.simulation.users.user import EXCLUDED_FIELDS, User
 
 
 class FoundationDBUser(User):
-    """Edits one cluster resource."""
+    """Edits one FoundationDB cluster resource."""
 
     choice: ClassVar[Sequence[Edit]] = CHOICE
     excluded_fields: ClassVar[frozenset[str]] = EXCLUDED_FIELDS | {
@@ -23,10 +23,10 @@ class FoundationDBUser(User):
         "faultDomain",
         "processClass",
     }
-    """Also fields that say what the database is and not how it runs: one edit of them is another database."""
+    """Includes immutable properties of the database: a changed value means another database."""
 
     def request_satisfiable_spec(self) -> None:
-        """Ask for something that can be had, whatever was asked for before."""
+        """Request a spec that can be satisfied."""
         spec: Json = deepcopy(self.spec)
         spec["version"] = self._reachable()
         for field in ("update", "members"):
@@ -41,7 +41,7 @@ class FoundationDBUser(User):
         self.annotate(CLEARED_REQUESTS)
 
     def _reachable(self) -> str:
-        """Return a version that can be had from here: the newest that a process has run, or a newer one if wanted."""
+        """Return a reachable version: the requested one, or else the newest that a process has run."""
         running = {w.version for d in self._world.foundationdb.databases.values() for w in d.processes.values()}
         resource = self._world.resource(self._name)
         deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""

@@ -1,6 +1,6 @@
-"""What a person may ask of single members and of processes: replacements, members to keep, restarts, and stops.
+"""Requests for single members and processes: replacements, members to keep, restarts, and stops.
 
-Replacements are wishes in the spec. Restarts and stops are annotations of the cluster, as `kubectl stateward restart`
+Replacements are fields of the spec. Restarts and stops are annotations of the cluster, as `kubectl stateward restart`
 and `stop` write them.
 """
 
@@ -12,7 +12,7 @@ from stateward.simulation.cluster.nodes import TAINT
 from stateward.simulation.users.edits import Draft, Edit
 
 Annotations = dict[str, str | None]
-"""Annotations to set, or (None) to take off."""
+"""Annotations to set, or to remove (None)."""
 
 
 def _replace(draft: Draft) -> bool:
@@ -52,7 +52,7 @@ def _replace_pool(draft: Draft) -> bool:
 
 
 def _replace_pool_undrained(draft: Draft) -> bool:
-    """Give up data that is in one pool only; without acceptDataLoss, which users here never set."""
+    """Replace a pool without draining; users here never set acceptDataLoss."""
     return _all_of_a_pool(draft, "replaceWithoutDraining")
 
 
@@ -64,7 +64,7 @@ def _all_of_a_pool(draft: Draft, field: str) -> bool:
 
 
 def _cancel_replacement(draft: Draft) -> bool:
-    """Keep after all who is being replaced."""
+    """Keep a member that is being replaced."""
     if not draft.leaving:
         return False
     draft.spec["members"] = {"keep": [draft.rng.choice(draft.leaving)]}
@@ -100,7 +100,7 @@ MEMBER_EDITS = (
     Edit("member requests removed", 1, _remove_requests),
     Edit("automatic replacement toggled", 2, _policy),
 )
-"""Edits of the spec that are about single members."""
+"""Edits of the spec that concern single members."""
 
 
 def _restart(draft: Draft) -> Annotations:
@@ -130,7 +130,7 @@ def _restart_unknown_kind(_: Draft) -> Annotations:
 
 
 Request = tuple[str, int, Callable[[Draft], Annotations]]
-"""Its name, how often it is chosen, and what is written."""
+"""Its name, its weight, and its annotations."""
 REQUESTS: tuple[Request, ...] = (
     ("restart requested", 3, _restart),
     ("coordinated restart requested", 1, _restart_coordinated),
@@ -139,10 +139,10 @@ REQUESTS: tuple[Request, ...] = (
     ("member stop requested", 2, _stop),
     ("member stops cancelled", 2, _start),
 )
-"""Annotations of the cluster."""
+"""Requests by annotations of the cluster."""
 CLEARED_REQUESTS: Annotations = {
     names.ANNOTATION_STOPPED: None,
     names.ANNOTATION_PHASE: None,
     names.ANNOTATION_RESTART_POOLS: None,
 }
-"""What is taken off in the end, when only what can be had is asked for."""
+"""Removes all requests at the end of a run."""

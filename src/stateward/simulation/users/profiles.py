@@ -1,8 +1,8 @@
-"""Worlds with a character: what their people mostly do, what mostly fails, and what the cluster is to begin with.
+"""Profiles: each makes a few edits and faults frequent, so that rare combinations are reached.
 
-A swarm in which everything is possible meets rarely what needs three things at once: a restart of all members together
-while a disk hangs, say. Such a meeting is not made by hand here. A profile only makes its parts frequent, and the rest
-rare, and the story is still drawn by the seed. Every other seed has one, in turn, and the others have the plain swarm.
+Runs with all faults and edits seldom reach a state that needs three events at once, such as a coordinated restart while
+a disk is unresponsive. A profile does not script such a state: it makes its parts frequent and the rest rare, and the
+seed still draws the events. Every other seed takes a profile, in turn; the others have none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from stateward.simulation.world.world import Layout
 
 
 class Profile(Struct, frozen=True):
-    """A character; names are those of faults, of weather, of edits and of what is asked for by annotations."""
+    """Frequent edits and faults of a run, and its initial cluster."""
 
     name: str
     edits: tuple[str, ...] = ()
-    """What people do most of the time; nothing lets them do anything as usual."""
+    """Names of the frequent edits and requests; if empty, all edits have their usual weights."""
     frequent_faults: Mapping[str, float] = {}
-    """What surely fails, and how many times as often as usual. Anything else fails more rarely than usual."""
+    """Active faults by name, with the factor of their rate. All other faults are rarer than usual."""
     pools: Mapping[str, int] = {}
-    """The pools to begin with, and their members; none lets the seed choose."""
+    """The initial pools and their replicas; if empty, the seed chooses."""
     spec: Json = {}
-    """What else the spec begins with."""
+    """Other fields of the initial spec."""
     layout: Layout | None = None
     agents: bool | None = None
     quiet_start: bool | None = True
@@ -44,7 +44,7 @@ NETWORK = {
     "mounted files updated late": 1.0,
     "new pods mount outdated Secrets": 1.0,
 }
-"""Everything between the operator and the rest at once."""
+"""All faults between the operator and the API server, the database and the pods."""
 MACHINES = {
     "zone lost": 4.0,
     "node drained": 2.0,
@@ -54,7 +54,7 @@ MACHINES = {
     "pod evicted by its kubelet": 2.0,
     "quota exhausted": 2.0,
 }
-"""What people and chance do to machines and what runs on them."""
+"""Faults of nodes, and of the pods on them."""
 
 UNPLACEABLE = Profile(
     "unsatisfiable edits",
@@ -77,7 +77,7 @@ UNPLACEABLE = Profile(
         "node tainted": 2.0,
     },
 )
-"""The healthy members must stay, whatever is asked for; in the worlds of each engine."""
+"""Healthy members must stay whatever the edit is; for each engine."""
 
 PROFILES = (
     Profile(
@@ -217,21 +217,21 @@ PROFILES = (
     Profile("network and file faults", frequent_faults={**NETWORK, "slow shard recovery": 1.0}),
     Profile("node and pod faults", frequent_faults={**MACHINES, "cluster deleted and recreated": 3.0}),
 )
-"""In the order in which seeds have them."""
+"""In the order in which seeds take them."""
 
 OTHER_FAULTS = 0.3
-"""How likely is, in a world with a profile, what its profile does not name; as a share of what is usual."""
+"""Factor of the probability of faults that the profile of a run does not name."""
 PROFILE_EDITS = 0.75
-"""How likely an edit is one of the profile's."""
+"""Probability that an edit is one of the profile's."""
 
 
 def profile_of(seed: int, profiles: Sequence[Profile] = PROFILES) -> Profile | None:
-    """Return the profile of a seed: every other seed has the plain swarm."""
+    """Return the profile of a seed; even seeds have none."""
     return profiles[seed // 2 % len(profiles)] if seed % 2 else None
 
 
 def pools_of(profile: Profile, product: Product) -> list[Json]:
-    """Return the pools that a profile begins with."""
+    """Return the initial pools of a profile."""
     return [_pool(name, replicas, product) for name, replicas in profile.pools.items()]
 
 

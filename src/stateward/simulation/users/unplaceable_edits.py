@@ -1,4 +1,4 @@
-"""Edits that pass every check and that no node can satisfy: they may cost nothing but time."""
+"""Valid edits that no node can satisfy: they must not harm healthy members."""
 
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
@@ -16,7 +16,7 @@ def _class(draft: Draft) -> bool:
 
 
 def _classes(draft: Draft) -> bool:
-    """Misspell the class of all pools at once, as people do who edit with a search and replace."""
+    """Misspell the class of all pools at once, as in an edit by search and replace."""
     for pool in draft.pools:
         pool["storage"]["storageClass"] = NO_SUCH_CLASS
     return True
@@ -33,7 +33,7 @@ def _selector(draft: Draft) -> bool:
 
 
 def _selector_and_class(draft: Draft) -> bool:
-    """Ask for another class on nodes that do not exist: the class alone would replace all members."""
+    """Request another class on nodes that do not exist: the class alone would replace all members."""
     pool = draft.pool()
     pool["podTemplate"] = {"spec": {"nodeSelector": {"no-such": "label"}}}
     pool["storage"]["storageClass"] = "fast"
@@ -64,7 +64,7 @@ UNPLACEABLE_EDITS = (
 
 
 def make_placeable(holder: Json) -> None:
-    """Take off what no node can satisfy: of a whole spec, or of a pool."""
+    """Remove unsatisfiable fields of a spec or of a pool."""
     spec = part(holder, "podTemplate", "spec")
     if "nodeSelector" in spec or "priorityClassName" in spec:
         del holder["podTemplate"]

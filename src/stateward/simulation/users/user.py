@@ -1,4 +1,4 @@
-"""A person who edits the cluster resource in the middle of everything: well, badly, and back again."""
+"""The simulated user: edits the cluster resource at any time, reverts edits, and sends requests."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
@@ -19,33 +19,33 @@ from stateward.simulation.world.trace_text import edited
 from stateward.simulation.world.world import NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
-"""What is counted of edits that are drawn from the schema."""
+"""Counter names of the edits drawn from the schema."""
 SETS, CLAIMS = "apps/statefulsets", "/persistentvolumeclaims"
 REVERTED_EDITS = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
-"""Edits with which no other edit begins."""
+"""Edits on which no later edit is based."""
 EXCLUDED_FIELDS = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
-"""Fields by which a person accepts that data may be lost, so that its loss would prove nothing."""
+"""Fields with which a user accepts data loss; a loss would then prove nothing."""
 BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
-"""What the operator waits for where only a person can know whether anything is lost."""
+"""Wait reasons that need a user's confirmation that no data is lost."""
 
 CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
-"""Everything that a person may do to the spec."""
+"""All edits of the spec."""
 
 
 class User:
     """Edits one cluster resource."""
 
     choice: ClassVar[Sequence[Edit]] = CHOICE
-    """Everything that this person may do to the spec."""
+    """The edits of this user."""
     excluded_fields: ClassVar[frozenset[str]] = EXCLUDED_FIELDS
     """Fields that are not drawn from the schema."""
 
     def __init__(self, world: World, spec: Json, name: str = NAME, frequent_edits: Sequence[str] = ()) -> None:
-        """`often` names what this person does most of the time: edits, and what is asked for by annotations."""
+        """`frequent_edits` are the names of the frequent edits and requests."""
         self.spec = spec
         self._frequent_edits = frequent_edits
         self.validation_failed: Callable[[str], None] = lambda _: None
-        """Hears of edits that the server should have refused, or refused badly."""
+        """The callback for edits that the server wrongly accepted, or refused with a wrong message."""
         self._world = world
         self._name = name
         self._rng = world.context.stream("user")
@@ -69,7 +69,7 @@ class User:
             self._edit()
 
     def request_satisfiable_spec(self) -> None:
-        """Ask for something that can be had, whatever was asked for before."""
+        """Request a spec that can be satisfied."""
         spec = deepcopy(self.spec)
         spec["version"] = self._reachable()
         for field in ("image", "update", "members"):
@@ -90,7 +90,7 @@ class User:
         self._apply(what, {**deepcopy(self.spec), **changes})
 
     def annotate(self, annotations: Annotations) -> None:
-        """Set annotations of the cluster resource, or (None) take them off."""
+        """Set annotations of the cluster resource, or remove them (None)."""
         resource = self._world.resource(self._name)
         if resource is None:
             return
@@ -112,7 +112,7 @@ class User:
             self.annotate({names.ANNOTATION_BOOTSTRAP_AGAIN: "accept-data-loss"})
 
     def apply_drawn_edit(self, edit: DrawnEdit) -> None:
-        """Make an edit that was drawn from the schema: an invalid one has to be refused, and by its field."""
+        """Apply an edit that was drawn from the schema: the server must refuse an invalid one and name its field."""
         before = self._world.resource(self._name)
         refusal = self._apply(f"{'valid' if edit.valid else 'invalid'} edit from the schema", edit.spec)
         if edit.valid or before is None:
@@ -133,16 +133,15 @@ class User:
             self._world.server.delete(self._world.clusters, resource.key, DeleteOptions(Preconditions(resource.uid)))
 
     def create(self) -> None:
-        """Create the cluster resource again."""
+        """Create the cluster resource if it does not exist."""
         if self._world.resource(self._name) is None:
             self._world.context.trace("the user creates the cluster resource")
             self._world.create(deepcopy(self.spec), self._name)
 
     def resolve_waits(self) -> None:
-        """Do what the operator waits for: let go of members that cannot join, add missing pools, ask for less.
+        """Resolve the wait reasons of the operator: replace members that cannot join, restore pools, reduce copies.
 
-        A version to which the cluster cannot go back is set forward: a member may have joined with the newer one after
-        the last edit.
+        A refused downgrade is withdrawn: a member may have joined with the newer version after the edit.
         """
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
@@ -165,7 +164,7 @@ class User:
             self._apply("required pool restored", {**spec, "pools": [*spec["pools"], *again]})
 
     def _replace_undrained(self, members: list[str]) -> None:
-        """Replace members that never joined, without draining them: there is nothing that they could give away."""
+        """Replace members that never joined, without draining them: they hold no data."""
         requests = part(self.spec, "members")
         listed = requests.get("replaceWithoutDraining", [])
         more = sorted({*members} - {*listed} - {*requests.get("keep", [])})
@@ -176,9 +175,9 @@ class User:
             self._apply("members that never joined replaced", {**deepcopy(self.spec), "members": kept})
 
     def _reduce_copies(self, *, refused: bool) -> None:
-        """Let the copies of indices follow the number of members where they insist on more than there are, or will be.
+        """Let indices adapt their copies if they need more members than there are or will be.
 
-        A pool that shrinks is refused for them.
+        The operator refuses to shrink a pool below their number.
         """
         database = self._world.database(self._name)
         if database is None:
@@ -191,9 +190,9 @@ class User:
                 database.follow(shard.index, "0-2")
 
     def _restore_managers(self, spec: Json) -> None:
-        """Ask for as many managers as the database counts on, where too few are there to elect one.
+        """Request as many managers as the voting configuration needs, if too few exist to elect one.
 
-        They are away when a cluster was deleted and made again with fewer; their volumes were kept.
+        They are missing when a cluster was recreated with fewer managers; their volumes were kept.
         """
         database = self._world.database(self._name)
         if database is None or database.leader:
@@ -205,10 +204,10 @@ class User:
                 return
 
     def _restore_copy_holders(self, spec: Json) -> None:
-        """Ask for so many members that those are among them whose kept volumes have the only copies of something.
+        """Request enough members to bring back those whose kept volumes have the only copies of a shard.
 
-        They are away when a cluster was deleted and made again: it takes the volumes with the lowest numbers, and with
-        them those of members in whose place others with higher numbers had come. One of another class is not used.
+        They are missing when a cluster was recreated: it uses the volumes with the lowest ordinals, even those of
+        members that were replaced by members with higher ordinals. A volume of another class is not used.
         """
         members = {stored.key.name for stored in self._world.store.all(SETS)}
         claims = {claim.uid: claim.labels.get(names.LABEL_MEMBER, "") for claim in self._world.store.all(CLAIMS)}
@@ -258,7 +257,7 @@ class User:
         self.apply_drawn_edit(draw(self._world.kind.resource.kind, self.spec, self._rng, self.excluded_fields))
 
     def _apply(self, what: str, spec: Json) -> ApiError | None:
-        """Write a spec, and return why the server does not take it."""
+        """Write a spec, and return the server's refusal."""
         resource = self._world.resource(self._name)
         if resource is None:
             return None
@@ -274,7 +273,7 @@ class User:
         self._previous_specs.append(self.spec)
         self.spec = spec
         if what in REVERTED_EDITS:
-            # A user does not leave it like that: the next edit starts with what was there before.
+            # The next edit is based on the previous spec.
             self.spec = self._previous_specs.pop()
         return None
 
@@ -288,7 +287,7 @@ class User:
             )
 
     def _reachable(self) -> str:
-        """Return a version that can be had from here: what is wanted, or else the newest that a member has run."""
+        """Return a reachable version: the requested one, or else the newest that a member has run."""
         resource = self._world.resource(self._name)
         deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""
         known = self._world.product.versions
@@ -300,12 +299,12 @@ class User:
 
 
 def _remove_invalid_settings(holder: Json) -> None:
-    """Take off what nothing starts with: of a whole spec, or of a pool."""
+    """Remove settings of a spec or of a pool that prevent the start."""
     for setting in ("bad.setting", "cluster.name"):
         holder.get("config", {}).pop(setting, None)
     make_placeable(holder)
 
 
 def _numbers(prefix: str, members: Iterable[str]) -> list[int]:
-    """Return the numbers of those members that are of a pool, in order."""
+    """Return the ordinals of the members of a pool, in order."""
     return sorted(int(number) for of, _, number in (name.rpartition("-") for name in members) if of == prefix)

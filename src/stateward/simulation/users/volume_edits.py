@@ -1,4 +1,4 @@
-"""What a person may do to the volumes of a cluster: sizes, classes, and what becomes of those that are in the way."""
+"""Edits of volumes: sizes, storage classes, and policies."""
 
 from stateward.simulation.users.edits import Draft, Edit
 
@@ -32,7 +32,7 @@ def _on_scale_down(draft: Draft) -> bool:
 
 
 def _policy(draft: Draft, name: str, other: str) -> bool:
-    """Ask for what is not the default, or take that back."""
+    """Set a policy to its other value, or remove it."""
     volumes = draft.spec.setdefault("volumes", {})
     if volumes.pop(name, None) is None:
         volumes[name] = other

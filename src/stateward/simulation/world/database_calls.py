@@ -1,4 +1,4 @@
-"""The operator's calls to the agents of a world, with a network in between that may fail."""
+"""The operator's calls to the agents of a world, over a network that may fail."""
 
 from collections.abc import Callable
 
@@ -21,14 +21,14 @@ class WorldAgents:
         self._node_reachable = node_reachable
         self._stopping = stopping
 
-    async def ask(self, access: Access, peer: Peer) -> Process:  # noqa: ARG002 - the model trusts everybody
+    async def ask(self, access: Access, peer: Peer) -> Process:  # noqa: ARG002 - the model has no authentication
         """Return the agent's answer about its process."""
         said = (await self._reach(peer)).said()
         await self._back()
         return said
 
     async def stop(self, access: Access, peer: Peer) -> None:  # noqa: ARG002
-        """Have the process stopped; it may not have ended yet."""
+        """Stop the process; it may not have ended yet."""
         agent = await self._reach(peer)
         if agent.state in UP:
             self._stopping(agent)
@@ -37,7 +37,7 @@ class WorldAgents:
         await self._back()
 
     async def start(self, access: Access, peer: Peer, checksum: str) -> None:  # noqa: ARG002
-        """Have the process started with exactly this configuration, or (empty) with what is mounted."""
+        """Start the process with exactly this configuration, or with the mounted one if it is empty."""
         agent = await self._reach(peer)
         try:
             agent.start_process(checksum)

@@ -1,6 +1,6 @@
-"""Records the planner's decisions in a world: counts each kind, and reports new ones.
+"""Records the planner's decisions in a world: counts each kind, and adds new ones to the trace.
 
-It listens to the operator's metrics, so that no part of the product is replaced for it.
+It reads the operator's metrics, so that no part of the product is replaced.
 """
 
 from stateward.api.kinds.status import ClusterStatus
@@ -11,7 +11,7 @@ from stateward.simulation.cluster.context import SimulationContext
 
 
 class DecisionMetrics(Metrics):
-    """The metrics of one operator process, with an ear for its plans."""
+    """The metrics of one operator process, which also record its plans."""
 
     def __init__(self, context: SimulationContext) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class DecisionMetrics(Metrics):
         self._said: dict[Key, frozenset[tuple[str, str]]] = {}
 
     def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
-        """Note a plan."""
+        """Record a plan."""
         super().cluster(engine, key, plan, status, now)
         for intent in plan.intents.values():
             self._context.count(f"state: {intent.state}")

@@ -1,7 +1,7 @@
-"""Pods of FoundationDB in the world: their start script, their processes in the model, and their disks.
+"""Pods of FoundationDB in a world: their start script, their processes in the model, and their disks.
 
 A pod behaves like `start.sh`: it waits for its configuration, copies the cluster file, starts its processes, and
-restarts each that a client has killed.
+restarts each process that a client kills.
 """
 
 import base64
@@ -31,11 +31,11 @@ class PodBehavior:
     stop: tuple[float, float] = (0.2, 1.0)
     again: tuple[float, float] = (1.0, 3.0)
     broken: frozenset[str] = frozenset()
-    """Versions that end as soon as they start."""
+    """Versions that exit at their start."""
 
 
 class FoundationDBPods:
-    """Starts pods, and keeps the databases that they form, by their descriptions."""
+    """Starts pods, and keeps the databases that they form by description."""
 
     def __init__(self, context: SimulationContext, damage: Damage) -> None:
         self.context = context
@@ -44,9 +44,9 @@ class FoundationDBPods:
         self.pods: dict[Key, FoundationDBPod] = {}
         """The newest run of each pod."""
         self.hanging: set[str] = set()
-        """Kubernetes nodes whose disks do not answer: no process ends there."""
+        """Kubernetes nodes with unresponsive disks: no process ends there."""
         self.isolated: set[str] = set()
-        """Kubernetes nodes whose processes have no network."""
+        """Kubernetes nodes with isolated processes."""
         self.used: set[str] = set()
         """Disks on which a process has run."""
         self._damage = damage
@@ -71,7 +71,7 @@ class FoundationDBPods:
         return found
 
     def resolve(self, name: str) -> str:
-        """Return the address of a coordinator that is named `POD.SERVICE.NAMESPACE.svc:PORT`."""
+        """Return the address of the coordinator `POD.SERVICE.NAMESPACE.svc:PORT`."""
         name, tls = endpoint(name), ":tls" if name.endswith(":tls") else ""
         host, _, port = name.rpartition(":")
         words = host.split(".")
@@ -82,7 +82,7 @@ class FoundationDBPods:
         return f"{address}:{port}{tls}" if address else f"{name}{tls}"
 
     def isolate(self, node: str, *, on: bool) -> None:
-        """Cut the processes of a node off from all others, or let them talk again."""
+        """Isolate the processes of a node, or reconnect them."""
         if on:
             self.isolated.add(node)
         else:
@@ -92,7 +92,7 @@ class FoundationDBPods:
                 pod.cut() if on else pod.heal()
 
     def discard(self, disk: str) -> None:
-        """Forget the data of a disk that is gone; what was only on it is lost."""
+        """Discard the data of a deleted disk; record what existed only there as lost."""
         self._gone.add(disk)
         for description, database in self.databases.items():
             if self._lost(description, database):
@@ -143,7 +143,7 @@ class FoundationDBPod:
     file: str = ""
     """The content of its cluster file."""
     version: str = ""
-    """Of the programs that it runs: those of its image, or those that were brought beside them."""
+    """The version of its programs: those of its image, or those that an init container added."""
     running: dict[int, Worker] = field(default_factory=dict[int, Worker])
     """Its processes, by number from 1."""
     _database: Ensemble | None = None
@@ -160,7 +160,7 @@ class FoundationDBPod:
 
     @property
     def reachable(self) -> bool:
-        """Whether a command can run in it."""
+        """Whether commands can run in it."""
         return self.alive and bool(self.file)
 
     @property
@@ -170,7 +170,7 @@ class FoundationDBPod:
 
     @property
     def serves(self) -> bool:
-        """Whether it is Ready: its only probe checks that its processes run."""
+        """Whether it is Ready: the probe checks only that its processes run."""
         return self.answers
 
     def client(self) -> Client:
@@ -206,7 +206,7 @@ class FoundationDBPod:
             self._start(number, words)
 
     def _start(self, number: int, words: list[str]) -> None:
-        """Start one process, which finds the others if its cluster file leads to them."""
+        """Start one process; it joins if its cluster file leads to the database."""
         if not self.alive:
             return
         member = self.container.environment.get("STATEWARD_MEMBER", self.container.pod.name)
@@ -242,14 +242,14 @@ class FoundationDBPod:
             self.context.later(5.0, self._join, number, worker)
 
     def _follow(self, database: Ensemble) -> None:
-        """Copy the operator's cluster file if only that one leads to the database."""
+        """Copy the operator's cluster file if only this one leads to the database."""
         known = self.container.mounted("cluster").get("fdb.cluster", "")
         if known and not database.leads(self.file) and database.leads(known):
             self.context.count("cluster file of before replaced")
             self.file = known
 
     def killed(self, address: str) -> None:
-        """Start a process again that a client has killed."""
+        """Restart a process that a client has killed."""
         for number, worker in list(self.running.items()):
             if worker.address == address and self.alive:
                 del self.running[number]
@@ -258,24 +258,24 @@ class FoundationDBPod:
                 self.context.soon(*self.all.behavior.again, self._start, number, words)
 
     def moved(self, database: Ensemble, file: str) -> None:
-        """Take another cluster file, as processes do that hear of new coordinators."""
+        """Update the cluster file of joined processes after a change of coordinators."""
         joined = (w for w in self.running.values() if w.address not in database.astray)
         if any(database.processes.get(worker.address) is worker for worker in joined):
             self.file = file
 
     def cut(self) -> None:
-        """Disconnect its processes."""
+        """Isolate its processes."""
         for worker in self.running.values():
             if self._database is not None:
                 self._database.cut(worker.address)
 
     def heal(self) -> None:
-        """Let its processes be reached again."""
+        """Reconnect its processes."""
         for number, worker in self.running.items():
             self._join(number, worker)
 
     def stop(self) -> None:
-        """End in good order."""
+        """Stop gracefully."""
         if self.alive:
             self._end()
             self.context.soon(*self.all.behavior.stop, self._ended)
@@ -287,7 +287,7 @@ class FoundationDBPod:
             self.container.exited(0, "stopped")
 
     def kill(self) -> None:
-        """End at once."""
+        """Kill its processes."""
         if self.alive:
             self._end()
 

@@ -1,4 +1,4 @@
-"""The database's command line in the pods of the world, with a network in between that may fail."""
+"""The database's command line in the pods of a world, over a network that may fail."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from stateward.simulation.world.foundationdb_pods import FoundationDBPods
 
 
 class WorldShell:
-    """Runs commands in pods as the driver's shell does, onto the model."""
+    """Runs commands in pods on the model, as the driver's shell does on a database."""
 
     def __init__(
         self,
@@ -22,14 +22,14 @@ class WorldShell:
         ensemble_observed: Callable[[Ensemble], None] = lambda _: None,
         answer_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run commands in these pods; `looked` is called for each status query, `missed` for each lost answer."""
+        """Run commands in these pods; the callbacks are for each status query and each lost response."""
         self.wire = wire
         self._ensemble_observed = ensemble_observed
         self._answer_lost = answer_lost
         self._pods = pods
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
-        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError."""
+        """Return the output of `fdbcli --exec COMMAND` within a time limit; raises UnreachableError."""
         try:
             return await self._run(pod, command, seconds)
         except UnreachableError:

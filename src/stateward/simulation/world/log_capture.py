@@ -18,7 +18,7 @@ Listener = Callable[[str, Mapping[str, object]], None]
 
 @contextmanager
 def to(listener: Listener) -> Generator[None]:
-    """Give every line of the log to a function while the block runs."""
+    """Pass each log event to a function while the block runs."""
 
     def hear(_logger: object, _method: str, values: Any) -> Any:
         listener(str(values.get("event", "")), values)
@@ -35,5 +35,5 @@ def to(listener: Listener) -> Generator[None]:
 
 
 def expected(error: BaseException) -> bool:
-    """Return whether an error is one that the operator handles: not a mistake in it."""
+    """Return whether the operator handles an error by design: it is no bug."""
     return isinstance(error, ApiError | EngineError | AgentError | NotOwnedError | LostLease | TimeoutError)

@@ -1,4 +1,4 @@
-"""Operator processes: the shipped operator on a client of this world, started, killed and started again."""
+"""Operator processes: the shipped operator with a client of the world; faults kill and restart it."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from stateward.simulation.world.foundationdb_shell import WorldShell
 from stateward.simulation.world.world import SYSTEM, World
 
 RESTART = (1.0, 20.0)
-"""Seconds until a process that ended is started again."""
+"""Seconds until an ended process is restarted."""
 LEASE = LeaseTiming(duration=60, renew_deadline=40.0, retry=8.0)
 """Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all
 reconciliations.
@@ -33,7 +33,7 @@ reconciliations.
 
 
 class Process:
-    """One operator process and its successors; faults set its rates, and may kill it."""
+    """One operator process and its restarts; faults set its rates, and may kill it."""
 
     def __init__(self, world: World, name: str, *, leader_elect: bool = False, foundationdb: bool = False) -> None:
         self.name = name
@@ -68,7 +68,7 @@ class Process:
         return self._task is not None and not self._task.done()
 
     def start(self) -> None:
-        """Start a process that remembers nothing."""
+        """Start a process without any state."""
         if self.running:
             return
         self._starts += 1
@@ -97,7 +97,7 @@ class Process:
         self._task.add_done_callback(self._ended)
 
     def _family(self, wire: Wire) -> Family:
-        """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
+        """Return the only family that it handles: each other one would add watches to every run."""
         agents = WorldAgents(self._world.agents, wire, self._node_reachable, self.stopping)
         if self._foundationdb:
             shell = WorldShell(self._world.foundationdb, wire, self.ensemble_observed, self.answer_lost)
@@ -107,7 +107,7 @@ class Process:
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
 
     def kill(self) -> None:
-        """End the process between two instructions; no part of it continues, not even its clean-up."""
+        """Kill the process between two instructions; no part of it continues, not even its clean-up."""
         if not self.running or self._task is None or self.api is None or self._wire is None:
             return
         self._world.context.trace(f"operator {self.name} is killed")
@@ -116,7 +116,7 @@ class Process:
         self._world.context.soon(*RESTART, self.start)
 
     def freeze(self, seconds: float) -> None:
-        """Keep everything from arriving on the process's watches for a while."""
+        """Hold back all watch events of the process for a while."""
         if self.api is not None:
             self.api.network.frozen_until = self._world.now + seconds
 

@@ -1,4 +1,4 @@
-"""One world, put together: the server, what Kubernetes does by itself, nodes, and databases."""
+"""One world: API server, Kubernetes model, nodes and databases."""
 
 import asyncio
 
@@ -41,7 +41,7 @@ class Layout(Struct, frozen=True):
 
 
 class World:
-    """Everything but the operator and its user."""
+    """All of a run except the operator and its user."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class World:
         product: Product = DEFAULT,
         kind: ClusterKind | None = None,
     ) -> None:
-        """`kind` is that of the cluster resources, if it is not the product's."""
+        """`kind` is the kind of the cluster resources if it is not the product's."""
         self.layout = layout
         self.product = product
         self.kind = kind or product.kind
@@ -78,11 +78,11 @@ class World:
 
     @property
     def now(self) -> float:
-        """Seconds of virtual time since the world began."""
+        """Seconds of virtual time since the start of the world."""
         return self.context.now
 
     def isolate(self, node: str, *, on: bool) -> None:
-        """Cut the database processes of a node off from all others, or let them talk again."""
+        """Isolate the database processes of a node, or reconnect them."""
         self.databases.isolate(node, on=on)
         self.foundationdb.isolate(node, on=on)
 
@@ -95,7 +95,7 @@ class World:
         return self.store.get(self.clusters, Key(NAMESPACE, name))
 
     def formed(self, name: str = NAME) -> list[Cluster]:
-        """Return the databases that were ever formed for a cluster resource's name, oldest first."""
+        """Return all databases ever formed for a cluster resource's name, oldest first."""
         return [c for c in self.databases.clusters.values() if c.name == f"{NAMESPACE}.{name}"]
 
     def database(self, name: str = NAME) -> Cluster | None:
@@ -104,7 +104,7 @@ class World:
         return found[-1] if found else None
 
     def create(self, spec: Json, name: str = NAME, **meta: Json) -> Stored:
-        """Create a cluster resource as a person does."""
+        """Create a cluster resource as a user does."""
         body = {
             "apiVersion": API_VERSION,
             "kind": self.kind.resource.kind,

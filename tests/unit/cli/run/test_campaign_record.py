@@ -141,7 +141,7 @@ def test_two_results_of_one_seed_are_an_error_that_names_both_records(tmp_path: 
     ("text", "message"),
     [
         ("nothing\n", "line 1: "),
-        ('{"line":"run","outcome":{"seed":1,"violations":[],"hours":1,"counts":{}}}\n', "which campaign it is"),
+        ('{"line":"run","outcome":{"seed":1,"violations":[],"hours":1,"counts":{}}}\n', "does not name the campaign"),
         ("", "names its campaign"),
     ],
 )
