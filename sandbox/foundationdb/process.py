@@ -115,7 +115,7 @@ class Process:
         self._leaderless = time.time()
 
     async def _knock(self) -> None:
-        """Let those of another protocol know that there is somebody whom they do not understand."""
+        """Announce this process to processes of another protocol."""
         beat = {"op": "beat", "protocol": self.protocol, "address": self.options.address}
         names = self.file.current.coordinators
         await asyncio.gather(*(wire.ask(name, beat) for name in names), return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The command line against a real cluster: installed from its own manifests, looked at, planned, paused, explained."""
+"""The command line against a real cluster: install from its own manifests, status, plan, pause, explain."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def stateward(sandbox: Sandbox) -> Command:
-    """Run the program as a person would, from outside the sandbox."""
+    """Run the program as a user does, from outside the sandbox."""
 
     def run(*words: str, stdin: str = "", seconds: float = 60) -> "subprocess.CompletedProcess[str]":
         environment = {"KUBECONFIG": str(sandbox.kubeconfig_path), "PATH": "/usr/bin:/bin"}

@@ -1,4 +1,4 @@
-"""A scenario: a calm world with a formed cluster, things that are made to go wrong in it, and what is looked at."""
+"""A scenario: a world without random faults and with a formed cluster, injected faults, and checks."""
 
 import asyncio
 from collections.abc import Callable, Generator
@@ -59,7 +59,7 @@ class Scenario:
 
     @contextmanager
     def logged(self) -> Generator["Scenario"]:
-        """Listen to the operator's log while the block runs, and end the operator after it."""
+        """Capture the operator's log while the block runs, and kill the operator after it."""
         with log_capture.to(self.run._on_log_event):
             try:
                 yield self
@@ -102,7 +102,7 @@ class Scenario:
         return " | ".join(f"{w['subject']} {w['reason']}: {w['message']}" for w in self.status.get("waiting", []))
 
     def edit(self, **changes: Any) -> None:
-        """Change the spec as a person does."""
+        """Change the spec as a user does."""
         self.user.set("edit", **changes)
 
     def pools(self, *pools: Json) -> None:

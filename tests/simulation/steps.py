@@ -1,4 +1,4 @@
-"""The steps that an operator takes in a story, counted, with something that happens after one of them."""
+"""Counts the operator's steps in a scenario, and triggers a death after one of them."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,9 @@ from tests.simulation.scenario import Scenario
 
 
 class Steps:
-    """Counts the operator's writes, calls of the database and words for agents; after the fatal one `death` happens.
+    """Counts the operator's writes and its commands to the database and agents; calls `death` after the fatal one.
 
-    Without a `death` it is the operator that dies.
+    Without a `death` it kills the operator.
     """
 
     def __init__(self, scenario: Scenario, fatal: int = 0, death: Callable[[], None] | None = None) -> None:

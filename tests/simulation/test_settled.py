@@ -1,4 +1,4 @@
-"""What Ready promises: that nothing is left to write."""
+"""Ready means that the operator has nothing left to write."""
 
 import asyncio
 from typing import Any
@@ -18,9 +18,9 @@ def all_in_one(replicas: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("replicas", [1, 3])
 async def test_a_new_cluster_is_ready_when_the_last_thing_is_written_and_not_before(replicas: int) -> None:
-    """The first answer of a new database changes what its members are told: that it has been formed.
+    """The first response of a new database changes the members' configuration: the cluster is formed.
 
-    Here it is heard only when everything else is as it should be already.
+    Here the response arrives only when all else matches the spec.
     """
     with Scenario(all_in_one(replicas)).logged() as scenario:
         writes_when_ready: list[int] = []
@@ -40,5 +40,5 @@ async def test_a_new_cluster_is_ready_when_the_last_thing_is_written_and_not_bef
         scenario.process.engine_rates.error = 0.0
         assert await scenario.until(lambda: writes_when_ready)
         await asyncio.sleep(120.0)
-        # The write of the status that says Ready is counted after it is heard of.
+        # The write of the Ready status is counted after its watch event.
         assert scenario.run.watchdog.writes == writes_when_ready[0] + 1, list(scenario.run.watchdog.latest)

@@ -1,4 +1,4 @@
-"""The volumes of all managers are lost: nothing is formed by itself, and with a person's word one new cluster is."""
+"""The volumes of all managers are lost: no cluster forms automatically; after a user's confirmation, one does."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ NAME = "lost"
 
 
 def emptied(claim: dict[str, Any]) -> dict[str, Any]:
-    """Return a claim of the same name for another volume, as a person makes it whose disks are gone."""
+    """Return a claim of the same name for another volume, as a user creates it after a loss of disks."""
     meta = {key: claim["metadata"][key] for key in ("name", "namespace", "labels")}
     spec = {key: value for key, value in claim["spec"].items() if key != "volumeName"}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}

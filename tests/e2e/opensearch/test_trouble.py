@@ -1,4 +1,4 @@
-"""What goes wrong while a cluster changes: broken versions, lost nodes, dead operators, a full outage."""
+"""Failures during a change: broken versions, lost nodes, killed operators, a full outage."""
 
 import asyncio
 from contextlib import suppress
@@ -166,7 +166,7 @@ async def test_a_pool_is_renamed_new_in_data_over_old_out(clusters: Clusters) ->
 
 @BOTH
 async def test_an_index_made_on_the_only_upgraded_node_does_not_stop_the_upgrade(clusters: Clusters) -> None:
-    """Its replica fits nowhere until a second node is upgraded, so to wait for green is to wait for ever."""
+    """Its replica cannot be placed before a second node is upgraded, so waiting for green would never end."""
     await clusters.apply("yellow", version=OLD, pools=[all_in_one()])
     await clusters.until("yellow", settled, seconds=600)
     database = clusters.database("yellow")

@@ -66,13 +66,13 @@ class Signed:
 
     @property
     def chain(self) -> str:
-        """What stands in tls.crt: the certificate and those above it, without the root."""
+        """The content of tls.crt: the certificate and those above it, without the root."""
         above = self.by.chain if self.by is not None and self.by.by is not None else ""
         return pem(self.certificate) + above
 
     @property
     def root(self) -> str:
-        """What stands in ca.crt."""
+        """The content of ca.crt."""
         return self.by.root if self.by is not None else pem(self.certificate)
 
     def files(self) -> dict[str, str]:

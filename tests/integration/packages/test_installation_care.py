@@ -1,4 +1,4 @@
-"""What installations must never do, on a real API server: take what is another's, do work twice, forget their end."""
+"""Safety of installations on a real API server: no foreign objects, no repeated work, complete removal."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable

@@ -1,4 +1,4 @@
-"""What a tenant cannot get by way of a cluster: someone who may write clusters in a namespace, and nothing else."""
+"""Privileges that a tenant with the right to write clusters in a namespace cannot obtain through a cluster."""
 
 import asyncio
 import time
@@ -155,9 +155,9 @@ OTHER_ENGINES: dict[str, tuple[str, Json]] = {
 }
 EVERY = {**{name: ("opensearch", spec) for name, spec in WAYS.items()}, **OTHER_ENGINES}
 OWN = "secret-as-its-own-all-0"
-"""A Secret of somebody else, called as a member of a cluster would be."""
+"""A Secret of another owner, with the name of a cluster's member."""
 PAYMENTS = "payments"
-"""The name of a cluster whose pods look for certificates under a name that somebody else has taken."""
+"""The name of a cluster whose certificate Secret has the name of another owner's Secret."""
 ORDINARY: dict[str, Json] = {
     "plain": {},
     "kept-to-nodes": pods(nodeSelector={"disk": "fast"}, tolerations=[{"operator": "Exists"}]),
@@ -332,7 +332,7 @@ def templates(tenancy: Tenancy) -> dict[str, Json]:
 
 
 def readable(tenancy: Tenancy) -> set[str]:
-    """Return the Secrets that the operator has made with something of a Secret that is somebody else's."""
+    """Return the Secrets of the operator with content of another owner's Secret."""
     theirs = "dGhlaXJz"  # base64 of what is in them
     given = {SECRET, OPEN, OWN, f"{PAYMENTS}-tls"}
     secrets = {s["metadata"]["name"]: s.get("data") or {} for s in tenancy.items("/api/v1/namespaces/{}/secrets")}
@@ -358,7 +358,7 @@ async def test_a_tenant_gets_no_power_by_way_of_a_cluster(tenancy: Tenancy) -> N
             return {name for name in ORDINARY if f"{name}-all-0" not in made}
 
         await tenancy.until(lambda: not told() and not missing(), lambda: (told(), missing()))
-        # What was taken back, and then asked for again, is no way in either.
+        # A withdrawn and repeated request gives no access either.
         for name in ("privileged", "account", "secret"):
             await tenancy.apply(name, "opensearch", {})
         await tenancy.until(lambda: "privileged-all-0" in {s["metadata"]["name"] for s in tenancy.sets()}, tenancy.sets)
@@ -373,7 +373,7 @@ async def test_a_tenant_gets_no_power_by_way_of_a_cluster(tenancy: Tenancy) -> N
 
 
 async def test_the_same_is_made_where_the_operator_is_told_to_allow_it(tenancy: Tenancy) -> None:
-    """So the test above would see it: all that it looks for is there, but for what the API server itself refuses."""
+    """This proves the test above: it finds all these objects, except those that the API server refuses."""
     refused = {"ephemeral", "host-process", "claim-copied", "host-path-in-place", "probe", "hook"}
     ways = {n: s for n, s in WAYS.items() if "account" not in n and "token" not in n and n not in refused}
     async with tenancy.at_work(pod_policy="privileged", pod_references="any"):

@@ -24,7 +24,7 @@ async def test_11_a_crash_while_a_member_leaves_leaks_no_volume(verb: str, kind:
 
 @pytest.mark.parametrize("nth", range(1, 19))
 async def test_12_a_crash_after_any_write_of_the_creation_leaves_nothing_undone(nth: int) -> None:
-    """Nor does it wait until the Secret of nobody is collected, and all is made anew."""
+    """It also does not wait until the ownerless Secret is collected and recreated."""
     with Scenario(managers(1), hot(2)).logged() as scenario:
         writes = [0]
 
@@ -42,7 +42,7 @@ async def test_12_a_crash_after_any_write_of_the_creation_leaves_nothing_undone(
 
 @pytest.mark.parametrize("call", ["PUT /_cluster/settings", "POST /_flush"])
 async def test_14_the_allocation_is_given_back_after_a_crash(call: str) -> None:
-    """The operator dies right after it has limited the allocation, and the change is taken back meanwhile."""
+    """The operator is killed right after it has limited the allocation, and the user reverts the change meanwhile."""
     with Scenario(managers(1), hot(3)).logged() as scenario:
         await scenario.begin()
 
@@ -60,7 +60,7 @@ async def test_14_the_allocation_is_given_back_after_a_crash(call: str) -> None:
 
 
 async def test_16_scale_events_that_were_missed_end_the_same() -> None:
-    """The size goes up and down while the operator hears nothing; what counts is the last word."""
+    """The replicas change up and down while the operator's watches are frozen; the last value counts."""
     with Scenario(managers(1), hot(3), volumes={"onScaleDown": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)

@@ -1,4 +1,4 @@
-"""What the database says, or does not say. Numbers are those of docs/scenarios.md."""
+"""Responses and missing responses of the database. Numbers are those of docs/scenarios.md."""
 
 import asyncio
 from itertools import pairwise
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.simulation
 
 @pytest.mark.parametrize("rate", ["error", "garbled"])
 async def test_17_a_database_that_does_not_answer_is_unknown_and_not_empty(rate: str) -> None:
-    """Members should leave, and every answer fails: nobody is taken for gone, nothing is removed."""
+    """Members should leave, and every request fails: no member counts as departed, and none is removed."""
     with Scenario(managers(1), hot(4), volumes={"onScaleDown": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods, claims = scenario.uids(PODS), scenario.uids(CLAIMS)
@@ -29,7 +29,7 @@ async def test_17_a_database_that_does_not_answer_is_unknown_and_not_empty(rate:
 
 
 async def test_21_members_that_are_to_leave_are_upgraded_too() -> None:
-    """A shrink that cannot go on holds its members; they must not be left behind with the old version."""
+    """A blocked shrink keeps its members; they must not stay at the old version."""
     with Scenario(managers(1), hot(3)).logged() as scenario:
         await scenario.begin(0)
         scenario.database.create_index("wide", 2, 10 * 2**20, 5.0)
@@ -43,7 +43,7 @@ async def test_21_members_that_are_to_leave_are_upgraded_too() -> None:
 
 
 async def test_22_every_disruption_has_a_fresh_look_behind_it() -> None:
-    """Between two deletions the database is looked at again, also when several may go at once."""
+    """The operator reads the database between two deletions, even if several members may be down at once."""
     with Scenario(managers(3), hot(4), update={"maxUnavailable": 2}).logged() as scenario:
         await scenario.begin()
         looks: list[float] = []

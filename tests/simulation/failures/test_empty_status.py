@@ -30,7 +30,7 @@ async def test_an_empty_status_removes_nobody_and_time_begins_anew() -> None:
         scenario.process.kill()
         scenario.world.context.change(resource, ("status",), {})
         await asyncio.sleep(450.0)
-        assert not scenario.status.get("pendingRemovals"), "500 s and 450 s are no ten minutes that anybody saw"
+        assert not scenario.status.get("pendingRemovals"), "500 s and 450 s are not ten observed minutes"
         assert not [name for kind, name in scenario.removed if kind == "apps/statefulsets"]
         assert len(scenario.world.formed()) == 1
         assert scenario.red == 0.0

@@ -1,4 +1,4 @@
-"""Rounds that fail for a reason that nobody has thought of: people read it, and the operator goes on trying."""
+"""Rounds that fail unexpectedly: the status shows the reason, and the operator retries."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Nodes, pods and whole clusters that fail while something goes on. Numbers are those of docs/scenarios.md."""
+"""Failures of nodes, pods and whole clusters during a change. Numbers are those of docs/scenarios.md."""
 
 import asyncio
 
@@ -51,7 +51,7 @@ async def test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage
 
 
 async def test_28_a_change_that_is_made_in_the_first_back_off_of_all_members_waits_until_they_are_back() -> None:
-    """A container that has ended once is started again: that is no reason to give it what has just been asked for."""
+    """The kubelet restarts an exited container: the operator does not use this restart for a new change."""
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         scenario.world.databases.behavior.boot = (100.0, 110.0)
@@ -140,7 +140,7 @@ async def test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_
 
 
 async def test_35_a_process_starts_on_the_configuration_its_pod_was_made_for() -> None:
-    """The Secret reaches new pods two minutes late; nobody runs on with the old content."""
+    """The Secret reaches new pods two minutes late; no member runs with the old content."""
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin()
         scenario.world.kubelets.behavior.config = 120.0
@@ -150,7 +150,7 @@ async def test_35_a_process_starts_on_the_configuration_its_pod_was_made_for() -
 
 
 async def test_a_lost_node_with_processes_that_run_on_makes_no_second_cluster() -> None:
-    """Pods hang in Terminating on a node that is cut off from everybody; it comes back after ten minutes."""
+    """Pods hang in Terminating on an isolated node; it returns after ten minutes."""
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         name = next(

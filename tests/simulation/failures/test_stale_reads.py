@@ -66,7 +66,7 @@ async def test_03_the_volume_of_a_new_member_does_not_go_with_the_pod_of_the_old
         await scenario.settle()
         assert scenario.removed.count((CLAIMS, "data-logs-hot-3")) == 1
         after = {name: uid for name, uid in scenario.uids(CLAIMS).items() if before.get(name) != uid}
-        assert len(after) == 1  # One new volume, under the old name or another; and nobody took it away again.
+        assert len(after) == 1  # One new volume, under the old name or another, which was not deleted again.
         assert len(scenario.uids(CLAIMS)) == len(before)
 
 
@@ -103,7 +103,7 @@ async def test_06_a_dead_cluster_is_not_brought_back() -> None:
 
 
 async def test_07_restarts_and_late_watches_make_and_delete_nothing_again() -> None:
-    """What the runs with lag create and delete is what the calm run does."""
+    """Runs with lag create and delete the same objects as the run without faults."""
     with Scenario().logged() as scenario:
         await scenario.begin()
         for kind in (SETS, SECRETS, "policy/poddisruptionbudgets"):

@@ -1,7 +1,7 @@
-"""Two members that fail, in every order and distance, and an operator that dies at a step of their replacement.
+"""Failures of two members, in each order and distance, and an operator that is killed during their replacement.
 
-In each run another step is the last one of the operator that takes it. STATEWARD_EXPLORE=1 tries every step of each.
-Elasticsearch is told of its nodes that go down, OpenSearch is not.
+Each run kills the operator after another step. STATEWARD_EXPLORE=1 tries every step. The operator announces node
+shutdowns to Elasticsearch, and not to OpenSearch.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def machine_of(scenario: Scenario | Ledger, member: str) -> str:
 async def fail(
     scenario: Scenario | Ledger, members: tuple[str, str], order: tuple[int, int], distance: float
 ) -> set[str]:
-    """Take the power of two members' machines away, for good; return all that ran on them."""
+    """Power off the machines of two members permanently; return all members on them."""
     machines = [machine_of(scenario, members[i]) for i in order]
     lost = {
         p.key.name.removesuffix("-0") for p in scenario.world.store.all(PODS) if p.doc["spec"]["nodeName"] in machines

@@ -1,4 +1,4 @@
-"""A scenario of FoundationDB: a world with a database that the operator has made, and what is looked at."""
+"""A scenario of FoundationDB: a world with a database that the operator has created, and checks of it."""
 
 import asyncio
 import json
@@ -88,7 +88,7 @@ class Scenario:
         return " | ".join([str(self.status.get("doing")), *waits, *self.failures])
 
     def edit(self, **changes: Any) -> None:
-        """Change the spec as a person does."""
+        """Change the spec as a user does."""
         self.spec = {**self.spec, **changes}
         found = self.world.store.get(KIND, Key(NAMESPACE, NAME))
         assert found is not None

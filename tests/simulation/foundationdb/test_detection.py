@@ -1,4 +1,4 @@
-"""Missing members of FoundationDB are found from outside of the operator, whatever it hears, and replaced."""
+"""Missing members of FoundationDB are detected by a separate job, and replaced."""
 
 import asyncio
 import random
@@ -37,7 +37,7 @@ def found(scenario: Scenario) -> str:
 
 
 async def look_once(scenario: Scenario, *, deaf: bool = False) -> Findings:
-    """Look as a Job does: in a process of its own, which tells the database nothing; one that is deaf hears nothing."""
+    """Run the detection as a Job does: it only reads; with `deaf` every request fails."""
     context = scenario.world.context
     chance = random.Random(0)  # noqa: S311 - repeated as it is
     api = WorldApi(scenario.world.server, scenario.world.change_signal, Network(chance, context.count), "job")

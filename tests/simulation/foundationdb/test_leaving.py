@@ -66,7 +66,7 @@ async def test_more_processes_for_each_member_make_nobody_missing_who_serves() -
         for _ in range(60):
             await asyncio.sleep(20.0)
             away = {m["name"]: m["missingSince"] for m in scenario.status["memberStates"] if m.get("missing")}
-            # One that is made anew under its old name is away until it has joined, and the operator has looked again.
+            # A member recreated under its old name is missing until it has joined and the operator has read it.
             long = {
                 name for name, since in away.items() if scenario.world.context.clock.timestamp() - when(since) > 60.0
             }

@@ -1,4 +1,4 @@
-"""FoundationDB in the whole operator: made once, changed, repaired; nothing goes that still holds something."""
+"""FoundationDB in the whole operator: created once, changed, repaired; no member leaves while it holds data."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The Secrets that people copy: copies stay, and the Secrets themselves go when their cluster is certainly gone."""
+"""Copied Secrets: the copies stay, and the originals are deleted once their cluster is certainly deleted."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Pods that the policy does not allow: nothing is made of them, what runs goes on, and a correction is obeyed."""
+"""Pods that the policy forbids: they are not created, running ones continue, and a correction is applied."""
 
 import asyncio
 from typing import Any
@@ -103,12 +103,12 @@ async def test_a_policy_that_is_new_takes_nothing_from_a_cluster_that_runs_and_a
         assert await scenario.until(lambda: "PodNotAllowed" in scenario.waits)
         assert "spec.pools[1].podTemplate.spec.hostPID" in scenario.waits
         assert "the pod policy is baseline" in scenario.waits
-        # What people ask for meanwhile waits, and says for what.
+        # Other edits wait meanwhile, and the status says why.
         scenario.edit(config={"indices.query.bool.max_clause_count": "2048"})
         await asyncio.sleep(1200.0)
         assert (scenario.uids(PODS), scenario.disrupted(), scenario.database.health) == (before, [], "green")
         assert {c["type"]: c["status"] for c in scenario.status["conditions"]}["Stalled"] == "True"
-        # A pod that is lost comes back from the StatefulSet that is there, and the cluster is whole again.
+        # The existing StatefulSet recreates a lost pod, and the cluster is healthy again.
         gone = lose(scenario, "logs-hot-1-0")
         assert await scenario.until(lambda: scenario.uids(PODS).get("logs-hot-1-0") not in {None, gone})
         assert await scenario.until(lambda: len(scenario.nodes()) == 4 and scenario.database.health == "green")

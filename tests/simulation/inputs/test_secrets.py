@@ -20,7 +20,7 @@ MEMBERS = ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]
 
 
 class Drawer:
-    """The Secrets that people write."""
+    """The users' Secrets."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._server, self._store = scenario.world.server, scenario.world.store
@@ -49,7 +49,7 @@ def keystores(scenario: Scenario) -> set[Any]:
 
 
 async def looked(scenario: Scenario) -> None:
-    """Wait until the operator has begun: without the watch of restart control it looks once a minute."""
+    """Wait until the operator has started the change: without the watch it reads once a minute."""
     assert await scenario.until(lambda: scenario.disrupted() or not scenario.process.running)
 
 

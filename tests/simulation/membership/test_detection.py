@@ -1,4 +1,4 @@
-"""Missing members are found whatever the operator hears, and replaced within a limit that all clusters share."""
+"""Missing members are detected by a separate job, and replaced within a limit shared by all clusters."""
 
 import asyncio
 import random
@@ -46,7 +46,7 @@ def found(scenario: Scenario) -> str:
 
 
 async def look_once(scenario: Scenario, *, deaf: bool = False) -> Findings:
-    """Look as a Job does: in a process of its own; one that is deaf hears nothing of the database."""
+    """Run the detection as a Job does; with `deaf` every request to the database fails."""
     context = scenario.world.context
     chance = random.Random(0)  # noqa: S311 - repeated as it is
     api = WorldApi(scenario.world.server, scenario.world.change_signal, Network(chance, context.count), "job")

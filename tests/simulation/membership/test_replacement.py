@@ -1,4 +1,4 @@
-"""Members that stay away are replaced, in the whole operator, over time and across its death (docs/scenarios.md)."""
+"""Missing members are replaced by the whole operator, over time and across its restarts (docs/scenarios.md)."""
 
 import asyncio
 

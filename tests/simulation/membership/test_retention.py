@@ -1,4 +1,4 @@
-"""What becomes of volumes when their cluster is deleted follows the spec that it had last, and not its first one."""
+"""The retention of volumes of a deleted cluster follows its last spec, not its first one."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A healthy member never leaves for one that cannot come: whatever is edited, in the whole operator and over time."""
+"""A healthy member never leaves for a replacement that cannot start, in the whole operator and over time."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 # pyright: reportUnknownLambdaType=false
 """The guards, each with a way to remove it and the scenario that fails then.
 
-A mutation replaces one function of the product. What it removes is said in a sentence, so that whoever changes that
-function knows what they hold in their hands.
+A mutation replaces one function of the product. A sentence says what it removes, for the next
+person to change that function.
 """
 
 from collections.abc import Awaitable, Callable
@@ -60,7 +60,7 @@ MUTATIONS = (
     ),
     Mutation(
         "02",
-        "the live read before anything is let go",
+        "the live read before any member is released",
         without.cached,
         stale.test_03_the_volume_of_a_new_member_does_not_go_with_the_pod_of_the_old,
     ),
@@ -120,7 +120,7 @@ MUTATIONS = (
     ),
     Mutation(
         "16",
-        "members are let go on a live read",
+        "members are released after a live read",
         without.never_caught_up,
         crashes.test_16_scale_events_that_were_missed_end_the_same,
     ),
@@ -213,7 +213,7 @@ MUTATIONS = (
     ),
     Mutation(
         "34",
-        "nobody goes while others are down",
+        "no member leaves while others are down",
         without.no_waiting,
         failures.test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_taken,
     ),
@@ -237,7 +237,7 @@ MUTATIONS = (
     ),
     Mutation(
         "37",
-        "nobody begins while data changes",
+        "no restart begins while data changes",
         without.unsettled,
         data.test_37_a_burst_of_changes_of_several_secrets_is_one_restart_of_each_member,
     ),

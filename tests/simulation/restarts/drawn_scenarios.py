@@ -1,6 +1,6 @@
-"""Small stories that are drawn and shrunk: a topology, edits of it, and how hard each may hit each member.
+"""Small scenarios that are drawn and shrunk: a topology, edits of it, and the strongest effect on each member.
 
-What an edit may do is written down here once more, in the words of people and by pool, and not asked of the driver.
+The permitted effect of an edit is defined here by pool, independently of the driver.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ ENVIRONMENT = {"spec": {"containers": [{"name": "opensearch", "env": [{"name": "
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of edit: the most that it may do to members of the pool it names, or (whole) to all."""
+    """A kind of edit: its strongest effect on members of its pool, or (whole) on all members."""
 
     words: str
     effect: Effect
@@ -52,7 +52,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class DrawnScenario:
-    """One story: what there is, what is edited at once, and after which of its steps the operator dies."""
+    """One scenario: the cluster, the concurrent edits, and the step after which the operator is killed."""
 
     managers: int
     hot: int
@@ -62,7 +62,7 @@ class DrawnScenario:
     dies_after: int
 
     def __repr__(self) -> str:
-        """Tell it."""
+        """Return one clause."""
         pools = f"{self.managers} managers, {self.hot} hot" + (", 1 gateway" if self.gateway else "")
         said = ", ".join(kind.words.format(where) for kind, where in self.edits)
         dies = f"; the operator dies after step {self.dies_after}" if self.dies_after else ""
@@ -73,7 +73,7 @@ class DrawnScenario:
         return [managers(self.managers), hot(self.hot), *([pool("gateway", 1, [])] if self.gateway else [])]
 
     def after(self) -> Json:
-        """Return the spec that is asked for."""
+        """Return the edited spec."""
         spec: Json = {"pools": self.pools()}
         for kind, where in self.edits:
             kind.change(spec, next(p for p in spec["pools"] if p["name"] == where))
@@ -88,7 +88,7 @@ class DrawnScenario:
 
 @st.composite
 def drawn_scenarios(draw: st.DrawFn) -> DrawnScenario:
-    """Draw a story; the simplest is one edit of a small cluster without agents."""
+    """Draw a scenario; the simplest is one edit of a small cluster without agents."""
     gateway = draw(st.booleans())
     pools = ["hot", "managers", *(["gateway"] if gateway else [])]
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique=True))
@@ -104,7 +104,7 @@ def drawn_scenarios(draw: st.DrawFn) -> DrawnScenario:
 
 @dataclass(frozen=True)
 class Picture:
-    """Who runs where: by member its pool, and the identities of its volume, pod and process."""
+    """By member: its pool, and the identities of its volume, pod and process."""
 
     pools: dict[str, str]
     claims: dict[str, str]
@@ -113,7 +113,7 @@ class Picture:
 
 
 def picture(scenario: Scenario) -> Picture:
-    """Look at a story now."""
+    """Return the current state of a scenario."""
     nodes = scenario.nodes()
     return Picture(
         pools={node.name: node.name.split("-")[1] for node in nodes},

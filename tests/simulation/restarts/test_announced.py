@@ -1,4 +1,4 @@
-"""Databases that are told which of their nodes go down: whatever ends the operator, nothing of it is left."""
+"""Announced node shutdowns: none is left behind, even if the operator is killed at any step."""
 
 import pytest
 
@@ -10,7 +10,7 @@ PUT, DELETE = "PUT /_nodes/", "DELETE /_nodes/"
 
 
 def heard(scenario: Scenario) -> list[tuple[str, str]]:
-    """Return the list that fills with the members of which the database is told, and how they go."""
+    """Return the list that records the announced members and the type of their shutdown."""
     found: list[tuple[str, str]] = []
 
     def told(what: str) -> None:
@@ -40,7 +40,7 @@ async def test_it_is_told_of_each_member_that_restarts_and_of_each_that_leaves()
 @pytest.mark.parametrize("call", [PUT, DELETE, "PUT /_cluster/settings"])
 @pytest.mark.parametrize("change", ["restart", "leave"])
 async def test_a_crash_after_any_word_leaves_no_record(change: str, call: str) -> None:
-    """The operator dies right after it was told, and the change is taken back meanwhile."""
+    """The operator is killed right after the announcement, and the user reverts the change meanwhile."""
     with Scenario(managers(1), hot(3)).logged() as scenario:
         scenario.world.databases.announced = True
         await scenario.begin()

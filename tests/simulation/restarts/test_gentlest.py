@@ -1,4 +1,4 @@
-"""Every kind of change takes the gentlest way, alone or with others, also when the operator dies on that way."""
+"""Each kind of change has the least disruptive effect, alone or combined, even if the operator is killed meanwhile."""
 
 import os
 
@@ -14,7 +14,7 @@ from tests.simulation.scenario import Scenario
 pytestmark = pytest.mark.simulation
 
 EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_EXAMPLES", "12"))
-"""How many stories are drawn; a nightly run gives more."""
+"""The number of drawn scenarios; a nightly run has more."""
 
 
 @pytest.mark.parametrize("agents", [True, False], ids=["agents", "no agents"])
@@ -31,7 +31,7 @@ def test_several_changes_at_once_are_the_hardest_of_them_once(drawn: DrawnScenar
 
 
 async def live(drawn: DrawnScenario) -> None:
-    """Live through a story; where it ends badly, tell it."""
+    """Run a scenario; print its trace if it fails."""
     with Scenario(*drawn.pools(), agents=drawn.agents).logged() as scenario:
         scenario.world.context.trace_lines = []
         try:
@@ -57,5 +57,5 @@ async def follow(drawn: DrawnScenario, scenario: Scenario) -> None:
         most = drawn.most(before.pools[name])
         assert effect == most, f"{name} needed {most.name.lower()} and got {effect.name.lower()}"
     once = scenario.disrupted()
-    assert all(once.count(name) <= 1 for name in once), f"somebody was taken down twice: {once}"
+    assert all(once.count(name) <= 1 for name in once), f"a member was stopped twice: {once}"
     assert all(drawn.most(before.pools[name]) > Effect.NONE for name in once if name in before.pools), once

@@ -52,7 +52,7 @@ async def test_36_a_setting_taken_back_half_way_returns_in_the_same_pods() -> No
 
 
 async def test_a_pod_is_told_of_each_configuration_that_is_written_for_it() -> None:
-    """So its kubelet looks at it at once, also when the setting is taken back; nobody is told before its turn."""
+    """So its kubelet syncs it at once, also after a revert; no pod is annotated before it is next in the order."""
     with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
         await scenario.begin()
         made = told(scenario, names.ANNOTATION_CHECKSUM)

@@ -1,4 +1,4 @@
-"""Every phase of a restart in kept pods, and who may die in it: the operator, the agent with its container, the pod."""
+"""Each phase of a restart in kept pods, with the death of the operator, of the agent's container, or of the pod."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ DEATHS: dict[str, Callable[[Scenario, Stored], None]] = {
 
 
 def strike(scenario: Scenario, phase: str, death: Callable[[Scenario, Stored], None]) -> list[str]:
-    """Have somebody die half a second after the first pod has reached a phase; return whom it has met."""
+    """Kill something half a second after the first pod has reached a phase; return the killed members."""
     met: list[str] = []
 
     def heard(kind: str, event: Event) -> None:

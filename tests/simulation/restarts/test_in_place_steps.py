@@ -1,7 +1,7 @@
-"""Restarts in kept pods, and a death after steps that the operator takes: nobody stays down, and nothing is left.
+"""Restarts in kept pods with a death after each step of the operator: no member stays down, and nothing is left behind.
 
-Whoever dies is the operator itself, the container of the member that is being restarted (and with it the agent), or its
-pod; before the first is restarted, one member's. Rolling restarts with deaths of operators are in `test_exhaustive`.
+The test kills the operator, or the container (with the agent) or the pod of the restarting member; before the first
+restart, those of one member. Rolling restarts with deaths of operators are in `test_exhaustive`.
 """
 
 from collections.abc import Callable
@@ -32,13 +32,13 @@ def request(scenario: Scenario) -> None:
 
 
 def strike(scenario: Scenario, who: str) -> None:
-    """Have somebody die: of the pods one whose process is being restarted, where there is one."""
+    """Kill a pod or container: that of a restarting member if there is one."""
     pods = [pod for pod in scenario.world.store.all(PODS) if names.LABEL_MEMBER in pod.labels]
     DEATHS[who](scenario, min(pods, key=lambda pod: (phase_of(pod) not in BEGUN, pod.key.name)))
 
 
 async def live(change: Callable[[Scenario], None], fatal: int = 0, who: str = "the operator") -> int:
-    """Restart everybody, with a death after one step; return how many steps were taken."""
+    """Restart all members, with a death after one step; return the number of steps."""
     with Scenario(ALL, layout=SMALL, agents=True).logged() as scenario:
         await scenario.begin(2)
         processes = {id(node) for node in scenario.nodes()}
@@ -46,7 +46,7 @@ async def live(change: Callable[[Scenario], None], fatal: int = 0, who: str = "t
         change(scenario)
         await scenario.settle(quiet=300.0)
         assert len(scenario.world.formed()) == 1
-        assert not processes & {id(node) for node in scenario.nodes()}, "somebody was not restarted"
+        assert not processes & {id(node) for node in scenario.nodes()}, "a member was not restarted"
         assert not [pod for pod in scenario.world.store.all(PODS) if phase_of(pod)]
         assert ENABLE not in scenario.database.settings.persistent
         together = change is request

@@ -63,7 +63,7 @@ async def test_a_new_version_restarts_nothing_and_the_next_new_pod_has_its_agent
 async def test_a_new_version_in_the_middle_of_a_restart_goes_on_with_it(
     when: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The agents that are there know the words of the one that begun, and those of the one that goes on."""
+    """The running agents support the protocol of the earlier operator and that of the current one."""
     with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)

@@ -1,4 +1,4 @@
-"""What a campaign has to meet follows from the code, and what it cannot meet is real, too."""
+"""The branches that a campaign must reach follow from the code, and each exception names an existing branch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What random runs have found, as small stories. Each was seen to fail before it was repaired."""
+"""Bugs found by random runs, as small scenarios. Each failed before its fix."""
 
 import asyncio
 
@@ -183,7 +183,7 @@ async def test_a_cluster_that_is_made_again_with_too_few_managers_says_whose_vol
         await asyncio.sleep(60.0)
         before = len(scenario.removed)
         await asyncio.sleep(7200.0)
-        assert len(scenario.removed) - before <= 3, "it was made anew again and again"
+        assert len(scenario.removed) - before <= 3, "it was recreated repeatedly"
         scenario.pools(managers(3), hot(2))
         await scenario.settle()
         assert scenario.database.identity == identity

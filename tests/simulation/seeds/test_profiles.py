@@ -1,4 +1,4 @@
-"""Worlds with a character: what was met by nobody's chance before is met by theirs, again and again."""
+"""Profiles: each makes a few edits and faults frequent, so that rare combinations are reached."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from stateward.simulation.users.profiles import profile_of
 pytestmark = pytest.mark.simulation
 
 TRIES = 40
-"""Seeds of a profile, of which one has to meet what the profile is there for: about one in seven does."""
+"""Seeds of a profile, one of which must reach its purpose: about one in seven does."""
 HOURS = 0.3
 
 

@@ -1,6 +1,6 @@
-"""Random runs: a swarm of faults and a user who edits, seed after seed.
+"""Random runs: a fault schedule and a user's edits, for each seed.
 
-Always the same seeds, so that the result says something about the code and not about the machine's speed.
+The seeds are fixed, so that the result depends on the code and not on the machine's speed.
 """
 
 import os
@@ -13,7 +13,7 @@ from stateward.simulation.campaign.run import Plan
 pytestmark = pytest.mark.simulation
 
 SEEDS = int(os.environ.get("STATEWARD_SIMULATION_SEEDS", "40"))
-"""How many; less than a minute on two cores. `stateward simulate` is for the long lists."""
+"""The number of seeds; less than a minute on two cores. `stateward simulate` runs more."""
 FIRST = {"opensearch": 2000, "elasticsearch": 0}
 
 

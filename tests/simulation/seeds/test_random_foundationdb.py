@@ -1,4 +1,4 @@
-"""FoundationDB through random trouble: in the end it is what the spec says, and nothing was ever lost."""
+"""Random runs of FoundationDB: in the end the cluster matches its spec, and no data is lost."""
 
 import asyncio
 

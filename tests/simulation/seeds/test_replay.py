@@ -1,4 +1,4 @@
-"""A run is a function of its seed: the same story again, also in a process with other hash seeds."""
+"""A run is a function of its seed: the same trace again, also in a process with another hash seed."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from stateward.simulation.campaign.run import YEAR, Plan, simulate_one
 pytestmark = pytest.mark.simulation
 
 RUNS = {19: 600.0, 1002: 2400.0}
-"""Seeds and the seconds of trouble. In 1002 events are written again after errors, at times that chance decides."""
+"""Seeds, and seconds with faults. In 1002 the operator repeats event writes after errors, at random times."""
 PROGRAM = """
 import hashlib
 from stateward.simulation.campaign.run import Plan, simulate_one

@@ -1,1 +1,1 @@
-"""What people do to a cluster: edits, mistakes and their repair, drawn edits."""
+"""Edits of users: mistakes and their repair, and drawn edits."""

@@ -21,7 +21,7 @@ from tests.simulation.steps import Steps
 pytestmark = pytest.mark.simulation
 
 EXAMPLES = int(os.environ.get("STATEWARD_SIMULATION_EXAMPLES", "10"))
-"""How many stories are drawn; a nightly run gives more."""
+"""The number of drawn scenarios; a nightly run has more."""
 EXCLUDED_FIELDS = frozenset({"acceptDataLoss"})
 SPECS: dict[str, Json] = {
     "OpenSearchCluster": {
@@ -95,7 +95,7 @@ class Tale:
     dies_after: int
 
     def __repr__(self) -> str:
-        """Tell it."""
+        """Return one clause."""
         said = "; ".join(f"{edit}, for {seconds} s" for edit, seconds in self.edits)
         dies = f"; the operator dies after step {self.dies_after}" if self.dies_after else ""
         return f"a cluster {'with' if self.agents else 'without'} agents is given {said}{dies}"

@@ -1,4 +1,4 @@
-"""What people do in the middle of everything. Numbers are those of docs/scenarios.md."""
+"""Edits of users during other changes. Numbers are those of docs/scenarios.md."""
 
 import asyncio
 

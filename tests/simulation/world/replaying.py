@@ -1,7 +1,7 @@
-"""Plays a recorded sequence on the model, and says where the model does otherwise than the database did.
+"""Replays a recorded sequence on the model, and returns the differences from the database.
 
-Among places that are equally good the database chooses as it likes. So a picture is compared in what the rules decide;
-then the model takes over the choice, so that the steps after it mean the same on both.
+The database chooses freely among equal nodes. So the comparison covers what the rules decide; then the model adopts
+the database's choice, so that the next steps start from the same state.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Pods:
 
 
 def differences(scenes: Sequence[Scene]) -> list[str]:
-    """Return, step by step, what the model does otherwise; the first picture that differs in a step ends it."""
+    """Return the differences of the model step by step; the first different step ends the replay."""
     return run_virtual(replay(scenes))
 
 
@@ -62,7 +62,7 @@ def version(first: Scene) -> str:
 
 
 def retire(scenario: Scenario) -> None:
-    """End the operator, and start none after it."""
+    """Kill the operator, and do not restart it."""
     scenario.process.start = lambda: None
     scenario.process.kill()
 
@@ -96,7 +96,7 @@ def voters(seen: Picture) -> tuple[int, int]:
 
 
 def loads(seen: Picture) -> list[int]:
-    """Return how many copies the data nodes have, fewest first; a node that is emptied is told apart."""
+    """Return how many copies the data nodes have, fewest first; drained nodes are excluded."""
     count = Counter(member(copy) for copies in seen.shards.values() for copy in copies)
     return sorted(count[name] for name, kind in seen.nodes.items() if kind.endswith("data"))
 
@@ -132,7 +132,7 @@ def put(cluster: Cluster, shard: Shard, copy: Copy, node: str) -> None:
     if copy.node == node:
         return
     for other in shard.copies:
-        if other.node == node:  # They change places.
+        if other.node == node:  # They swap.
             other.node = copy.node
             cluster.nodes[copy.node].disk.copies[shard.name] = other.allocation
             break

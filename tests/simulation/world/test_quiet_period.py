@@ -1,4 +1,4 @@
-"""Time that is passed over: nothing that runs in the world may notice, and nothing that happens may be missed."""
+"""Skipped time: the operator does not notice it, and no event is missed."""
 
 import asyncio
 

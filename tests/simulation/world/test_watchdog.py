@@ -17,7 +17,7 @@ pytestmark = pytest.mark.simulation
 
 
 def let_go(watchdog: Watchdog, clusters: str, member: Stored) -> list[str]:
-    """Return what is said of a member that is let go right after a live read."""
+    """Return the violations when a member is released right after a live read."""
     watchdog.read(clusters, Key(member.key.namespace, "logs"))
     owners = member.doc["metadata"]["ownerReferences"]
     watchdog.writing(
@@ -95,7 +95,7 @@ async def test_a_member_that_the_database_does_not_list_serves_nobody_though_its
     pods = [store.get(PODS, Key(s.key.namespace, names.pod(s.key.name))) for s in (member, other)]
     assert pods[0] is not None
     assert pods[1] is not None
-    # One member fewer is asked for, and of those that stay one has joined and is not Ready yet.
+    # The spec has one member fewer, and one of the remaining members has joined but is not Ready yet.
     resource = store.get(run.world.clusters, Key(member.key.namespace, "logs"))
     assert resource is not None
     pools = resource.doc["spec"]["pools"]

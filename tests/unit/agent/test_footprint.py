@@ -1,4 +1,4 @@
-"""What an agent takes of its pod, by the measurement that `make bench` shows with the limits that are aimed at."""
+"""The resources of an agent, measured as in `make bench`, and their limits."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Roles that a version does not have, and clusters whose managers help nobody, are named."""
+"""Roles that a version does not have, and managers that no pool needs, are reported."""
 
 import pytest
 

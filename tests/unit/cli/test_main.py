@@ -1,4 +1,4 @@
-"""The command line as a whole: what it offers, and how it fails."""
+"""The command line: its commands, and its errors."""
 
 import subprocess
 import sys

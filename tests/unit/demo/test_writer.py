@@ -1,4 +1,4 @@
-"""The demo's writer stays within its bounds, and its books tell what the database promised."""
+"""The demo's writer stays within its limits, and its ledger records the acknowledged writes."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a change of one field really does to a settled cluster, as its planner, its objects and its Secrets say."""
+"""The measured effect of a change of one field on a settled cluster: plan, objects and Secrets."""
 
 import asyncio
 import base64
@@ -92,7 +92,7 @@ class SettledCluster:
     async def secured(self, cluster: Cluster) -> tuple[Cluster, bool]:
         """Return the cluster as its keeper has secured it, and whether what was given is refused."""
         if isinstance(cluster, FoundationDBCluster):
-            # It is made with what was asked for first, and keeps that.
+            # It is created with the first spec, and keeps it.
             self.tls = bool(requested(cluster)) if self.tls is None else self.tls
             found = await self.transport.keep(cluster, on=self.tls)
             return found.cluster, bool(found.refusals)
@@ -160,7 +160,7 @@ def essence(desired: Desired) -> Desired:
 
 
 def told(before: Cluster, after: Cluster) -> bool:
-    """Return whether the database is told something."""
+    """Return whether the database receives a command."""
     if not isinstance(before, FoundationDBCluster) or not isinstance(after, FoundationDBCluster):
         return False
     mode = {"cluster": {"configuration": {"redundancy_mode": before.spec.redundancy.value}}}

@@ -1,4 +1,4 @@
-"""What takes a processor for long is done while the event loop goes on, within limits, and namespaces take turns."""
+"""Long computations do not block the event loop; they have limits, and namespaces take turns."""
 
 import asyncio
 import base64
@@ -33,12 +33,12 @@ from stateward.packages.rendering.templates import TemplateProblem, Variables
 from tests.unit.packages.samples import files, shop
 
 PATIENCE = 20.0
-"""Seconds after which whoever holds the loop gives up, so that the test fails and does not hang."""
+"""Seconds after which a job that blocks the loop ends, so that the test fails instead of hanging."""
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n"
 
 
 class Slow:
-    """A job that goes on when it is told to, in the thread."""
+    """A job in the thread that the test continues."""
 
     may_be_small: ClassVar[bool] = True
 

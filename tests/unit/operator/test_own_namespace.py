@@ -1,4 +1,4 @@
-"""What a spec names, the operator looks for in the spec's own namespace: no name leads a request out of it.
+"""The operator looks up each name of a spec in the spec's own namespace: no name leads a request out of it.
 
 These are all ways from a spec to a name in a request. `spec.podTemplate` and those of pools: accounts, Secrets, claims,
 SecretProviderClasses (labels), and ConfigMaps, Secrets (what pods were made from); labels of pods: Services.

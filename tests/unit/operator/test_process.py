@@ -119,7 +119,7 @@ async def test_a_leader_writes_and_so_does_a_process_without_rivals(
 
 
 class Told:
-    """A database that keeps what it was asked and told."""
+    """A database that records its requests."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -146,13 +146,13 @@ async def introduce(one: Reconciler) -> None:
     secured = Database(identity="i", health=Health.GREEN, nodes={}, secured=True)
     protection = Protection(enabled=True)
     turn: Any = SimpleNamespace(observed=SimpleNamespace(protection=protection, database=secured), existing=existing())
-    with suppress(TypeError):  # What is done with the answer needs a whole round.
+    with suppress(TypeError):  # The response is processed in the next round.
         await one._administrator_created(turn)
 
 
 @pytest.mark.parametrize("call", [look, introduce])
 async def test_a_database_is_not_spoken_to_unless_the_lease_is_held(api: Written, call: Any) -> None:
-    """Also a look may change something: an engine proves by it that members are empty, and takes it back."""
+    """A read may change something too: an engine proves with it that members are empty, and reverts it."""
     for leader_elect in (True, False):
         database: Any = Told()
         one = reconciler(operator(api, leader_elect=leader_elect))

@@ -1,4 +1,4 @@
-"""The plan as a whole: the order of its actions, and the one sentence that says what goes on."""
+"""The plan as a whole: the order of its actions, and its one-sentence summary."""
 
 from msgspec.structs import replace
 

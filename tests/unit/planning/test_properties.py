@@ -81,7 +81,7 @@ def test_no_member_goes_down_with_the_last_live_copy_unless_there_is_no_other_wa
     deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
     if database is None:
         wished = {m.name for m in obs.members if facts.phase(m) is o.Phase.SCHEDULE} | obs.stopped
-        assert taken <= wished - deleted, "only a process that a person means, and never its pod"
+        assert taken <= wished - deleted, "only a process that a user requested, and never its pod"
         return
     for unit in database.units:
         live = {c.member for c in unit.copies if c.live}

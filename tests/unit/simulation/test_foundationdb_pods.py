@@ -124,7 +124,7 @@ def head(version: str, kind: str, name: str) -> dict[str, Any]:
 
 
 def live(scenario: Callable[[Town], Awaitable[None]], *, agents: bool = False) -> None:
-    """Live through a story in a world in which nothing goes wrong by chance."""
+    """Run a scenario in a world without random faults."""
 
     async def go() -> None:
         await scenario(Town(World(7, Layout(capacity=1), asyncio.get_running_loop()), agents=agents))

@@ -13,7 +13,7 @@ Phase = Literal["setup", "call", "teardown"]
 
 
 def told(reporter: Reporter, name: str, *outcomes: Outcome, figures: dict[str, str] | None = None) -> None:
-    """Tell a reporter of the phases of a case, each of ten seconds."""
+    """Report the phases of a case to a reporter, each of ten seconds."""
     phases: tuple[Phase, ...] = ("setup", "call", "teardown") if len(outcomes) == 3 else ("setup", "teardown")
     for phase, outcome in zip(phases, outcomes, strict=True):
         known = list((figures or {}).items()) if phase == "teardown" else []

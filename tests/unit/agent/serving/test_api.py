@@ -1,4 +1,4 @@
-"""Who may call the API, and what it refuses."""
+"""Authorization of the API, and its refusals."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""`package`: a person checks, reads, begins and builds packages."""
+"""`package`: users check, read, create and build packages."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`package diff`: a person reads what a change would do before it is made."""
+"""`package diff` shows the effect of a change before it is made."""
 
 from pathlib import Path
 

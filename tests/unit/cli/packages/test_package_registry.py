@@ -1,4 +1,4 @@
-"""Packages go to a registry and come back, by whoever may; and what comes back as something else is refused."""
+"""Packages are pushed and pulled with authorization; a changed package is refused."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is logged in anywhere, and nothing goes through a proxy."""
+    """No registry login exists, and no request uses a proxy."""
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""What a forecast of time rests on: measured where the cluster tells, and said to be assumed where it does not."""
+"""The sources of a time forecast: measured on the cluster, or reported as assumed."""
 
 from datetime import UTC, datetime, timedelta
 

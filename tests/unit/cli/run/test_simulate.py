@@ -1,4 +1,4 @@
-"""`stateward simulate`: campaigns, stories, and what a violation looks like."""
+"""`stateward simulate`: campaigns, traces, and reports of violations."""
 
 import pytest
 from click.testing import CliRunner, Result

@@ -19,7 +19,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Server:
-    """A database that answers as it is told to."""
+    """A database with scripted responses."""
 
     def __init__(self) -> None:
         self.handle: Handler = self.replay

@@ -1,4 +1,4 @@
-"""A person reads why a database gave no answer, and not what a socket said."""
+"""The message says why a database did not respond, instead of a socket error."""
 
 import asyncio
 import errno

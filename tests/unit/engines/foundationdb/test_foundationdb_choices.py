@@ -1,4 +1,4 @@
-"""Which members are coordinators, and what the command line is told and answers."""
+"""The choice of coordinators, and the commands and output of the command line."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Members of FoundationDB that leave while something stands in the way, or somebody dies half way."""
+"""Members of FoundationDB that leave with obstacles, or with a death of the operator in between."""
 
 import asyncio
 from typing import Any
@@ -106,7 +106,7 @@ async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look
     await run("bank/ledger-log-0-0", "exclude no_wait 10.9.9.9:4500", 10)
     await model.seen()
     await model.engine.drain(model.target(), frozenset())
-    assert await excluded(model) == ["10.9.9.9:4500"], "what a person has excluded stays so"
+    assert await excluded(model) == ["10.9.9.9:4500"], "a user's exclusion stays"
 
 
 @pytest.mark.parametrize("name", ["ledger-errors-4", "error-storage-4", "error-error-0"])
@@ -124,7 +124,7 @@ GONE = "ledger-storage-4"
 
 
 async def unaddressed(model: Model, *, after: float = 900.0) -> Database:
-    """Let a storage server that is excluded end for good, with an address that nobody knows; return what is seen."""
+    """End an excluded storage server permanently, with an unknown address; return the observation."""
     began = model.now
     model.ensemble.end(model.addresses[GONE])
     await model.settle(30.0)

@@ -190,7 +190,7 @@ def test_processes_go_on_where_the_database_knows_one_or_there_is_any_doubt(pod:
     pod.answer("new", *(["10.0.0.7:4501"] if case == "known" else []), available=case != "new does not")
     pod.told(OTHER if case == "another database" else NEW)
     if case == "another database":
-        time.sleep(0.3)  # It asks nobody then, so there is nothing to wait for but several of its looks.
+        time.sleep(0.3)  # It sends no request then, so the test waits for several of its checks.
     else:
         pod.until(lambda: len(pod.lines("asked")) >= 6)
     assert pod.started(NEW) | pod.started(OTHER) == set()

@@ -1,4 +1,4 @@
-"""What FoundationDB's status says, and above all what it does not say."""
+"""The content of FoundationDB's status, and above all its gaps."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the pods of clusters use because of overrides, and which of what is known of it concerns whom."""
+"""The objects that pods use because of overrides, and the clusters that each object concerns."""
 
 from stateward.api.kinds.keystore import SecureSetting, SecureSettings
 from stateward.api.values.base import Json

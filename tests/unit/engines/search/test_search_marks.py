@@ -1,4 +1,4 @@
-"""Settings that are changed for a while come back exactly as they were, whoever undoes the change."""
+"""Temporarily changed settings are restored exactly, even by another operator process."""
 
 from collections.abc import Mapping
 

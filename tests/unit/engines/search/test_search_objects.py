@@ -98,7 +98,7 @@ def test_data_is_on_the_claim_or_goes_with_the_pod() -> None:
 def test_the_copy_of_the_configuration_with_its_keystore_is_in_memory_and_restarts_nobody(
     image: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own pods follow with their next start: nothing that somebody asked for has changed."""
+    """Existing pods follow with their next start, because the spec has not changed."""
     template = opensearch.member_objects(cluster(), "hot", 0, "2.19.5", agent_image=image).workload["spec"]["template"]
     (run,) = [each for each in template["spec"]["volumes"] if each["name"] == "run"]
     assert run["emptyDir"] == {"medium": "Memory", "sizeLimit": "32Mi"}

@@ -1,4 +1,4 @@
-"""How fast a cluster recovers: read from its settings and its last recoveries, and unknown where they say nothing."""
+"""The recovery speed of a cluster: from its settings and its last recoveries, or unknown."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Records of nodes that go down: told where the database knows such a thing, found again, and always taken back."""
+"""Records of node shutdowns: announced if the database supports them, found again, and always removed."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def world(*records: dict[str, str]) -> Replay:
 
 
 def told(of: Replay) -> list[tuple[str, Any]]:
-    """Return what the database was told of nodes."""
+    """Return the announcements to the database."""
     return [(request, body) for request, _, body in of.told if request.endswith("/shutdown")]
 
 
@@ -71,7 +71,7 @@ async def test_a_record_without_its_setting_is_no_limit_and_no_drain() -> None:
 
 
 async def test_what_others_have_told_is_left_alone() -> None:
-    theirs = world(record("id-1", "RESTART", "a person said so"))
+    theirs = world(record("id-1", "RESTART", "a user announced it"))
     driver = elasticsearch.driver(theirs)
     await driver.limit_allocation(TARGET, Allocation.PRIMARIES, GOING)
     await driver.drain(TARGET, GOING)

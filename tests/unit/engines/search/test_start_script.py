@@ -92,7 +92,7 @@ class Pod:
 
     @property
     def arguments(self) -> list[str] | None:
-        """What the entrypoint was started with; None if it was not."""
+        """The arguments of the entrypoint; None if it was not started."""
         path = self.root / "started"
         return path.read_text().splitlines() if path.exists() else None
 

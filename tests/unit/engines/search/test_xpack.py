@@ -1,4 +1,4 @@
-"""A secured member of Elasticsearch: its own TLS, users in files, and probes that ask as nobody."""
+"""A secured member of Elasticsearch: its own TLS, users in files, and probes without credentials."""
 
 import base64
 import hashlib

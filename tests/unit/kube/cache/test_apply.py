@@ -1,4 +1,4 @@
-"""What is as wanted is not written; what is not, is."""
+"""An object with the desired state is not written; any other is."""
 
 from typing import Any
 

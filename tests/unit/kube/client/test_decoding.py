@@ -1,4 +1,4 @@
-"""Objects that no decoder can follow to their ground hide no others."""
+"""Objects that are nested too deeply for the decoder hide no others."""
 
 import pytest
 

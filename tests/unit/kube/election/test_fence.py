@@ -1,4 +1,4 @@
-"""What is written under a lease ends before the lease does, whatever it waits for."""
+"""A write under a lease ends before the lease does, even if it waits."""
 
 import asyncio
 import random

@@ -1,6 +1,6 @@
 """At most one candidate leads at any instant, and it knows for how long."""
 
-# Seeded chance, so that a failure can be repeated.
+# A seeded random source, so that a failure can be repeated.
 # ruff: noqa: S311
 
 import asyncio
@@ -148,7 +148,7 @@ async def test_the_claim_counts_from_before_the_renewal_was_sent() -> None:
     api = MemoryApi(latency=4.0)
     async with campaigning(api, "a") as a:
         await a.election.wait_elected()
-        # Two calls of 4 s each: the first look, then the write whose start counts.
+        # Two calls of 4 s each: the read, then the write whose start counts.
         assert a.election.remaining == pytest.approx(15.0 - 4.0, abs=0.1)
 
 

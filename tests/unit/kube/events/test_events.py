@@ -1,4 +1,4 @@
-"""People see each thing that happened once, with a count; recording costs the caller nothing."""
+"""Users see each event once, with a count; recording does not delay the caller."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""A key is never in two hands at once, no wish is lost, and nothing comes before its time."""
+"""A key is never processed twice at once, no request is lost, and none starts early."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -277,7 +277,7 @@ async def test_stopping_gives_up_on_work_that_outlasts_the_grace() -> None:
 
 
 class Told:
-    """Who hears of failures; what is raised there changes nothing."""
+    """The observer of failures; its own errors have no effect."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.heard: list[tuple[str, int]] = []

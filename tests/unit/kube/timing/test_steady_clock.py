@@ -53,7 +53,7 @@ def test_a_leap_that_is_taken_back_was_never_believed(machine: Machine, leap: fl
 
 
 def test_a_leap_that_lasts_is_believed(machine: Machine) -> None:
-    """A machine that slept for a day goes on with the right time a quarter of an hour later."""
+    """After a suspend of a day the clock is correct within a quarter of an hour."""
     machine.wall += 86400.0
     assert machine.later(5.0) == pytest.approx(5.0)
     assert machine.later(LASTING - 10.0) < 86400.0

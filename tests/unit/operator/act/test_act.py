@@ -1,4 +1,4 @@
-"""What an action may touch: the very object that the plan has seen, and nothing when another process may lead."""
+"""An action changes only the observed object, and nothing if another process may lead."""
 
 import asyncio
 import random
@@ -85,7 +85,7 @@ TOLD = (
 
 
 class Recorder:
-    """Anything that is spoken to: a database, agents, credentials, an API server; it keeps what it was told."""
+    """A fake database, agent, credentials store and API server that records its requests."""
 
     def __init__(self, heard: list[str]) -> None:
         self.heard = heard
@@ -197,7 +197,7 @@ async def workload(api: WorldApi) -> Ref:
 
 
 async def remove(api: WorldApi, kind: Resource[Any], ref: Ref) -> None:
-    """Delete an object, and let go what holds it."""
+    """Delete an object, and remove its finalizers."""
     key = Key("data", ref.name)
     await api.delete(kind, key, DeleteOptions(Preconditions(ref.uid), grace_seconds=0))
     with suppress(NotFound):
@@ -247,7 +247,7 @@ def noted(ref: Ref) -> a.Action:
 async def test_what_a_person_writes_on_a_pod_meanwhile_is_not_lost(
     api: WorldApi, ending: Callable[[Ref], a.Action]
 ) -> None:
-    """A person asks for a restart in the moment in which the last one ends: it is still to come."""
+    """A user requests a restart at the moment when the last one ends: it still happens."""
     ref = await pod(api)
     await api.patch(
         kinds.PODS,
@@ -278,7 +278,7 @@ async def test_a_volume_grows_that_was_seen(api: WorldApi) -> None:
 
 
 async def test_a_statefulset_that_has_changed_since_it_was_seen_is_not_scaled_to_zero(api: WorldApi) -> None:
-    """Whoever has changed it may have taken the member back into use."""
+    """A concurrent change may have put the member into use again."""
     ref = await workload(api)
     await annotate(api, kinds.STATEFUL_SETS, ref, somebody_wrote="this")
     with pytest.raises(Conflict):

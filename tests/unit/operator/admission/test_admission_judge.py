@@ -1,4 +1,4 @@
-"""What is refused before it is stored: what can never be done, and nothing else."""
+"""The webhook refuses impossible specs, and nothing else."""
 
 from typing import Any
 

@@ -65,7 +65,7 @@ async def test_an_installation_may_come_before_its_package_and_is_told_so() -> N
 
 async def test_what_changes_neither_spec_nor_annotations_is_not_judged() -> None:
     api = FakeApi()
-    api.refusal = ApiError("nobody may be asked")
+    api.refusal = ApiError("no lookup is allowed")
     wrong = installation({"COUNT": "many"})
     assert (await asked(api, wrong, wrong))["allowed"]
     going = {**wrong, "metadata": {**wrong["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}

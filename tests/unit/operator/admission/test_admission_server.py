@@ -1,4 +1,4 @@
-"""Questions of the API server over TLS, and that one that cannot be judged holds nobody up."""
+"""Requests of the API server over TLS; a request that cannot be judged blocks no user."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""The end of a process that was told to end is noticed when it comes, and not at the next look."""
+"""The end of a stopping process is noticed at once, and not at the next resync."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ def members(*names: str) -> Sequence[Member]:
 
 
 def woken(agents: Agents, seconds: float, *, times: int = 1) -> list[float]:
-    """Watch what they say for so long, wanted by as many looks; return when a look was wanted."""
+    """Watch the agents for this long, for as many rounds; return when a reconciliation was requested."""
 
     async def watch() -> list[float]:
         loop, found = asyncio.get_running_loop(), list[float]()

@@ -60,7 +60,7 @@ def test_two_clusters_never_take_the_last_place_both() -> None:
     places = limit(1, first, second)
     places.claim("a", frozenset({"a-0"}))
     assert places.slots("b") == 0
-    assert places.slots("a") == 1, "one's own claim is made anew with every plan"
+    assert places.slots("a") == 1, "its own claim is renewed with every plan"
     first.removals.append(entry("a-0", "Waiting"))
     assert places.slots("b") == 0
     places.release("a")

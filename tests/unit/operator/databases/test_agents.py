@@ -1,4 +1,4 @@
-"""The operator's client and the real agent: names are verified, words are carried out, failures are told in words."""
+"""The operator's client and the real agent: names are verified, requests are performed, and failures have messages."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""A CronJob for each cluster that is looked after: how often, with what, and when it goes."""
+"""A CronJob for each managed cluster: its schedule, its command, and its deletion."""
 
 import asyncio
 import base64

@@ -140,7 +140,7 @@ def seen(values: Mapping[str, str], uses: tuple[Usage, ...]) -> tuple[Any, Any]:
 
 
 def played(story: Coroutine[Any, Any, None]) -> None:
-    """Run a story in virtual time."""
+    """Run a scenario in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(story)
 

@@ -18,7 +18,7 @@ def made(order: str, **uses: tuple[Usage, ...]) -> Made:
 
 
 def put(world: World, name: str, value: str) -> None:
-    """Write a ConfigMap as a person does."""
+    """Write a ConfigMap as a user does."""
     live = world.get("ConfigMap", name)
     if live is None:
         world.server.create("/configmaps", HOME, {"metadata": {"name": name}, "data": {"a": value}})

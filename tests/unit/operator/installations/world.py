@@ -42,7 +42,7 @@ PLURALS = {
 
 
 class KnownKinds:
-    """The kinds of this world, without asking anybody."""
+    """The kinds of this world, without discovery."""
 
     async def find(self, api_version: str, kind: str) -> Raw:
         group, version, plural, namespaced = PLURALS[kind]
@@ -57,7 +57,7 @@ class KnownKinds:
 
 
 class World:
-    """One server, one namespace, and whoever looks after installations in it."""
+    """One server, one namespace, and the controller of installations."""
 
     def __init__(self) -> None:
         self.context = SimulationContext(1, asyncio.get_running_loop())
@@ -194,7 +194,7 @@ class World:
         return next((c for c in conditions if c["type"] == kind), {})
 
     def ready(self, name: str = "web") -> bool:
-        """Whether an installation is as it was last asked for."""
+        """Whether an installation matches its spec."""
         body = self.there("Installation", name)
         seen = body.get("status", {}).get("observedGeneration") == body["metadata"]["generation"]
         return seen and self.condition("Ready", name).get("status") == "True"

@@ -1,4 +1,4 @@
-"""What is known of the data that a cluster uses: what is there, what is away, and what nobody could read."""
+"""The data that a cluster uses: present, missing, or unreadable."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What should be is remembered while nothing of it changes, and never longer."""
+"""The desired state is cached while its inputs are unchanged, and no longer."""
 
 from typing import Any
 

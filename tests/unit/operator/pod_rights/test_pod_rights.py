@@ -1,4 +1,4 @@
-"""What pods may be and use: a template that is not allowed is refused by its field, and is never sent."""
+"""Permitted pods: a forbidden template is refused by its field, and is never sent."""
 
 import asyncio
 import random
@@ -403,7 +403,7 @@ async def test_even_the_clusters_other_secrets_are_not_for_its_pods(api: WorldAp
 async def test_nor_is_what_is_called_as_one_of_its_members_would_call_it(
     api: WorldApi, source: str, kind: Resource[Any], volume: str, ordinal: int
 ) -> None:
-    """It may be somebody else's: that one member is then not made, and no other one is to be shown it."""
+    """It may have another owner: then that member is not created, and no other member gets it."""
     name = f"logs-hot-{ordinal}" if kind is kinds.SECRETS else names.claim(f"logs-hot-{ordinal}")
     await put(api, kind, name)
     field = {"secret": "secretName", "persistentVolumeClaim": "claimName"}[source]

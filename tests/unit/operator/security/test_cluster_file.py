@@ -110,7 +110,7 @@ async def test_one_that_is_lost_is_told_and_comes_back_by_the_databases_word(api
         await give(api, wrong)
     held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
     assert held.connection is None
-    lost, refused = with_cluster_file(held, Unknown("nobody answers"))
+    lost, refused = with_cluster_file(held, Unknown("no process answers"))
     assert lost.connection is None
     assert [each.reason for each in refused] == ["ClusterFileLost"]
     assert all(wrong not in each.message for each in refused if wrong)
@@ -122,7 +122,7 @@ async def test_what_the_database_says_counts_more_than_what_was_kept(api: Unread
     await give(api, named("kept"))
     held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
     assert with_cluster_file(held, ANSWERS)[0].connection == "said:now@z.a:4500"
-    assert with_cluster_file(held, Unknown("nobody answers"))[0].connection == named("kept")
+    assert with_cluster_file(held, Unknown("no process answers"))[0].connection == named("kept")
     without = msgspec.structs.replace(ANSWERS, connection="")
     assert with_cluster_file(held, without)[0].connection == named("kept")
 

@@ -1,4 +1,4 @@
-"""The Secrets of a secured cluster are made once, never made anew when merely unread, and never shown."""
+"""The Secrets of a secured cluster are created once, never recreated because of a failed read, and never shown."""
 
 import asyncio
 import random
@@ -181,7 +181,7 @@ async def test_a_new_cluster_that_does_not_say_is_secured_where_the_operator_was
     assert kept.protection is not None
     assert (kept.protection.enabled, kept.access is not None) == (True, True)
     assert "new clusters" in kept.protection.reason
-    # What the status then says goes on, with and without the flag.
+    # The status stays the same, with and without the flag.
     status = ClusterStatus(security=kept.protection.status())
     after = await securing.keep(cluster(status, enabled=None))
     assert after.protection is not None
@@ -248,7 +248,7 @@ async def label(api: WorldApi, **labels: str) -> None:
 
 @pytest.mark.parametrize("field", GIVEN)
 async def test_a_secret_that_is_not_allowed_is_not_taken_in(api: Unreadable, strict: Keeper, field: str) -> None:
-    """Else its author would have a certificate of somebody's CA, or somebody's key or password in pods of theirs."""
+    """Otherwise its author would get a certificate of another owner's CA, or another owner's key or password."""
     await give(api, "given", {"username": "root", "password": "theirs", "tls.key": "theirs", "tls.crt": "theirs"})
     kept = await strict.keep(cluster(**GIVEN[field]))
     assert kept.protection is not None

@@ -1,4 +1,4 @@
-"""What a secured cluster proves itself by is made once, kept while it is good, and renewed long before it ends."""
+"""The certificates of a secured cluster are created once, kept while valid, and renewed long before they expire."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What comes after a plan that has failed: what is taken back is taken back, and nothing is tried in vain."""
+"""After a failed plan: reverted changes are reverted, and no step is retried in vain."""
 
 from typing import Any
 

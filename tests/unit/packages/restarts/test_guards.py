@@ -1,4 +1,4 @@
-"""What holds a restart back: a person's word, a time of day, and changes that have not settled."""
+"""Guards of a restart: a user's pause, a time window, and changes that have not settled."""
 
 from datetime import UTC, datetime, timedelta
 

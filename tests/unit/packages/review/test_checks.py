@@ -15,7 +15,7 @@ from stateward.packages.review.sampling import sample
 from tests.unit.packages.samples import shop
 
 SHARED = Path(__file__).parents[5] / "shared/data/packages"
-"""Packages of other people, beside the checkout where there are any."""
+"""Third-party packages, if they exist next to the checkout."""
 
 
 def found(package: Package) -> list[str]:
@@ -125,7 +125,7 @@ def test_a_toggle_that_is_off_takes_its_objects_away() -> None:
     assert names == {"web-config", "web"}
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the packages of other people are not at {SHARED}")
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"third-party packages are not at {SHARED}")
 @pytest.mark.parametrize("name", ["cowsay", "first-operator", "mysql", "redis"])
 def test_packages_of_other_people_are_read_checked_and_rendered_as_they_are(name: str) -> None:
     folder = SHARED / name

@@ -1,4 +1,4 @@
-"""A plan is foreseen: what it changes, what it restarts and what it removes, without a look at whole objects."""
+"""The preview of a plan: its changes, restarts and removals, without reading whole objects."""
 
 from typing import Any
 

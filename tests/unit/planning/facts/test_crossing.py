@@ -161,7 +161,7 @@ def test_after_the_switch_images_change_one_after_the_other() -> None:
 
 
 def test_one_that_has_joined_with_the_new_version_decides_for_all() -> None:
-    """A member that nobody has heard of since goes on to the new version, too: the old one would find nobody."""
+    """An unreachable member changes to the new version, too: with the old one it could not join."""
     records = {f"c-s-{i}": o.Record(joined, f"claim-{i}") for i, joined in enumerate((NEW, OLD, OLD))}
     obs = seen(*three(BESIDE, SWITCHED), records=records)
     assert step(obs) is o.ProtocolSwitch.NONE

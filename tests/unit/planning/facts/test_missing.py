@@ -1,4 +1,4 @@
-"""Since when and why a member is missing: every cause, the deepest one first, and none where nothing can be told."""
+"""Since when and why a member is missing: each cause, the root cause first, and none if it is unknown."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def cluster() -> World:
 
 
 def seen(change: Callable[[o.Observation], o.Observation], world: World | None = None) -> Missing | None:
-    """Return what is told of the member when the settled cluster is observed with the change."""
+    """Return the report about the member if the settled cluster is observed with the change."""
     obs = change((world or cluster()).observe())
     return missing(derive(obs, NOW), next(m for m in obs.members if m.name == NAME))
 

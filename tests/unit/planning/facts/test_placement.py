@@ -1,4 +1,4 @@
-"""What keeps a new pod from starting is said in advance, at its field; nothing is said of what is not known."""
+"""Obstacles of new pods are reported in advance at their field; unknown objects cause no report."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Data that changes several times in a row is rolled out once: nobody begins until it has been quiet for a while."""
+"""Data that changes several times in a row is rolled out once: no restart begins before a quiet period."""
 
 import msgspec
 import pytest

@@ -259,7 +259,7 @@ def test_a_refused_version_leaves_the_rest_of_the_edit_to_go_on() -> None:
 
 
 def test_a_pool_that_is_renamed_half_way_through_an_upgrade_comes_to_the_same_end() -> None:
-    """The new members are made in turn, the data moves to them, and nobody is left behind with the old version."""
+    """New members are created in turn, the data moves to them, and no member stays at the old version."""
     world = settled(managers(), hot(), indices=((2,), (2,))).edit(version="2.19.5")
     world.until(lambda w: any(m.version == "2.19.5" for m in w.status.member_states))
     world.edit(pools=[managers(), hot(name="warm")]).run()

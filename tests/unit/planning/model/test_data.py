@@ -1,4 +1,4 @@
-"""Data of others that members use: what of its changes makes pods anew, restarts processes, or does nothing."""
+"""External data of members: which changes recreate pods, restart processes, or have no effect."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What people read: states, reasons, times and conditions."""
+"""The status: states, reasons, times and conditions."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""Databases that make and keep themselves when they are told to: told once, late, and on their own word only."""
+"""Databases with an explicit bootstrap command: it is sent once, late, and only after their own confirmation."""
 
 import msgspec
 from hypothesis import HealthCheck, given, settings

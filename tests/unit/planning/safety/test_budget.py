@@ -1,4 +1,4 @@
-"""What others may evict: one more loss only where it is harmless."""
+"""Permitted evictions: one more loss only if it is harmless."""
 
 from stateward.planning.model import actions as a
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled

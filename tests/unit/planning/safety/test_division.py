@@ -1,4 +1,4 @@
-"""Divisions of many members into few sets: safe, few, and what was begun goes on."""
+"""Divisions of many members into few sets: safe, few, and a started set continues."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Is the database whole enough: wait for what waiting brings, and for nothing else."""
+"""The health gate: wait for conditions that time improves, and for nothing else."""
 
 from msgspec import structs
 

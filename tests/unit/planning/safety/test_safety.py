@@ -1,4 +1,4 @@
-"""How many live copies stay, and when a member may be given up: each guard by itself, on one observation."""
+"""The remaining live copies, and when a member may be given up: each guard alone, on one observation."""
 
 from collections.abc import Callable
 
@@ -139,7 +139,7 @@ def test_a_volume_is_not_called_left_while_something_is_lost() -> None:
     assert not is_abandoned(red, red.members["hot-3"])
 
 
-# Volumes are told apart by their UIDs
+# Volumes are identified by their UIDs
 
 
 def listed(obs: o.Observation, volume: str) -> o.Observation:
@@ -163,7 +163,7 @@ def test_what_is_written_down_of_a_replacement_names_the_volume() -> None:
 
 @pytest.mark.parametrize(("recorded", "changed"), [("managers-0", False), ("", False), ("of-the-one-before", True)])
 def test_a_manager_has_lost_its_volume_when_the_one_it_joined_with_was_another(recorded: str, *, changed: bool) -> None:
-    """A status from before volumes were recorded says nothing: that is no loss for which a person is asked."""
+    """A status without recorded volumes proves no loss, so no confirmation is required."""
     facts = facts_of([managers(1)], [])
     record = {"managers-0": o.Record("1.0.0", volume=recorded)}
     facts = again(facts, lambda obs: replace(obs, records=record))

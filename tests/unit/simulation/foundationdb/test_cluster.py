@@ -1,4 +1,4 @@
-"""What the model keeps: data over zones, logs in generations, and what is lost when too many go."""
+"""The model: data across zones, logs in generations, and losses if too many processes fail."""
 
 import ast
 from pathlib import Path
@@ -146,7 +146,7 @@ async def test_an_incompatible_upgrade_is_all_at_once() -> None:
 
 
 async def test_a_long_time_in_which_nothing_happens_is_the_same_as_many_short_ones() -> None:
-    """Whoever looks seldom sees the same as who looks often."""
+    """The state does not depend on how often it is read."""
     often, seldom = await ModelProcesses().made(), await ModelProcesses().made()
     for group in (often, seldom):
         await group.run("exclude no_wait locality_instance_id:storage-4")

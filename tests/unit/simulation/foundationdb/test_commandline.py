@@ -61,7 +61,7 @@ async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done
         ("exclude 10.0.0.4:4500:tls", 0, Outcome.REFUSED),
         ("exclude nonsense", 0, Outcome.REFUSED),
         ("include 10.0.0.4:4500:tls", 1, Outcome.REFUSED),
-        ("exclude locality_instance_id:nobody", 0, Outcome.MATCHES_NOBODY),
+        ("exclude locality_instance_id:unknown", 0, Outcome.MATCHES_NOBODY),
         ("exclude 10.0.0.77:4500", 0, Outcome.MISSING),
         ("exclude no_wait 10.0.0.1:4500", 0, Outcome.GOES_ON),
         ("kill 10.0.0.4:4500", 1, Outcome.REFUSED),
@@ -92,7 +92,7 @@ async def test_a_locality_that_matches_nobody_is_written_down_all_the_same() -> 
 
 
 async def test_where_data_has_nowhere_to_go_it_stays() -> None:
-    """Two servers hold two replicas: one of them cannot be emptied, however long somebody waits."""
+    """Two servers hold two replicas: one of them can never be drained."""
     group = await ModelProcesses(storage=2, zones=2).made()
     assert await outcome(group, commands.exclude(["storage-1"], wait=True), seconds=600.0) is Outcome.GOES_ON
 

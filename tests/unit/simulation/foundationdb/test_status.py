@@ -1,4 +1,4 @@
-"""What the stand-in says is what FoundationDB's own schema allows, and what the pure part of the driver reads."""
+"""The stand-in's status matches FoundationDB's own schema, and the driver's parser reads it."""
 
 import json
 
@@ -21,7 +21,7 @@ KNOWN = {
     ".cluster.configuration.blob_granules_enabled",
     ".cluster.configuration.tenant_mode",
 }
-"""What versions 7.1 say and the schema, of a later version, does not have any more."""
+"""Fields of version 7.1 that the schema of a later version lacks."""
 
 
 async def every_state() -> dict[str, ModelProcesses]:

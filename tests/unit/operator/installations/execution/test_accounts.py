@@ -1,4 +1,4 @@
-"""What an installation makes, reads and removes, it does as an account of its namespace, not as the operator."""
+"""An installation creates, reads and removes objects as an account of its namespace, not as the operator."""
 
 import asyncio
 from copy import copy
@@ -39,12 +39,12 @@ def ruled(world: World, rules: Rules) -> Any:
 
 
 def powerless(asked: Asked) -> bool:
-    """Whoever is not the operator may do nothing."""
+    """Only the operator has any right."""
     return bool(asked.user)
 
 
 def of(*kinds: str) -> Any:
-    """Refuse everything about some kinds to whoever is not the operator."""
+    """Refuse all requests about some kinds, except those of the operator."""
 
     def denies(asked: Asked) -> bool:
         return bool(asked.user) and asked.plural in kinds
@@ -53,7 +53,7 @@ def of(*kinds: str) -> Any:
 
 
 def stuck(world: World, reason: str = "NotAllowed") -> str:
-    """Return why a person is needed, if it is for this reason."""
+    """Return the message of manual intervention, if it is for this reason."""
     found = world.condition("Stalled")
     return found["message"] if (found.get("status"), found.get("reason")) == ("True", reason) else ""
 
@@ -149,7 +149,7 @@ async def test_what_others_change_is_not_put_right_against_the_rights_of_the_acc
 
 
 async def test_a_package_that_asked_for_too_much_can_be_corrected_and_removed(world: World, rules: Rules) -> None:
-    """What was never made is not looked for: else the list that nobody may read would hold up both."""
+    """Objects that were never created are not searched: otherwise a forbidden list would block both."""
     world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=NAMESPACE))
     world.package("other-2", package([APPLY_ONE], {"deploy": ["one"]}, "2.0.0", one=SERVICE.replace("NAME", "one")))
     world.install("other-1")

@@ -1,4 +1,4 @@
-"""How installations come to be, and how plans go on, with the shipped controller on a server in memory."""
+"""Creation of installations and progress of their plans, with the shipped controller on a server in memory."""
 
 import asyncio
 from typing import Any
@@ -117,6 +117,6 @@ async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(wor
     async with world.operator(Counting()):
         await world.until(world.ready)
         made = len(applied)
-        world.annotate("some/note", "1")  # Somebody has it looked at once more.
+        world.annotate("some/note", "1")  # A user triggers another reconciliation.
         await asyncio.sleep(30)
         assert applied[made:] == []

@@ -1,4 +1,4 @@
-"""Tasks that are more than objects, failures, wishes, drift, and the end, with the shipped controller."""
+"""Tasks, failures, requests, drift and removal, with the shipped controller."""
 
 from typing import Any
 
@@ -161,7 +161,7 @@ async def test_what_is_rendered_no_more_goes_and_claims_stay(world: World) -> No
 async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan_is_begun(
     world: World,
 ) -> None:
-    """Its role bindings may be gone already: who insisted on removing things there would keep it for ever."""
+    """Its role bindings may be deleted already: a required removal would keep it forever."""
     tasks: list[Any] = [
         {"name": name, "kind": "Apply", "spec": {"resources": [f"{name}.yaml"]}} for name in ("one", "job")
     ]

@@ -42,7 +42,7 @@ def ended(world: World, runs: int) -> bool:
 async def test_a_cleanup_that_somebody_asked_for_runs_again_when_the_installation_goes(
     world: World,
 ) -> None:
-    """What it has removed is there again since: nothing else may be taken for the end."""
+    """The removed object was recreated since: this must not count as the end."""
     world.package("other-1", working({"deploy": ["one"], "cleanup": ["job"]}))
     world.install("other-1")
     async with world.operator():
@@ -135,7 +135,7 @@ async def test_the_end_comes_also_where_the_definition_of_installations_is_older
 
 
 async def test_a_plan_that_is_asked_for_does_its_work_each_time(world: World) -> None:
-    """Disaster prevented: somebody has a backup made before they break something, and gets last week's."""
+    """Disaster prevented: a user requests a backup before a risky change, and gets last week's."""
     world.package("other-1", working({"deploy": ["one"], "backup": ["job"]}))
     world.install("other-1")
     async with world.operator():

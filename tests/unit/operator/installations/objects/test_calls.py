@@ -146,7 +146,7 @@ class Stale(CachedObjects):
 
 
 async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritten(world: World) -> None:
-    """The caches have not heard of it: the object is applied by its UID, and that is another one."""
+    """The caches have not received it: the object is applied by its UID, which has changed."""
     world.package("made-1", files())
     world.install("made-1")
     async with world.operator():

@@ -1,4 +1,4 @@
-"""Forming the cluster: exactly once in its life, and a person decides where nobody can know."""
+"""Bootstrap of the cluster: exactly once, with manual confirmation if a data loss is possible."""
 
 from itertools import pairwise
 

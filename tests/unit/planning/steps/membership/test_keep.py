@@ -1,4 +1,4 @@
-"""A member that a person keeps never leaves: what else in the spec would have it go is a conflict, and is said."""
+"""A member in `members.keep` never leaves: a contradicting field of the spec is reported as a conflict."""
 
 import pytest
 
@@ -10,7 +10,7 @@ KEPT = frozenset({"c-hot-0", "c-hot-1", "c-hot-3"})
 
 
 def stays(world: World) -> None:
-    """Assert that nobody who is kept is on the way out, and that it stays so."""
+    """Assert that no kept member is leaving, now and later."""
     world.ticks(30)
     assert world.pods().keys() >= KEPT
     assert not world.did(a.RecordRemoval)

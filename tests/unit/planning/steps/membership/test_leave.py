@@ -350,7 +350,7 @@ def test_a_vote_that_nobody_can_take_over_has_the_databases_reason() -> None:
     world.edit(pools=[managers(2), hot(3)])
     observed = world.observe()
     assert isinstance(observed.database, o.Database)
-    why = dict.fromkeys(observed.database.voters, "nobody else has a volume")
+    why = dict.fromkeys(observed.database.voters, "no other member has a volume")
     database = msgspec.structs.replace(observed.database, unmovable=why)
     waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
-    assert any(w.reason == "LosingVote" and "nobody else has a volume" in w.message for w in waits)
+    assert any(w.reason == "LosingVote" and "no other member has a volume" in w.message for w in waits)

@@ -1,4 +1,4 @@
-"""A volume that a replaced member has left says so, and nobody new starts with it, also when the list is lost."""
+"""The volume of a replaced member is marked, and no new member uses it, even if the list in the status is lost."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Members that have joined for the first time: nobody counts on them yet, and soon everybody does."""
+"""Members that joined for the first time do not count yet, and count soon afterwards."""
 
 import msgspec
 import pytest
@@ -43,7 +43,7 @@ def test_the_first_manager_stays_until_those_who_have_just_joined_can_take_over(
 
 @pytest.mark.parametrize("agents", [True, False])
 def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*, agents: bool) -> None:
-    # Were it not, an operator that dies in between would count on nobody who is away, and take the next one down.
+    # Otherwise an operator that dies in between would not count missing members, and would stop the next one.
     world = World(managers(), hot())
     world.agents = agents
     world.run()

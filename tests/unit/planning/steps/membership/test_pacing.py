@@ -1,4 +1,4 @@
-"""A wait between one member that is let go and the next, also when the operator dies in between."""
+"""A pause between the releases of two members, even if the operator dies in between."""
 
 from itertools import pairwise
 

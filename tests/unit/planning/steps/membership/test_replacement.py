@@ -33,7 +33,7 @@ def missing(world: World, name: str) -> str:
 
 
 def fail(world: World, *names: str) -> World:
-    """Let the machines of members die."""
+    """Kill the nodes of members."""
     world.dead_nodes |= {f"node-{name.removeprefix('c-')}" for name in names}
     return world
 
@@ -46,7 +46,7 @@ def test_a_member_whose_machine_is_gone_is_replaced_after_its_time() -> None:
     world.ticks(40)
     assert world.did(a.RecordRemoval) == ["c-hot-1"]
     assert set(world.pods()) >= {"c-hot-0", "c-hot-2", "c-hot-3", "c-hot-4"}
-    assert phase(world, "c-hot-1") == "Terminating", "nobody knows whether its process has ended"
+    assert phase(world, "c-hot-1") == "Terminating", "it is unknown whether its process has ended"
     assert {*world.restarts} == {"c-hot-4"}
 
 
@@ -269,7 +269,7 @@ def test_where_zones_are_not_known_a_limit_by_zone_is_the_plain_limit() -> None:
 
 
 def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> None:
-    """It is drained still, and whoever waits for the cluster to be settled would find it so in the database."""
+    """It is still drained, and a client that waits for a settled cluster would find this in the database."""
     world = cluster().edit(stuck={"c-hot-1"})
     world.edit(policy=wishes(replace=frozenset({"c-hot-1"}))).until(lambda w: phase(w, "c-hot-1") == "Terminating")
     world.ticks(20)
@@ -287,7 +287,7 @@ def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> No
     assert not settled_at(world.now)
     assert not settled_at(world.now + 130.0), "its node has not said yet that it has ended"
     assert settled_at(world.now + 200.0), "something holds it"
-    assert settled_at(world.now, node_ready=False), "nobody hears of its node"
+    assert settled_at(world.now, node_ready=False), "its node is unreachable"
     world.edit(stuck=set()).run()
     assert not world.draining
 

@@ -156,7 +156,7 @@ def test_members_of_which_the_status_has_lost_its_records_do_not_count_as_new() 
 
 
 def preferred(world: World, says: str = FULL) -> World:
-    """Rename the data pool where no new member finds a node, with leave to make room."""
+    """Rename the data pool where no new member finds a node, with `surge: Preferred`."""
     new = {"c-data-0", "c-data-1", "c-data-2"}
     world.edit(policy={"surge": o.Surge.PREFERRED}, unschedulable=new, scheduler_says=says)
     return world.edit(pools=[managers(), hot(3, "data")])

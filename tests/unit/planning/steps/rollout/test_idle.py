@@ -1,4 +1,4 @@
-"""Members that do not serve: processes that were left stopped, that hang, and that people want stopped or restarted."""
+"""Members that do not serve: stopped or hanging processes, and requested stops and restarts."""
 
 import pytest
 from msgspec.structs import replace
@@ -148,7 +148,7 @@ def test_what_breaks_members_with_their_data_in_the_pod_is_taken_back_inside_the
 
 @pytest.mark.parametrize("back", ["at once", "later", "never"])
 def test_a_process_that_runs_with_what_its_pod_does_not_say_is_put_right(back: str) -> None:
-    """Somebody took the phase off when the process had been started, and the change is taken back."""
+    """A user removed the phase after the start of the process, and the change is reverted."""
     made = changed(world())
     made.until(lambda w: bool(w.did(a.StartProcess)))
     (name,) = made.did(a.StartProcess)
@@ -197,7 +197,7 @@ def test_a_process_kept_stopped_before_it_ever_joined_is_started_when_its_phase_
 
 
 def test_a_restart_that_was_taken_off_is_remembered_though_its_change_is_taken_back_on_an_old_state() -> None:
-    """Nothing else tells that its agent has to be asked: its pod is Ready and is made from what is asked for."""
+    """Nothing else shows that its agent must be queried: its pod is Ready and matches the spec."""
     made = changed(world())
     before = {name: dict(body.config or {}) for name, body in made.bodies.items()}
     made.until(lambda w: bool(w.did(a.StartProcess)))

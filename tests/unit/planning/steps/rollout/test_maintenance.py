@@ -1,4 +1,4 @@
-"""A zone in maintenance: its members are away on purpose, and nobody else goes down beside them."""
+"""A zone in maintenance: its members are missing by intent, and no other member is stopped."""
 
 from typing import Any
 

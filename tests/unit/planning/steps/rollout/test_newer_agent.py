@@ -1,4 +1,4 @@
-"""A newer agent comes with a member's next pod; only the template is written, and nobody is restarted for it."""
+"""A newer agent comes with a member's next pod; only the template is written, and no member restarts for it."""
 
 from dataclasses import replace as changed
 

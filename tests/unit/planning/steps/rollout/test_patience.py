@@ -1,4 +1,4 @@
-"""How long is waited, and from when: the status may still name the state before, in which a member served for days."""
+"""Timeouts and their start: the status may still have the earlier state, in which a member served for days."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""Restarts of processes in their pods: rolling, together, asked for by people, and whatever comes in between."""
+"""Restarts of processes in their pods: rolling, coordinated, requested, and interrupted."""
 
 import re
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_what_an_agent_cannot_read_is_what_its_member_waits_for() -> None:
 
 
 def test_a_silent_database_whose_certificates_were_renewed_without_it_says_how_it_comes_back() -> None:
-    """Members that do not take new ones while they run: where the old ones have ended, nobody believes anybody."""
+    """Members that do not reload certificates: after the old ones have expired, no member trusts another."""
     made = world()
     made.answers = False
     (told,) = [wait.message for wait in made.plan().waits if wait.reason == "DatabaseUnknown"]
@@ -190,7 +190,7 @@ def test_a_request_that_makes_no_sense_is_said_and_not_obeyed(wish: Schedule, re
 
 
 def together(made: World, *, until: Callable[[World], bool]) -> list[tuple[int, int]]:
-    """Go on, and return at each step how many processes run with what was before and with what comes."""
+    """Continue, and return at each step how many processes run with the old and the new inputs."""
     seen: list[tuple[int, int]] = []
     first = {body.name: body.pod.starts for body in made.bodies.values() if body.pod is not None}
     for _ in range(100):
@@ -326,7 +326,7 @@ def test_an_operator_that_dies_while_it_tells_all_to_stop_is_followed_by_one_tha
     kinds = [type(action) for _, action in made.log]
     last_stop = len(kinds) - 1 - kinds[::-1].index(a.StopProcess)
     assert kinds.count(a.StopProcess) == kinds.count(a.StartProcess) == 6
-    assert last_stop < kinds.index(a.StartProcess), "those that were told first went on alone"
+    assert last_stop < kinds.index(a.StartProcess), "the first processes continued alone"
 
 
 def test_a_pod_without_an_agent_in_a_removed_pool_ends_its_coordinated_restart_and_leaves() -> None:

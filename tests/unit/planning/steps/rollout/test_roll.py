@@ -235,7 +235,7 @@ def on_its_way(world: World, origin: str, target: str) -> o.Observation:
 
 
 def test_while_only_copies_leave_one_member_none_is_moved_onto_it() -> None:
-    """Else two members hand each other their only copies for ever."""
+    """Otherwise two members exchange their single copies forever."""
     world = settled(managers(), hot(2), indices=((1,), (1,)))
     world.edit(pools=[managers(), hot(2, config=A)]).until(lambda w: bool(w.plan().actions))
     world.until(lambda w: any(isinstance(x, a.MoveCopies) for x in w.plan().actions))

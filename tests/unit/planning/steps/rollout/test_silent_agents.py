@@ -1,4 +1,4 @@
-"""A member whose agent stays silent: replaced where its pod cannot be made anew, and never for the network's sake."""
+"""A member with a silent agent: it is replaced if its pod cannot be recreated, and never because of the network."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Volumes: larger in place, anything else with a new member, or refused where that was asked for."""
+"""Volumes: expanded in place, other changes with a new member, or refused if requested."""
 
 import pytest
 
