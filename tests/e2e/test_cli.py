@@ -63,9 +63,7 @@ def namespace(sandbox: Sandbox, stateward: Command) -> Iterator[str]:
     sandbox.kubectl("delete", "namespace", name, "--timeout=180s", timeout=200)
 
 
-def test_a_person_finds_out_everything_with_the_command_line(
-    sandbox: Sandbox, stateward: Command, namespace: str
-) -> None:
+def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Command, namespace: str) -> None:
     text = CLUSTER.format(namespace=namespace, version="2.19.5", replicas=1)
     assert stateward("validate", "-f", "-", stdin=text).returncode == 0
     assert "form the cluster on one-all-0" in stateward("plan", "-f", "-", stdin=text).stdout

@@ -42,7 +42,7 @@ def now() -> float:
 
 
 @pytest.mark.images(f"foundationdb:{OLD}")
-async def test_certificates_are_asked_for_and_renewed_while_processes_run(
+async def test_certificates_are_requested_and_renewed_while_processes_run(
     stateward: Sandbox, clusters: Clusters, fdb: Fdb
 ) -> None:
     await clusters.apply(NAME, version=OLD, pools=pools(), security=SECURITY)

@@ -97,7 +97,7 @@ async def test_a_setting_is_changed_in_kept_pods(clusters: Clusters) -> None:
 
 
 @pytest.mark.full
-async def test_a_setting_that_is_taken_back_half_way_ends_like_the_beginning(clusters: Clusters) -> None:
+async def test_a_setting_that_is_reverted_half_way_ends_like_the_beginning(clusters: Clusters) -> None:
     await made(clusters)
     before = await places(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer:
@@ -113,7 +113,7 @@ async def test_a_setting_that_is_taken_back_half_way_ends_like_the_beginning(clu
 
 
 @pytest.mark.full
-async def test_people_restart_one_member_a_pool_and_all_together(clusters: Clusters) -> None:
+async def test_users_restart_one_member_a_pool_and_all_together(clusters: Clusters) -> None:
     await made(clusters)
     before, since = await places(clusters), await started(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer:
@@ -141,7 +141,7 @@ async def test_people_restart_one_member_a_pool_and_all_together(clusters: Clust
 
 @pytest.mark.full
 @pytest.mark.parametrize("at", ["stop", "start"])
-async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_goes_on(
+async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_continues(
     clusters: Clusters, operator: OperatorPods, at: str
 ) -> None:
     await made(clusters)
@@ -160,7 +160,7 @@ async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_goes_on(
 
 @pytest.mark.full
 @pytest.mark.parametrize("at", ["stop-coordinated", "start-coordinated"])
-async def test_a_restart_of_all_goes_on_after_the_operator_died(
+async def test_a_restart_of_all_continues_after_the_operator_died(
     clusters: Clusters, operator: OperatorPods, at: str
 ) -> None:
     await made(clusters)

@@ -21,7 +21,7 @@ def emptied(claim: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
 
 
-async def test_who_lost_all_volumes_is_asked_and_gets_a_new_cluster_with_which_the_operator_speaks(
+async def test_after_the_loss_of_all_volumes_and_a_users_confirmation_a_new_cluster_forms(
     clusters: Clusters, stateward: Sandbox
 ) -> None:
     await clusters.apply(NAME, version="2.19.5", pools=[pool("nodes", 3, "cluster_manager", "data", "ingest")])

@@ -135,7 +135,7 @@ async def test_managers_shrink_from_three_to_one_without_losing_the_quorum(clust
 
 
 @pytest.mark.images("opensearch:2.19.5")
-async def test_after_a_full_outage_all_members_start_at_once_and_the_cluster_is_whole(clusters: Clusters) -> None:
+async def test_after_a_full_outage_all_members_start_at_once_and_the_cluster_is_healthy(clusters: Clusters) -> None:
     await clusters.apply("outage", version=NEW, pools=[all_in_one()])
     before = await clusters.until("outage", settled, seconds=600)
     await clusters.database("outage").create_index("docs")

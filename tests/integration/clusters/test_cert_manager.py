@@ -191,7 +191,7 @@ async def test_what_cert_manager_renews_is_followed_and_its_secrets_stay_so(
         assert now["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"], f"{name} was written"
 
 
-async def test_what_is_not_what_it_has_to_be_is_named_and_what_there_was_goes_on(cluster: ClusterAndOperator) -> None:
+async def test_an_unsuitable_certificate_is_reported_and_the_previous_one_stays(cluster: ClusterAndOperator) -> None:
     root = Signed("company root", None)
     good, ca = Signed("logs", root, names=(cluster.name,)), Signed("logs CA", root)
     await cluster.write("logs-own-ca", ca)

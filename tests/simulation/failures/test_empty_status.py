@@ -20,7 +20,7 @@ def machine_of(scenario: Scenario | Ledger, member: str) -> str:
     return next(p.doc["spec"]["nodeName"] for p in scenario.world.store.all(PODS) if p.key.name == f"{member}-0")
 
 
-async def test_an_empty_status_removes_nobody_and_time_begins_anew() -> None:
+async def test_an_empty_status_removes_no_member_and_time_begins_again() -> None:
     with Scenario(managers(), hot(4), replacement=POLICY).logged() as scenario:
         await scenario.begin()
         scenario.world.nodes.lose(machine_of(scenario, "logs-hot-1"), power=True)
@@ -36,7 +36,7 @@ async def test_an_empty_status_removes_nobody_and_time_begins_anew() -> None:
         assert scenario.red == 0.0
 
 
-async def test_a_status_from_before_a_shrink_removes_nobody_else() -> None:
+async def test_a_status_from_before_a_shrink_removes_no_other_member() -> None:
     with Scenario(managers(), hot(4)).logged() as scenario:
         await scenario.begin()
         resource = scenario.world.resource()
@@ -56,7 +56,7 @@ async def test_a_status_from_before_a_shrink_removes_nobody_else() -> None:
 
 
 @pytest.mark.parametrize("moment", [0.0, 30.0])
-async def test_foundationdb_is_not_made_anew_and_loses_nobody_for_an_empty_status(moment: float) -> None:
+async def test_foundationdb_is_not_recreated_and_loses_no_member_for_an_empty_status(moment: float) -> None:
     with Ledger(replacement=POLICY).logged() as scenario:
         await scenario.begin()
         scenario.world.nodes.lose(machine_of(scenario, "logs-storage-1"), power=True)

@@ -14,7 +14,7 @@ def condition(scenario: Scenario, kind: str) -> dict[str, Any]:
     return next(c for c in scenario.status["conditions"] if c["type"] == kind)
 
 
-async def test_a_cluster_whose_rounds_fail_says_so_and_is_itself_again_after_the_first_that_succeeds(
+async def test_a_cluster_whose_rounds_fail_reports_it_and_is_itself_again_after_the_first_that_succeeds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:

@@ -36,7 +36,7 @@ async def test_28_after_a_full_outage_all_members_start_at_once(power: bool) -> 
         assert len(scenario.world.formed()) == 1
 
 
-async def test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage() -> None:
+async def test_28_a_change_that_waits_disturbs_no_member_that_starts_after_an_outage() -> None:
     """The spec is edited while all are down; the change is applied once they are back, one after the other."""
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
@@ -63,7 +63,7 @@ async def test_28_a_change_that_is_made_in_the_first_back_off_of_all_members_wai
         assert not scenario.disrupted()
 
 
-async def test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone() -> None:
+async def test_28_a_member_that_was_about_to_restart_when_its_node_failed_does_not_wait_for_it() -> None:
     """Its next template is written, so the configuration that its pod was made for is nowhere any more."""
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
@@ -99,7 +99,7 @@ async def test_31_a_drain_is_not_taken_for_a_roll_out() -> None:
         assert moved == there
 
 
-async def test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_version() -> None:
+async def test_31_an_evicted_member_of_a_pool_that_is_not_next_keeps_its_version() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         scenario.edit(version="2.18.0")
@@ -121,7 +121,7 @@ async def test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_
         await scenario.settle()
 
 
-async def test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_taken() -> None:
+async def test_34_two_members_fail_while_a_third_is_upgraded_and_no_other_member_is_taken() -> None:
     """The pods that failed cannot come back, for want of quota: the upgrade waits, and says for whom."""
     with Scenario(managers(), hot(5), update={"maxUnavailable": 2}).logged() as scenario:
         await scenario.begin()
@@ -185,7 +185,7 @@ async def test_two_operators_at_once_do_what_one_does() -> None:
 
 
 @pytest.mark.parametrize("agents", [False, True])
-async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_nobody_down(
+async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_member_down(
     agents: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A policy refuses a PodDisruptionBudget, say, from the moment on at which the allocation was limited."""

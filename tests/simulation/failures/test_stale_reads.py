@@ -26,7 +26,7 @@ async def test_01_a_successor_of_the_deleted_cluster_keeps_its_volumes() -> None
         assert sum(shard.acknowledged for shard in scenario.database.shards) >= documents
 
 
-async def test_02_a_stale_replica_count_removes_nobody() -> None:
+async def test_02_a_stale_replica_count_removes_no_member() -> None:
     """Down and up again while the operator sees nothing: the member and its volume stay."""
     with Scenario(volumes={"onScaleDown": "Delete"}).logged() as scenario:
         await scenario.begin()

@@ -46,7 +46,7 @@ async def test_it_follows_the_coordinators_and_is_in_no_status() -> None:
         scenario.check()
 
 
-async def test_pods_of_before_go_on_by_their_config_map_until_the_last_of_them_is_made_anew() -> None:
+async def test_pods_of_before_continue_with_their_config_map_until_the_last_of_them_is_recreated() -> None:
     with Scenario().logged() as scenario:
         with by_config_map():
             await scenario.begin()

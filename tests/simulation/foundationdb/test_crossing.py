@@ -51,7 +51,7 @@ async def test_all_processes_change_at_one_moment_and_images_after_that() -> Non
         assert await scenario.excluded() == []
 
 
-async def test_pods_without_agents_are_all_made_anew_at_one_moment() -> None:
+async def test_pods_without_agents_are_all_recreated_at_once() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         scenario.edit(version=NEW)
@@ -92,7 +92,7 @@ async def test_the_operator_may_die_between_the_words_by_which_all_stop(told: in
         assert scenario.unavailable < 120
 
 
-async def test_before_the_switch_it_can_be_taken_back() -> None:
+async def test_before_the_switch_it_can_be_reverted() -> None:
     with Scenario(agents=True).logged() as scenario:
         await scenario.begin()
         scenario.edit(version=NEW)

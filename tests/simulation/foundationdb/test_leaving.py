@@ -58,7 +58,7 @@ async def test_a_new_member_without_a_node_lets_the_old_one_leave_first_where_th
         scenario.check()
 
 
-async def test_more_processes_for_each_member_make_nobody_missing_who_serves() -> None:
+async def test_more_processes_for_each_member_make_no_serving_member_missing() -> None:
     with Scenario(replacement={"enabled": True, "after": "10m"}).logged() as scenario:
         await scenario.begin()
         more = [pool("storage", 5, processesPerMember=2), *pools()[1:]]
@@ -115,7 +115,7 @@ async def test_a_restart_of_all_leaves_each_member_the_processes_that_it_was_mad
         scenario.check()
 
 
-async def test_a_member_that_the_database_will_not_let_go_holds_nothing_else_up(
+async def test_a_member_that_the_database_does_not_release_blocks_no_other_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with Scenario().logged() as scenario:
@@ -148,7 +148,7 @@ async def test_of_logs_that_are_given_up_the_second_goes_when_the_database_has_m
         scenario.check()
 
 
-async def test_who_was_out_of_reach_while_all_coordinators_changed_finds_the_database_again() -> None:
+async def test_a_member_that_was_out_of_reach_while_all_coordinators_changed_finds_the_database_again() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         before = scenario.coordinators()
@@ -168,7 +168,7 @@ async def test_who_was_out_of_reach_while_all_coordinators_changed_finds_the_dat
         scenario.check()
 
 
-async def test_a_pod_whose_processes_follow_each_change_of_coordinators_is_asked_by_nobody_in_vain() -> None:
+async def test_the_operator_never_asks_a_pod_with_an_outdated_cluster_file_in_vain() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         for _ in range(2):
@@ -208,7 +208,7 @@ async def test_coordinators_change_once_when_all_members_of_their_pool_are_repla
         scenario.check()
 
 
-async def test_a_member_is_replaced_that_is_lost_with_its_volume_and_whose_address_nobody_knows() -> None:
+async def test_a_member_with_a_lost_volume_and_an_unknown_address_is_replaced() -> None:
     with Scenario(where="node").logged() as scenario:
         await scenario.begin()
         victim = "logs-storage-4"

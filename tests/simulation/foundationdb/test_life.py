@@ -44,7 +44,7 @@ async def test_a_coordinator_is_replaced_and_its_vote_goes_first() -> None:
         scenario.check()
 
 
-async def test_a_replacement_is_taken_back_in_flight() -> None:
+async def test_a_replacement_is_reverted_in_flight() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         scenario.edit(members={"replace": ["logs-storage-3"]})
@@ -105,7 +105,7 @@ def maintenance(scenario: Scenario) -> str:
     return scenario.database.cluster.state.maintenance
 
 
-async def test_the_zone_of_whoever_is_made_anew_is_in_maintenance_and_no_longer_than_that() -> None:
+async def test_the_zone_of_a_recreated_member_is_in_maintenance_and_no_longer_than_that() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         commands: list[str] = []
@@ -139,7 +139,7 @@ async def test_maintenance_ends_although_the_operator_died_right_after_it_began_
         scenario.check()
 
 
-async def test_a_persons_maintenance_is_left_alone_and_waited_for() -> None:
+async def test_a_users_maintenance_is_left_alone_and_waited_for() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         pod = scenario.world.foundationdb.pods[min(scenario.world.foundationdb.pods)]

@@ -79,7 +79,7 @@ async def test_certificates_are_renewed_without_a_restart() -> None:
 
 
 @pytest.mark.parametrize("security", [None, ON], ids=["plain", "TLS"])
-async def test_switching_it_is_refused_and_all_else_goes_on(security: dict[str, bool] | None) -> None:
+async def test_switching_it_is_refused_and_all_else_continues(security: dict[str, bool] | None) -> None:
     with (Scenario(security=security) if security else Scenario()).logged() as scenario:
         await scenario.begin()
         uids = scenario.pods()

@@ -25,7 +25,7 @@ def powerful(stored: Stored) -> bool:
 
 
 @pytest.mark.parametrize("template", [POWER, FOREIGN])
-async def test_a_cluster_goes_on_as_it_is_and_nothing_new_is_made_of_the_template(template: Json) -> None:
+async def test_a_cluster_continues_as_it_is_and_nothing_new_is_made_of_the_template(template: Json) -> None:
     with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
         await scenario.begin()
         before = scenario.uids(PODS)
@@ -120,7 +120,7 @@ async def test_a_policy_that_is_new_takes_nothing_from_a_cluster_that_runs_and_a
         assert scenario.red == 0.0
 
 
-async def test_labels_that_are_asked_for_from_now_on_hold_changes_and_nothing_else() -> None:
+async def test_labels_that_are_requested_from_now_on_hold_changes_and_nothing_else() -> None:
     keys = "/secrets"
     with Scenario(managers(1), hot(3), agents=True, secureSettings=[{"secretName": "keys"}]).logged() as scenario:
         body: Json = {

@@ -53,7 +53,7 @@ async def looked(scenario: Scenario) -> None:
     assert await scenario.until(lambda: scenario.disrupted() or not scenario.process.running)
 
 
-async def test_data_in_variables_makes_the_pods_of_that_pool_anew_one_after_the_other() -> None:
+async def test_data_in_variables_recreates_the_pods_of_that_pool_one_after_the_other() -> None:
     with Scenario(managers(1), hot(3, podTemplate=ENV), agents=True).logged() as scenario:
         drawer = Drawer(scenario)
         drawer.put("words", WORD="one")
@@ -68,7 +68,7 @@ async def test_data_in_variables_makes_the_pods_of_that_pool_anew_one_after_the_
         assert scenario.red == 0
 
 
-async def test_data_that_goes_comes_back_or_is_taken_out_restarts_nobody() -> None:
+async def test_data_that_goes_comes_back_or_is_taken_out_restarts_no_member() -> None:
     with Scenario(managers(1), hot(2, podTemplate=ENV), agents=True).logged() as scenario:
         drawer = Drawer(scenario)
         drawer.put("words", WORD="one", OTHER="x")
@@ -129,7 +129,7 @@ async def test_members_wait_for_a_secret_of_the_keystore_that_was_never_there() 
 
 
 @pytest.mark.parametrize(("verb", "kind"), [("patch", "pods"), ("apply", "secrets"), ("patch", "opensearchclusters")])
-async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_nobody_twice(verb: str, kind: str) -> None:
+async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_no_member_twice(verb: str, kind: str) -> None:
     with Scenario(managers(1), hot(3), agents=True, secureSettings=STORE).logged() as scenario:
         drawer = Drawer(scenario)
         drawer.put("store", word="one")

@@ -74,7 +74,7 @@ async def test_what_the_operators_watch_never_tells_is_found_from_outside_and_re
         assert scenario.red == 0.0
 
 
-async def test_a_finding_is_taken_back_when_all_are_there_and_not_because_nobody_answers() -> None:
+async def test_a_finding_is_withdrawn_when_all_members_are_back_and_not_because_the_database_is_silent() -> None:
     with Scenario(managers(), hot(4), replacement=POLICY).logged() as scenario:
         await scenario.begin()
         machine = machine_of(scenario, "logs-hot-1")

@@ -57,7 +57,7 @@ async def test_a_member_whose_machine_stays_away_is_replaced_and_its_old_pod_doe
         assert set(scenario.disrupted()) <= {member}
 
 
-async def test_keep_takes_a_replacement_back_while_it_goes_on() -> None:
+async def test_keep_cancels_a_replacement_while_it_continues() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         scenario.edit(members={"replace": ["logs-hot-1"]})
@@ -68,7 +68,7 @@ async def test_keep_takes_a_replacement_back_while_it_goes_on() -> None:
         assert removals(scenario) == {}
 
 
-async def test_34_a_replacement_that_waits_for_quota_takes_nobody_else_down_and_says_so() -> None:
+async def test_34_a_replacement_that_waits_for_quota_takes_no_other_member_down_and_reports_it() -> None:
     with Scenario(managers(), hot(5), replacement=POLICY).logged() as scenario:
         await scenario.begin()
         member, machine = lone_data_node(scenario)

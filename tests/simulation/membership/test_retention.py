@@ -34,7 +34,7 @@ async def changed(scenario: Scenario, volumes: dict[str, Any]) -> None:
     assert await scenario.until(lambda: ready(scenario))
 
 
-async def test_volumes_are_kept_when_that_was_asked_for_later_and_their_cluster_is_deleted() -> None:
+async def test_volumes_are_kept_when_that_was_requested_later_and_their_cluster_is_deleted() -> None:
     with Scenario(managers(1), hot(2), volumes=GO).logged() as scenario:
         await scenario.begin()
         assert owned(scenario) == {True}
@@ -47,7 +47,7 @@ async def test_volumes_are_kept_when_that_was_asked_for_later_and_their_cluster_
         assert scenario.uids(CLAIMS) == claims
 
 
-async def test_volumes_are_deleted_when_that_was_asked_for_later_and_their_cluster_is_deleted() -> None:
+async def test_volumes_are_deleted_when_that_was_requested_later_and_their_cluster_is_deleted() -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin()
         assert owned(scenario) == {False}

@@ -113,7 +113,7 @@ async def test_all_members_are_to_be_replaced_and_none_can_come() -> None:
         assert HOT.isdisjoint(serving(scenario))
 
 
-async def test_taints_on_all_nodes_replace_nobody_whose_successor_finds_no_node() -> None:
+async def test_taints_on_all_nodes_replace_no_member_whose_successor_finds_no_node() -> None:
     policy = {"enabled": True, "after": "10m", "maxConcurrent": 5, "maxFaultDomainsWithTaints": 9}
     policy |= {"onTaints": [{"key": "trouble", "after": "1m"}]}
     with Scenario(managers(), hot(5), replacement=policy).logged() as scenario:

@@ -158,7 +158,7 @@ MUTATIONS = (
         "25",
         "a wrong member is reported, and is no error in the operator",
         without.strict_names,
-        people.test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_goes_on,
+        people.test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_continues,
     ),
     Mutation(
         "25",
@@ -176,13 +176,13 @@ MUTATIONS = (
         "27",
         "another storage class is a new member",
         without.no_replacement,
-        people.test_27_another_storage_class_replaces_member_by_member_and_other_clusters_go_on,
+        people.test_27_another_storage_class_replaces_member_by_member_and_other_clusters_continue,
     ),
     Mutation(
         "28",
         "who only starts is left alone",
         without.impatient,
-        failures.test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage,
+        failures.test_28_a_change_that_waits_disturbs_no_member_that_starts_after_an_outage,
     ),
     Mutation(
         "28",
@@ -194,19 +194,19 @@ MUTATIONS = (
         "28",
         "who waits for a configuration that was overwritten is being recreated",
         without.left_waiting,
-        failures.test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone,
+        failures.test_28_a_member_that_was_about_to_restart_when_its_node_failed_does_not_wait_for_it,
     ),
     Mutation(
         "30",
         "the number of members is in no template",
         without.scale_in_template,
-        people.test_30_scaling_out_restarts_nobody,
+        people.test_30_scaling_out_restarts_no_member,
     ),
     Mutation(
         "31",
         "versions wait for the turn of their pool",
         without.all_at_once,
-        failures.test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_version,
+        failures.test_31_an_evicted_member_of_a_pool_that_is_not_next_keeps_its_version,
     ),
     Mutation(
         "32", "one budget for the whole cluster", without.budget_of_each, people.test_32_pools_by_zone_share_one_budget
@@ -215,7 +215,7 @@ MUTATIONS = (
         "34",
         "no member leaves while others are down",
         without.no_waiting,
-        failures.test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_taken,
+        failures.test_34_two_members_fail_while_a_third_is_upgraded_and_no_other_member_is_taken,
     ),
     Mutation(
         "35",
@@ -233,7 +233,7 @@ MUTATIONS = (
         "36",
         "what was staged and taken back is staged back",
         without.never_staged_back,
-        people.test_36_a_change_taken_back_half_way_ends_like_the_beginning,
+        people.test_36_a_change_reverted_half_way_ends_like_the_beginning,
     ),
     Mutation(
         "37",

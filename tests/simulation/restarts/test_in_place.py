@@ -37,7 +37,7 @@ async def test_35_a_process_is_started_on_its_new_configuration_however_late_tha
         assert all(node.config["indices.first"] == 7 for node in scenario.nodes())
 
 
-async def test_36_a_setting_taken_back_half_way_returns_in_the_same_pods() -> None:
+async def test_36_a_setting_reverted_half_way_returns_in_the_same_pods() -> None:
     with Scenario(managers(1), hot(3), agents=True).logged() as scenario:
         await scenario.begin()
         pods, secrets = scenario.uids(PODS), configurations(scenario)
@@ -88,7 +88,7 @@ async def test_a_container_that_dies_in_the_middle_of_a_restart_comes_back_as_it
         assert all(node.config["indices.first"] == 1 for node in scenario.nodes())
 
 
-async def test_a_setting_with_which_nothing_starts_stops_at_the_first_member_and_is_taken_back() -> None:
+async def test_a_setting_with_which_nothing_starts_stops_at_the_first_member_and_is_reverted() -> None:
     with Scenario(managers(1), hot(3), agents=True).logged() as scenario:
         await scenario.begin()
         scenario.edit(config={"bad.setting": 1})

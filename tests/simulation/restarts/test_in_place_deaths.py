@@ -57,7 +57,7 @@ def phase_of(pod: Stored) -> str:
 
 @pytest.mark.parametrize("death", DEATHS.values(), ids=DEATHS.keys())
 @pytest.mark.parametrize("phase", [*ROLLING, *TOGETHER])
-async def test_whoever_dies_in_whatever_phase_everybody_is_restarted_and_nobody_stays_down(
+async def test_a_death_in_any_phase_still_restarts_each_member_and_leaves_none_down(
     phase: str, death: Callable[[Scenario, Stored], None]
 ) -> None:
     with Scenario(managers(1), hot(2), agents=True).logged() as scenario:

@@ -60,7 +60,7 @@ async def test_a_new_version_restarts_nothing_and_the_next_new_pod_has_its_agent
 
 
 @pytest.mark.parametrize("when", [1.0, 40.0])
-async def test_a_new_version_in_the_middle_of_a_restart_goes_on_with_it(
+async def test_a_new_version_in_the_middle_of_a_restart_continues_with_it(
     when: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The running agents support the protocol of the earlier operator and that of the current one."""

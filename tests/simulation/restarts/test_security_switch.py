@@ -51,14 +51,14 @@ async def test_security_is_switched_in_kept_pods_with_all_processes_down_once(
 @pytest.mark.parametrize("who", DEATHS)
 @pytest.mark.parametrize("phase", TOGETHER)
 @pytest.mark.parametrize(("before", "after"), SPECS.values(), ids=SPECS.keys())
-async def test_whoever_dies_in_whatever_phase_of_the_switch_it_goes_on(
+async def test_a_death_in_any_phase_of_the_switch_does_not_stop_it(
     before: dict[str, bool], after: dict[str, bool], phase: str, who: str
 ) -> None:
     scenario = await switched(before, after, lambda scenario: strike(scenario, phase, DEATHS[who]))
     assert len(scenario.removed) <= (who != "the operator")
 
 
-def test_an_operator_that_dies_in_the_switch_is_followed_by_one_that_goes_on() -> None:
+def test_an_operator_that_dies_in_the_switch_is_followed_by_one_that_continues() -> None:
     """After every fifth of its steps: Secrets, templates, phases, words for agents, the first administrator."""
     taken = [0]
 
@@ -79,7 +79,7 @@ def test_an_operator_that_dies_in_the_switch_is_followed_by_one_that_goes_on() -
         run_virtual(switched(OFF, ON, lambda scenario, fatal=fatal: count(scenario, fatal)))
 
 
-async def test_a_switch_that_is_taken_back_in_the_middle_ends_like_the_beginning() -> None:
+async def test_a_switch_that_is_reverted_in_the_middle_ends_like_the_beginning() -> None:
     def taken_back(scenario: Scenario) -> list[str]:
         return strike(scenario, "start-coordinated", revert)
 

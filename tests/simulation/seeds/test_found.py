@@ -25,7 +25,7 @@ async def test_a_member_without_data_or_vote_is_replaced_by_one_that_has_joined_
         assert scenario.most_down == 0
 
 
-async def test_a_cluster_that_is_made_again_with_fewer_managers_forgets_the_vote_of_the_one_that_is_gone() -> None:
+async def test_a_cluster_that_is_recreated_with_fewer_managers_forgets_the_vote_of_the_one_that_is_gone() -> None:
     with Scenario(managers(3), hot(2)).logged() as scenario:
         await scenario.begin()
         scenario.user.delete()
@@ -40,7 +40,7 @@ async def test_a_cluster_that_is_made_again_with_fewer_managers_forgets_the_vote
         assert not scenario.database.exclusions
 
 
-async def test_a_cluster_that_is_formed_anew_with_a_persons_leave_is_spoken_to() -> None:
+async def test_the_operator_manages_a_cluster_that_is_formed_again_after_a_users_confirmation() -> None:
     with Scenario(managers(3), hot(2)).logged() as scenario:
         await scenario.begin(indices=0)
         before, volumes = scenario.database.identity, scenario.uids(CLAIMS)
@@ -53,7 +53,7 @@ async def test_a_cluster_that_is_formed_anew_with_a_persons_leave_is_spoken_to()
         assert not set(volumes.values()) & set(scenario.uids(CLAIMS).values())
 
 
-async def test_a_new_member_of_a_class_that_there_is_not_makes_room_when_that_is_taken_back() -> None:
+async def test_a_new_member_of_an_unknown_storage_class_leaves_when_the_edit_is_reverted() -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin()
         scenario.pools(managers(1), {**hot(3), "storage": {"size": "5Gi", "storageClass": "nowhere"}})
@@ -77,7 +77,7 @@ async def test_a_pending_volume_without_a_class_of_its_own_waits_for_the_default
         assert sorted(scenario.uids(SETS)) == ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]
 
 
-async def test_a_cluster_that_is_made_again_takes_the_volumes_of_those_who_came_in_the_place_of_others() -> None:
+async def test_a_cluster_that_is_recreated_uses_the_volumes_of_members_that_replaced_others() -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin()
         scenario.edit(members={"replace": ["logs-hot-0", "logs-hot-1"]})
@@ -129,7 +129,7 @@ async def test_one_member_that_is_to_be_kept_stopped_is_stopped_while_the_databa
         await scenario.settle()
 
 
-async def test_members_restart_together_also_when_somebody_takes_that_off_a_pod_while_it_is_done() -> None:
+async def test_members_restart_together_even_if_a_user_removes_the_annotation_from_a_pod_meanwhile() -> None:
     with Scenario(managers(1), hot(3), agents=True).logged() as scenario:
         stopping, stage = scenario.process.stopping, scenario.run.fault_schedule.targets
 
@@ -167,7 +167,7 @@ async def test_a_manager_whose_volume_was_lost_before_its_cluster_was_written_do
         scenario.check()
 
 
-async def test_a_cluster_that_is_made_again_with_too_few_managers_says_whose_volumes_were_kept() -> None:
+async def test_a_cluster_that_is_recreated_with_too_few_managers_says_whose_volumes_were_kept() -> None:
     with Scenario(managers(3), hot(2)).logged() as scenario:
         await scenario.begin()
         identity = scenario.database.identity
@@ -215,7 +215,7 @@ async def test_a_member_that_was_never_seen_to_serve_may_go_when_its_new_volume_
         await scenario.settle()
 
 
-async def test_members_of_a_cluster_that_was_lost_before_anybody_knew_of_it_say_that_they_never_joined() -> None:
+async def test_members_of_a_cluster_that_was_lost_before_it_was_observed_say_that_they_never_joined() -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:
         looked = scenario.process.cluster_observed
 
@@ -234,7 +234,7 @@ async def test_members_of_a_cluster_that_was_lost_before_anybody_knew_of_it_say_
         await scenario.settle()
 
 
-async def test_a_cluster_that_is_deleted_while_members_are_replaced_and_made_again_brings_them_back_first() -> None:
+async def test_a_cluster_that_is_deleted_while_members_are_replaced_and_recreated_brings_them_back_first() -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin()
         scenario.edit(members={"replace": ["logs-hot-0", "logs-hot-1"]})

@@ -41,7 +41,7 @@ def test_nothing_was_violated_with_elasticsearch() -> None:
     assert not report.failed, told(report)
 
 
-def test_faults_edits_and_steps_were_really_met(report: Report) -> None:
+def test_faults_edits_and_steps_were_reached(report: Report) -> None:
     met = set(report.counts)
     usual = {
         "fault: operator killed",

@@ -27,7 +27,7 @@ def told(seed: int, hash_seed: str) -> str:
 
 
 @pytest.mark.parametrize("seed", RUNS)
-def test_a_seed_tells_the_same_story_twice_and_in_any_process(seed: int) -> None:
+def test_a_seed_has_the_same_trace_twice_and_in_any_process(seed: int) -> None:
     first = told(seed, "1")
     assert first == told(seed, "1")
     assert first == told(seed, "2")
@@ -42,6 +42,6 @@ def test_ordinary_days_are_the_same_days_each_time() -> None:
     assert first.skipped > 12.0
 
 
-def test_another_seed_tells_another_story() -> None:
+def test_another_seed_has_another_trace() -> None:
     plan = Plan(chaos=120.0, trace=True, quiet_start=False)
     assert simulate_one(1, plan)[0].trace_lines != simulate_one(2, plan)[0].trace_lines

@@ -112,7 +112,7 @@ def tales(draw_: st.DrawFn) -> Tale:
 
 @settings(max_examples=EXAMPLES, database=None)
 @given(tales())
-def test_whatever_a_person_writes_breaks_nothing_and_can_be_taken_back(tale: Tale) -> None:
+def test_whatever_a_user_writes_breaks_nothing_and_can_be_reverted(tale: Tale) -> None:
     run_virtual(live(tale))
 
 

@@ -27,7 +27,7 @@ async def test_23_a_selector_that_fits_no_node_and_its_revert_converge() -> None
 
 
 @pytest.mark.parametrize("version", [DEFAULT.absent, DEFAULT.broken])
-async def test_23_a_version_that_does_not_start_stops_at_the_first_member_and_can_be_taken_back(version: str) -> None:
+async def test_23_a_version_that_does_not_start_stops_at_the_first_member_and_can_be_reverted(version: str) -> None:
     with Scenario(managers(), hot(3), version="2.18.0").logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)
@@ -58,7 +58,7 @@ async def test_24_a_replica_that_only_the_upgrade_can_place_does_not_hold_the_up
         await scenario.settle()
 
 
-async def test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_goes_on() -> None:
+async def test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_continues() -> None:
     """One of the members to replace does not exist: the other one is replaced, and a change is rolled out."""
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
@@ -107,7 +107,7 @@ async def test_26_a_variable_that_is_removed_is_removed_from_the_pods() -> None:
             assert "COLOR" not in {e["name"] for e in pod.doc["spec"]["containers"][0]["env"]}
 
 
-async def test_27_another_storage_class_replaces_member_by_member_and_other_clusters_go_on() -> None:
+async def test_27_another_storage_class_replaces_member_by_member_and_other_clusters_continue() -> None:
     with Scenario(managers(1), hot(3)).logged() as scenario:
         other = {"version": "2.17.1", "pools": [managers(1), hot(2)]}
         scenario.world.create(other, "other")
@@ -122,7 +122,7 @@ async def test_27_another_storage_class_replaces_member_by_member_and_other_clus
         assert scenario.red == 0
 
 
-async def test_27_a_storage_change_that_is_refused_says_so_and_changes_nothing() -> None:
+async def test_27_a_storage_change_that_is_refused_reports_it_and_changes_nothing() -> None:
     with Scenario(managers(1), hot(3), volumes={"onShrink": "Refuse"}).logged() as scenario:
         await scenario.begin()
         claims, pods = scenario.uids(CLAIMS), scenario.uids(PODS)
@@ -134,7 +134,7 @@ async def test_27_a_storage_change_that_is_refused_says_so_and_changes_nothing()
         await scenario.settle()
 
 
-async def test_30_scaling_out_restarts_nobody() -> None:
+async def test_30_scaling_out_restarts_no_member() -> None:
     with Scenario(managers(), hot(2)).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)
@@ -155,7 +155,7 @@ async def test_32_pools_by_zone_share_one_budget() -> None:
         assert scenario.red == 0
 
 
-async def test_36_a_change_taken_back_half_way_ends_like_the_beginning() -> None:
+async def test_36_a_change_reverted_half_way_ends_like_the_beginning() -> None:
     """The restart in flight ends, and those who were changed return to what they were, one by one."""
     with Scenario(managers(), hot(4)).logged() as scenario:
         await scenario.begin()
@@ -191,7 +191,7 @@ async def test_a_change_of_one_pool_touches_no_other() -> None:
         assert touched == {f"logs-hot-{number}-0" for number in range(3)}
 
 
-async def test_larger_volumes_disturb_nobody() -> None:
+async def test_larger_volumes_disturb_no_member() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)

@@ -83,7 +83,7 @@ def test_a_campaign_counts_a_run_that_was_ended_as_failed() -> None:
     assert [outcome.seed for outcome in found.failed] == [4]
 
 
-def test_a_longer_run_has_more_real_time_where_nobody_says_how_much() -> None:
+def test_a_longer_run_has_more_real_time_unless_a_limit_is_set() -> None:
     assert Bounds().seconds(720 * 3600.0) == WALL + 720 * WALL_PER_HOUR
     assert Bounds(wall=5.0).seconds(720 * 3600.0) == 5.0
 

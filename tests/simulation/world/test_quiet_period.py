@@ -19,7 +19,7 @@ async def pass_time(scenario: Scenario, calm: QuietPeriod, seconds: float) -> No
         calm.skip_if_quiet(end - context.passed)
 
 
-async def test_a_calm_day_takes_minutes_and_what_was_due_comes_at_its_time() -> None:
+async def test_a_quiet_day_takes_minutes_and_what_was_due_comes_at_its_time() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         context = scenario.world.context
@@ -35,7 +35,7 @@ async def test_a_calm_day_takes_minutes_and_what_was_due_comes_at_its_time() -> 
         assert len(scenario.disrupted()) == 6
 
 
-async def test_nothing_is_passed_over_while_the_desired_state_is_not_reached() -> None:
+async def test_nothing_is_skipped_while_the_desired_state_is_not_reached() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         calm = QuietPeriod(scenario.world, lambda: True)
@@ -45,7 +45,7 @@ async def test_nothing_is_passed_over_while_the_desired_state_is_not_reached() -
         assert calm.unmet_for() > 1500.0
 
 
-async def test_nothing_is_passed_over_while_requests_fail() -> None:
+async def test_nothing_is_skipped_while_requests_fail() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         await pass_time(scenario, QuietPeriod(scenario.world, lambda: False), 1800.0)

@@ -26,7 +26,7 @@ def let_go(watchdog: Watchdog, clusters: str, member: Stored) -> list[str]:
     return sorted({violation.property for violation in watchdog.violations})
 
 
-async def test_who_holds_the_copies_of_shards_or_votes_is_not_let_go() -> None:
+async def test_a_member_that_holds_the_copies_of_shards_or_votes_is_not_released() -> None:
     with Scenario(managers(1), hot(3)).logged() as scenario:
         await scenario.begin()
         watchdog, held = scenario.run.watchdog, {copy.node for copy in scenario.database.shards[0].copies}
@@ -38,7 +38,7 @@ async def test_who_holds_the_copies_of_shards_or_votes_is_not_let_go() -> None:
             watchdog.violations.clear()
 
 
-async def test_a_copy_on_its_way_to_who_is_let_go_is_seen() -> None:
+async def test_a_copy_on_its_way_to_a_released_member_is_seen() -> None:
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin(indices=1)
         (shard,) = scenario.database.shards
@@ -52,7 +52,7 @@ async def test_a_copy_on_its_way_to_who_is_let_go_is_seen() -> None:
         assert "b" in let_go(scenario.run.watchdog, scenario.world.clusters, member)
 
 
-async def test_a_member_whose_volume_has_what_the_database_misses_is_not_let_go_though_no_node_is_listed() -> None:
+async def test_a_member_whose_volume_has_what_the_database_misses_is_not_released_though_no_node_is_listed() -> None:
     with Scenario(managers(1), hot(3)).logged() as scenario:
         await scenario.begin(indices=1)
         (shard,) = scenario.database.shards
@@ -80,14 +80,14 @@ async def foundationdb() -> Run:
     return run
 
 
-async def test_a_member_of_foundationdb_is_not_let_go_before_another_one_is_there() -> None:
+async def test_a_member_of_foundationdb_is_not_released_before_another_one_is_there() -> None:
     run = await foundationdb()
     member = next(stored for stored in run.world.store.all(SETS) if "storage" in stored.key.name)
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.processes[0].kill()
 
 
-async def test_a_member_that_the_database_does_not_list_serves_nobody_though_its_pod_is_ready() -> None:
+async def test_a_member_that_the_database_does_not_list_does_not_serve_though_its_pod_is_ready() -> None:
     run = await foundationdb()
     run.processes[0].kill()
     store, context, processes = run.world.store, run.world.context, run.world.foundationdb

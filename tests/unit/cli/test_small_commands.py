@@ -107,7 +107,7 @@ def test_pausing_what_is_not_there_fails(run: Run) -> None:
     assert run("pause", "metrics").exit_code == 1
 
 
-def test_a_restart_is_asked_for_by_an_annotation_of_the_cluster(run: Run, api: FakeApi) -> None:
+def test_a_restart_is_requested_by_an_annotation_of_the_cluster(run: Run, api: FakeApi) -> None:
     assert run("restart", "logs").output.startswith("all members of logs restart when it is safe")
     assert run("restart", "logs", "--pool", "hot").output.startswith("the members of pool hot of logs")
     assert run("restart", "logs", "--coordinated").output.startswith("all members of logs restart together")
@@ -156,7 +156,7 @@ def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeAp
     )
 
 
-def test_new_pods_are_asked_for_by_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:
+def test_new_pods_are_requested_by_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:
     assert run("restart", "logs", "--recreate").output.startswith("all members of logs restart when it is safe")
     assert run("restart", "logs", "--recreate", "--pool", "hot").exit_code == 0
     template = {"metadata": {"annotations": {"stateward.dev/restarted-at": "2026-11-21T12:00:00Z"}}}
@@ -187,7 +187,7 @@ def test_a_pool_that_is_not_there_lists_those_that_are(run: Run) -> None:
     assert (result.exit_code, result.stderr) == (1, "stateward: logs has no pool 'cold'; it has managers, hot\n")
 
 
-def test_a_good_file_passes_and_other_kinds_in_it_are_passed_over(run: Run) -> None:
+def test_a_good_file_passes_and_other_kinds_in_it_are_skipped(run: Run) -> None:
     result = run("validate", "-f", "-", stdin=GOOD)
     assert (result.exit_code, result.output) == (0, "- (document 1): logs: no problems found\n")
 
@@ -203,7 +203,7 @@ def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> Non
     )
 
 
-def test_a_server_is_asked_for_what_a_file_names(run: Run, api: FakeApi) -> None:
+def test_validate_looks_up_the_objects_that_a_file_references(run: Run, api: FakeApi) -> None:
     named = GOOD.replace(
         "replicas: 3}",
         "replicas: 3, storage: {storageClass: fsat}, podTemplate: {spec: {"
@@ -264,7 +264,7 @@ def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> Non
     assert "stateward-system" not in result.output
 
 
-def test_manifests_bring_the_webhook_where_it_is_asked_for(run: Run) -> None:
+def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
     without, found = (
         list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--webhook"])
     )
@@ -393,7 +393,7 @@ def test_a_loss_is_accepted_only_where_one_is_possible(run: Run) -> None:
     assert run("replace", "logs-hot-1", "--accept-data-loss").exit_code == 2
 
 
-def test_a_mistyped_kind_is_the_only_thing_that_is_said_of_a_document(run: Run) -> None:
+def test_a_mistyped_kind_is_the_only_error_of_a_document(run: Run) -> None:
     text = "apiVersion: stateward.dev/v1alpha1\nkind: Instalation\nmetadata: {name: shop}\nspec: {package: shop-1}\n"
     result = run("validate", "-f", "-", stdin=text)
     assert result.exit_code == 1

@@ -84,7 +84,7 @@ async def test_an_acknowledged_document_that_is_gone_is_found_out() -> None:
     assert await missing(shelf, writer.ledger, batch=7) == {"d3"}
 
 
-async def test_reading_back_notices_a_loss_while_it_goes_on() -> None:
+async def test_reading_back_notices_a_loss_while_it_continues() -> None:
     writer = Writer(Shelf(forgets=frozenset({"d0"})), Bounds(per_second=10, most=1, reading=1), clock=Hurried())
     await writer.run()
     assert writer.ledger.unread == 1

@@ -67,7 +67,7 @@ def opening(namespace: str = "prod") -> OpenPackage:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_the_loop_goes_on_while_a_package_is_rendered(*, fails: bool) -> None:
+async def test_the_loop_continues_while_a_package_is_rendered(*, fails: bool) -> None:
     job = Slow(KeyError("of the package") if fails else None)
     rendering = asyncio.create_task(WorkerPool()(job))
     await job.begun.wait()
@@ -195,7 +195,7 @@ async def test_without_a_process_it_is_held_and_tried_again(monkeypatch: pytest.
         await in_process(objects(HEAD + "  a: b"))
 
 
-async def test_each_namespace_has_one_job_at_a_time_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_namespace_has_one_job_at_a_time_and_the_others_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     running: list[str] = []
     order: list[str] = []
     held = asyncio.Event()

@@ -126,7 +126,7 @@ async def test_a_package_is_looked_for_in_the_installations_namespace_only(name:
     assert [path for path in api.asked if HOME not in path] == []
 
 
-async def test_an_operator_for_some_namespaces_asks_for_no_package_of_the_whole_cluster() -> None:
+async def test_an_operator_for_some_namespaces_reads_no_cluster_scoped_package() -> None:
     api: Any = Paths()
     with pytest.raises(NoPackageError):
         await Library(api, ("data",), in_foreground).read("data", "shop")

@@ -132,7 +132,7 @@ def changed(spec: PoolSpec, **fields: object) -> PoolSpec:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=0, max_value=2**32))
-def test_all_comes_to_what_was_asked_for_whatever_happens_on_the_way(seed: int) -> None:
+def test_the_cluster_reaches_its_spec_whatever_happens_on_the_way(seed: int) -> None:
     world = Turmoil(seed).go()
     assert len(world.pods()) == sum(pool.replicas for pool in world.pools)
     assert set(world.pods().values()) <= {world.version}

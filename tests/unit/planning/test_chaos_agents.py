@@ -126,7 +126,7 @@ COORDINATED = {"coordinated": frozenset({"security"})}
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=0, max_value=2**32))
-def test_every_process_runs_what_was_asked_for_whatever_happens_on_the_way(seed: int) -> None:
+def test_every_process_runs_what_was_requested_whatever_happens_on_the_way(seed: int) -> None:
     world = AgentTurmoil(seed).go()
     assert len(world.pods()) == sum(pool.replicas for pool in world.pools)
     assert set(world.pods().values()) <= {world.version}

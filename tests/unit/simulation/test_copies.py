@@ -52,14 +52,14 @@ def test_a_copy_whose_node_is_back_is_there_soon() -> None:
     assert where(copies) == {"docs[0]": ["r:a", "p:b"]}
 
 
-def test_a_copy_whose_node_stays_away_is_made_anew_after_a_minute() -> None:
+def test_a_copy_whose_node_stays_away_is_recreated_after_a_minute() -> None:
     agenda, copies = world(units(1))
     copies.node_left("a")
     assert rest(agenda) == pytest.approx(60.1 + 1.0 + 100.0)
     assert where(copies) == {"docs[0]": ["r:c", "p:b"]}
 
 
-def test_nothing_is_made_anew_while_only_primaries_may_be_placed() -> None:
+def test_nothing_is_recreated_while_only_primaries_may_be_placed() -> None:
     agenda, copies = world(units(1))
     copies.allocation = Allocation.PRIMARIES
     copies.node_left("a")

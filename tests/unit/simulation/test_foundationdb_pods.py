@@ -248,7 +248,7 @@ def test_a_member_that_was_emptied_takes_nothing_along() -> None:
     live(scenario)
 
 
-def test_members_that_are_made_anew_coordinate_on_the_disks_that_they_have_then() -> None:
+def test_members_that_are_recreated_coordinate_on_the_disks_that_they_have_then() -> None:
     async def scenario(town: Town) -> None:
         await town.made()
         for number in (0, 1, 3):
@@ -271,7 +271,7 @@ def test_members_that_are_made_anew_coordinate_on_the_disks_that_they_have_then(
     live(scenario)
 
 
-def test_a_node_whose_processes_reach_nobody_is_silent_and_comes_back() -> None:
+def test_a_node_whose_processes_reach_no_member_is_silent_and_comes_back() -> None:
     async def scenario(town: Town) -> None:
         await town.made()
         node = town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].container.node

@@ -87,5 +87,5 @@ def test_a_checkout_with_changes_has_no_commit(tmp_path: Path) -> None:
     assert commit_of(tmp_path) == ""
 
 
-def test_a_page_of_nothing_says_so() -> None:
+def test_a_page_of_nothing_reports_it() -> None:
     assert "no case" in page({}, "c0de")

@@ -92,7 +92,7 @@ def keystore(sandbox: Sandbox, clusters: Clusters, member: str) -> set[str]:
 
 
 @pytest.mark.images("opensearch:2.19.3")
-async def test_a_secret_of_the_keystore_restarts_processes_and_one_in_a_variable_makes_pods_anew(
+async def test_a_secret_of_the_keystore_restarts_processes_and_one_in_a_variable_recreates_pods(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
     """Every process has read what it has; in kept pods where that is enough; and not one acknowledged write is lost."""

@@ -48,7 +48,7 @@ def test_two_versions_are_compared_with_the_same_values(folder: Path, tmp_path: 
     ]
 
 
-def test_no_change_is_said(folder: Path) -> None:
+def test_no_change_is_reported(folder: Path) -> None:
     assert diff(folder, folder) == "no object changes\n"
 
 

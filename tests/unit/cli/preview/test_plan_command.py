@@ -120,7 +120,7 @@ def test_a_cluster_that_is_not_there_is_planned_as_new(run: Run, api: FakeApi) -
     assert "form the cluster on logs-managers-0" in result.output
 
 
-def test_a_storage_class_that_does_not_exist_is_said_in_advance(run: Run, api: FakeApi) -> None:
+def test_a_storage_class_that_does_not_exist_is_reported_in_advance(run: Run, api: FakeApi) -> None:
     asked = (CHANGED % "2.17.1").replace("{size: 20Gi}", "{size: 20Gi, storageClass: fsat}")
     result = run("plan", "-f", "-", stdin=asked)
     assert result.exit_code == 1

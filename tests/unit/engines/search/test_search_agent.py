@@ -102,7 +102,7 @@ def test_the_agent_is_no_input() -> None:
     assert bare["metadata"]["annotations"][inputs] == template()["metadata"]["annotations"][inputs]
 
 
-def test_pods_have_no_agent_where_nobody_wants_one() -> None:
+def test_pods_have_no_agent_if_it_is_disabled() -> None:
     bare = opensearch.member_objects(cluster(), "hot", 1, "2.19.5").workload["spec"]["template"]
     assert [each["name"] for each in bare["spec"]["initContainers"]] == ["stateward-config"]
     assert bare["spec"]["containers"][0]["command"] == ["/bin/bash", "/stateward/scripts/start.sh"]

@@ -95,7 +95,7 @@ def test_data_is_on_the_claim_or_goes_with_the_pod() -> None:
 
 
 @pytest.mark.parametrize("image", ["", "stateward:1"])
-def test_the_copy_of_the_configuration_with_its_keystore_is_in_memory_and_restarts_nobody(
+def test_the_copy_of_the_configuration_with_its_keystore_is_in_memory_and_restarts_no_member(
     image: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Existing pods follow with their next start, because the spec has not changed."""
@@ -131,7 +131,7 @@ def test_only_the_named_directories_are_writable_and_the_configuration_begins_as
     assert all(each["securityContext"]["readOnlyRootFilesystem"] for each in (database, *spec["initContainers"]))
 
 
-def test_a_person_may_let_the_image_be_written_to_and_mount_a_volume_of_their_own() -> None:
+def test_a_user_may_let_the_image_be_written_to_and_mount_a_volume_of_their_own() -> None:
     """For images with plug-ins that write elsewhere."""
     mine = {
         "name": "opensearch",
@@ -166,7 +166,7 @@ def test_the_same_spec_makes_the_same_objects() -> None:
     )
 
 
-def test_the_configuration_holds_what_people_chose_and_what_stateward_owns() -> None:
+def test_the_configuration_holds_what_users_chose_and_what_stateward_owns() -> None:
     chosen = {"config": {"action.auto_create_index": False, "node": {"attr": {"a": "cluster"}}}}
     made = cluster({**with_pool("hot", config={"node.attr.a": "pool", "cluster.name": "stolen"}), **chosen})
     assert config(made) == {
@@ -260,7 +260,7 @@ def test_exactly_one_member_may_ask_to_form_the_cluster() -> None:
 @pytest.mark.parametrize(
     "status", [{"clusterUuid": "abc"}, {"bootstrap": {"member": "logs-managers-0", "volume": "v", "formed": True}}]
 )
-def test_nobody_asks_once_the_cluster_is_formed(status: Json) -> None:
+def test_no_process_asks_for_permission_once_the_cluster_is_formed(status: Json) -> None:
     made = cluster(status=status)
     assert candidates(made) == []
     assert shared(made)["ConfigMap", "logs-seeds"]["data"]["formed"]
@@ -365,7 +365,7 @@ def test_a_manager_that_also_holds_data_serves_clients() -> None:
     assert "managers" not in selected(shared(made)["Service", "logs"], made)
 
 
-def test_the_client_service_is_as_people_want_it_but_keeps_its_pods() -> None:
+def test_the_client_service_is_as_users_want_it_but_keeps_its_pods() -> None:
     service = {
         "type": "LoadBalancer",
         "labels": {"team": "a", names.LABEL_CLUSTER: "stolen"},

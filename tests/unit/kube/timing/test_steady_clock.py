@@ -31,7 +31,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(monkeypatch)
 
 
-def test_time_goes_on_and_is_corrected(machine: Machine) -> None:
+def test_time_continues_and_is_corrected(machine: Machine) -> None:
     assert machine.later(100.0) == pytest.approx(100.0)
     machine.wall += 30.0
     assert machine.later(0.0) == pytest.approx(130.0)
@@ -41,7 +41,7 @@ def test_time_goes_on_and_is_corrected(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("leap", [5 * YEAR, -5 * YEAR, 86400.0])
-def test_a_leap_that_is_taken_back_was_never_believed(machine: Machine, leap: float) -> None:
+def test_a_leap_that_is_reverted_was_never_believed(machine: Machine, leap: float) -> None:
     machine.later(10.0)
     machine.wall += leap
     for passed in range(11, 11 + int(LASTING) - 20, 10):

@@ -244,7 +244,7 @@ def noted(ref: Ref) -> a.Action:
 
 
 @pytest.mark.parametrize("ending", [finished, taken_off, noted])
-async def test_what_a_person_writes_on_a_pod_meanwhile_is_not_lost(
+async def test_what_a_user_writes_on_a_pod_meanwhile_is_not_lost(
     api: WorldApi, ending: Callable[[Ref], a.Action]
 ) -> None:
     """A user requests a restart at the moment when the last one ends: it still happens."""
@@ -291,7 +291,7 @@ async def test_a_statefulset_that_is_as_it_was_seen_is_scaled_to_zero(api: World
     assert (await api.get(kinds.STATEFUL_SETS, Key("data", MEMBER))).spec.replicas == 0
 
 
-async def test_a_wish_that_is_made_while_the_last_one_is_taken_off_the_cluster_stays(api: WorldApi) -> None:
+async def test_a_request_that_is_made_while_the_last_one_is_taken_off_the_cluster_stays(api: WorldApi) -> None:
     spec = {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 2}]}
     wish = {names.ANNOTATION_PHASE: "schedule"}
     meta = {"name": "logs", "namespace": "data", "annotations": wish}

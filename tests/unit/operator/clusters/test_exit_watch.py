@@ -92,7 +92,7 @@ def test_so_many_that_asking_them_would_cost_more_than_it_saves_are_left_to_the_
     assert agents.asked == 0
 
 
-def test_nothing_goes_on_after_the_end() -> None:
+def test_nothing_continues_after_the_end() -> None:
     agents = Agents(a=3.0)
     assert woken(agents, 1.0) == []
     assert agents.asked <= 1.0 / PAUSE + 1
@@ -109,7 +109,7 @@ def test_a_question_that_fails_ends_its_watch_and_nothing_else() -> None:
     assert agents.asked == 1
 
 
-def test_those_are_watched_who_are_told_to_end_or_have_not_ended_yet_and_nobody_else() -> None:
+def test_processes_that_are_stopping_are_watched_and_no_other() -> None:
     world = World(managers(), hot(3))
     world.agents = True
     world.run().index((2,)).run()

@@ -49,7 +49,7 @@ def test_replacements_of_all_clusters_of_all_kinds_count() -> None:
     assert places.slots("a") == 1
 
 
-def test_what_takes_up_no_room_or_was_asked_for_does_not_count() -> None:
+def test_what_takes_up_no_room_or_was_requested_does_not_count() -> None:
     quiet = [entry("a-0", phase) for phase in ("NoRoom", "Terminating", "VolumeKept")]
     asked = [entry("a-1", by="Person"), entry("a-2", by="Spec")]
     assert limit(1, Cluster("a", [*quiet, *asked]), Cluster("b")).slots("b") == 1

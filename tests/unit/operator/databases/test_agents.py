@@ -44,7 +44,7 @@ async def client() -> AsyncIterator[HttpAgents]:
         yield opened
 
 
-async def test_a_process_is_stopped_and_started_with_what_was_asked_for(
+async def test_a_process_is_stopped_and_started_with_what_was_requested(
     pod: Pod, client: HttpAgents, authority: pki.Authority
 ) -> None:
     access = Access(authority.bundle, TOKEN)

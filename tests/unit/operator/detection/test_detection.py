@@ -68,7 +68,7 @@ def test_it_runs_with_an_account_of_its_own_and_the_operators_image_where_the_op
     assert made["spec"]["concurrencyPolicy"] == "Forbid"
 
 
-def test_what_people_need_can_be_set() -> None:
+def test_what_users_need_can_be_set() -> None:
     made = body(
         detection={
             "schedule": "@daily",
@@ -279,7 +279,7 @@ async def test_what_is_not_known_completely_is_left_alone(made: Control) -> None
     assert await elsewhere.know().sweep() == []
 
 
-async def test_what_somebody_has_changed_is_made_so_again(made: Control) -> None:
+async def test_what_a_user_has_changed_is_made_so_again(made: Control) -> None:
     await made.know(cluster()).sweep()
     (job,) = made.jobs.there.values()
     meta = msgspec.structs.replace(job.metadata, generation=7)

@@ -67,7 +67,7 @@ async def test_work_that_is_done_is_not_done_again(world: World) -> None:
     assert world.status()["installed"]["version"] == "2.0.0"
 
 
-async def test_work_that_the_server_knows_to_be_another_is_made_anew(world: World) -> None:
+async def test_work_that_the_server_knows_to_be_another_is_recreated(world: World) -> None:
     class Strict:
         """A client of a server with immutable job templates, as on every real one."""
 

@@ -35,7 +35,7 @@ async def installed(world: World, package: Made) -> None:
 
 
 @pytest.mark.parametrize("order", ["before", "with", "after"])
-async def test_data_of_any_step_restarts_who_uses_it_once_and_nobody_else(order: str) -> None:
+async def test_data_of_any_step_restarts_its_users_once_and_nothing_else(order: str) -> None:
     world = World()
     async with world.operator():
         await installed(world, made(order, web=(OWN,)))

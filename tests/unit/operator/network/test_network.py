@@ -195,7 +195,7 @@ def test_it_follows_the_spec_and_goes_when_the_operator_makes_none_any_more() ->
     live(story)
 
 
-def test_what_somebody_has_changed_is_made_so_again() -> None:
+def test_what_a_user_has_changed_is_made_so_again() -> None:
     async def story(place: Place) -> None:
         await place.begin()
         control = place.control()
@@ -211,7 +211,7 @@ def test_what_somebody_has_changed_is_made_so_again() -> None:
     live(story)
 
 
-def test_a_policy_of_somebody_else_is_not_taken_and_the_cluster_says_so_once() -> None:
+def test_a_policy_of_another_user_is_not_taken_and_the_cluster_reports_it_once() -> None:
     async def story(place: Place) -> None:
         await place.begin()
         other = {"metadata": {"name": KEY.name}, "spec": {"podSelector": {}}}

@@ -140,7 +140,7 @@ def test_a_sidecar_has_to_be_restricted_itself() -> None:
     }
 
 
-def test_a_cluster_whose_pods_are_refused_is_still_asked_for_with_all_its_pools() -> None:
+def test_a_cluster_whose_pods_are_refused_is_still_requested_with_all_its_pools() -> None:
     family = unconnected(kind_of(search()))
     bad = search(podTemplate={"spec": {"hostPID": True}})
     for desired in (
@@ -378,7 +378,7 @@ async def test_a_secret_for_the_keystore_may_be_missing_and_needs_the_label_when
     assert [text.partition(":")[0] for text in await asked(api, cluster)] == ["spec.secureSettings[0].secretName"]
 
 
-async def test_certificates_of_somebody_else_under_the_clusters_name_are_not_shown_to_its_pods(api: WorldApi) -> None:
+async def test_certificates_of_another_user_under_the_clusters_name_are_not_shown_to_its_pods(api: WorldApi) -> None:
     assert await asked(api, search()) == []
     await put(api, kinds.SECRETS, "logs-tls")
     found = await asked(api, search())

@@ -88,7 +88,7 @@ async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable) -> N
 
 
 @pytest.mark.parametrize("name", OURS)
-async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable) -> None:
+async def test_what_cannot_be_read_is_not_recreated(name: str, api: Unreadable) -> None:
     await keeper(api).keep(asking(), on=True)
     before = await contents(api, name)
     api.hidden = frozenset({name})

@@ -85,7 +85,7 @@ async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable, keep
 
 
 @pytest.mark.parametrize("name", OURS)
-async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, keeper: Keeper) -> None:
+async def test_what_cannot_be_read_is_not_recreated(name: str, api: Unreadable, keeper: Keeper) -> None:
     await keeper.keep(cluster())
     before = await contents(api, name)
     api.hidden = frozenset({name})
@@ -96,7 +96,7 @@ async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, 
     assert await contents(api, name) == before
 
 
-async def test_somebody_elses_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
+async def test_another_users_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
     await give(api, "logs-ca", {"tls.crt": "theirs"})
     with pytest.raises(NotOwnedError):
         await keeper.keep(cluster())
@@ -206,7 +206,7 @@ async def test_one_whose_status_was_lost_is_not_taken_for_a_new_one(securing: Ke
     assert (await securing.keep(cluster(enabled=None))).access is None
 
 
-async def test_what_people_say_counts_and_an_image_of_their_own_is_left_alone(keeper: Keeper, securing: Keeper) -> None:
+async def test_what_users_say_counts_and_an_image_of_their_own_is_left_alone(keeper: Keeper, securing: Keeper) -> None:
     assert (await securing.keep(cluster(enabled=False), alone=True)).access is None
     assert (await keeper.keep(cluster(enabled=None), alone=True)).access is None
     own = cluster(enabled=None)
@@ -278,7 +278,7 @@ async def test_without_the_option_every_secret_of_the_namespace_can_be_given(api
     assert await keeper.administrator(cluster(admin_secret_name="given")) == ("root", "theirs")
 
 
-async def test_a_label_that_is_asked_for_from_now_on_takes_nothing_from_a_cluster_that_runs(
+async def test_a_label_that_is_requested_from_now_on_takes_nothing_from_a_cluster_that_runs(
     api: Unreadable, keeper: Keeper, strict: Keeper
 ) -> None:
     """An operator with the option takes over from one without."""

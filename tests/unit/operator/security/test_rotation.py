@@ -154,7 +154,7 @@ def web(authority: pki.Pair) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", [RELOADS, RESTARTS])
-def test_who_signs_for_clients_may_change_and_the_operator_goes_on_knowing_members_that_have_not(version: str) -> None:
+def test_the_client_ca_may_change_and_the_operator_still_knows_members_that_have_not_changed(version: str) -> None:
     """It cannot restart members that it does not trust, and members that have not restarted use the old certificate."""
     one, two = (pki.new_authority("web CA", NOW).signs for _ in range(2))
     asked = cluster(version)

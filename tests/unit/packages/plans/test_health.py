@@ -89,7 +89,7 @@ def test_each_kind_is_judged_as_it_defines_itself(case: str) -> None:
     assert words in finding.message
 
 
-def test_what_is_being_deleted_is_not_there_for_good() -> None:
+def test_an_object_that_is_being_deleted_does_not_count_as_existing() -> None:
     going = body("Service", "v1")
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert health_of(going).health is Health.WAITING

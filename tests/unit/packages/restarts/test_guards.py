@@ -23,7 +23,7 @@ def test_nothing_holds_what_nobody_holds() -> None:
     assert hold({ANNOTATION_PAUSED: "false"}, NOON) is None
 
 
-def test_a_paused_workload_waits_for_the_person_who_paused_it() -> None:
+def test_a_paused_workload_waits_for_the_user_that_paused_it() -> None:
     held = hold({ANNOTATION_PAUSED: "true"}, NOON)
     assert held is not None
     assert (held.reason, held.seconds) == ("RestartPaused", None)
@@ -79,7 +79,7 @@ def test_a_stream_of_changes_puts_a_restart_off_only_so_long() -> None:
     assert settling(changes, "end", LONGEST_SETTLE_SECONDS).left(LONGEST_SETTLE_SECONDS) <= 0
 
 
-def test_changes_that_nobody_has_read_yet_settle_from_the_last_that_was_heard_of() -> None:
+def test_changes_that_were_not_read_yet_settle_from_the_last_received_one() -> None:
     heard = touched(touched(None, 100.0), 103.0)
     read = settling(heard, "a", 105.0)
     assert read.left(105.0) == SETTLE_SECONDS - 2

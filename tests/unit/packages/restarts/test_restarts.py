@@ -162,7 +162,7 @@ def test_a_new_workload_begins_with_its_digest() -> None:
     assert not verdict.restarts
 
 
-def test_another_key_or_a_record_that_cannot_be_read_restarts_nothing_and_is_made_anew() -> None:
+def test_another_key_or_a_record_that_cannot_be_read_restarts_nothing_and_is_recreated() -> None:
     cluster = Cluster(WHOLE, config(x="1"))
     cluster.key = Key(b"other")
     assert cluster.control().because == ()

@@ -67,13 +67,13 @@ def test_what_no_plan_renders_any_more_is_removed_and_data_stays_unless_it_may_g
     assert len(said(foresee(use(), use(), "deploy", now, Retention.DELETE))) == 2
 
 
-def test_what_was_made_by_a_step_that_nobody_knows_is_said_to_be_unclear() -> None:
+def test_objects_of_an_unknown_step_are_reported_as_unclear() -> None:
     strange = Made(APP.identity, {})
     found = foresee(use(), use(), "deploy", Now((CONFIG, strange)))
     assert [str(identity) for identity in found.unclear] == ["Deployment web"]
 
 
-def test_an_object_that_is_gone_is_made_again() -> None:
+def test_an_object_that_is_gone_is_recreated() -> None:
     assert said(foresee(use(), use(), "deploy", Now((CONFIG,)))) == ["added Deployment web"]
 
 

@@ -8,7 +8,7 @@ def allowed(world: World) -> dict[str, int]:
     return {budget.name: budget.allowed for budget in world.plan().budgets}
 
 
-def test_one_of_each_kind_may_go_from_a_whole_cluster() -> None:
+def test_one_of_each_kind_may_go_from_a_healthy_cluster() -> None:
     assert allowed(settled(managers(), hot(), gateway(), indices=((2,),))) == {"data": 1, "managers": 1, "others": 1}
 
 

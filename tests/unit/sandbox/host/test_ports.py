@@ -18,7 +18,7 @@ def test_a_port_is_taken_from_the_moment_it_is_known() -> None:
             listen(port_of(listener))
 
 
-def test_a_port_that_was_asked_for_and_is_taken_names_the_option_to_change() -> None:
+def test_a_port_that_was_requested_and_is_taken_names_the_option_to_change() -> None:
     with listen(0) as other:
         port = port_of(other)
         with pytest.raises(SandboxError, match=f"port {port} of 127.0.0.1 is taken; choose another with --local-port"):

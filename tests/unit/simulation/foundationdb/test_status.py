@@ -102,7 +102,7 @@ async def test_without_a_majority_of_coordinators_there_is_nothing_but_the_clien
     assert removal_problem(status, None, "storage-3", ()) is not None
 
 
-async def test_while_logs_of_an_earlier_generation_are_needed_nobody_may_go() -> None:
+async def test_while_logs_of_an_earlier_generation_are_needed_no_process_may_be_removed() -> None:
     group = await ModelProcesses().made()
     group.ensemble.end("10.0.0.7:4500")
     group.now += 2.5

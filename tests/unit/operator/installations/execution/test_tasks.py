@@ -177,7 +177,7 @@ async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan
     assert world.get("Job", "job") is None
 
 
-async def test_what_cannot_be_removed_is_said(world: World) -> None:
+async def test_what_cannot_be_removed_is_reported(world: World) -> None:
     tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
     world.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
     world.install("other-1")

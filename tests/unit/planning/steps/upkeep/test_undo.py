@@ -37,7 +37,7 @@ def test_votes_that_were_taken_and_left_so_are_given_back() -> None:
     assert not world.exclusions
 
 
-def test_undoing_goes_on_while_paused_and_nothing_else() -> None:
+def test_undoing_continues_while_paused_and_nothing_else() -> None:
     world = small().edit(policy={"paused": True}, allocation=o.Allocation.PRIMARIES, limited=True, version="2.19.5")
     world.edit(pools=[managers(), hot(2), gateway()]).ticks(5)
     assert [type(x) for _, x in world.log] == [a.RestoreAllocation]
@@ -45,7 +45,7 @@ def test_undoing_goes_on_while_paused_and_nothing_else() -> None:
     world.edit(policy={}).run()
 
 
-def test_undoing_goes_on_while_an_edit_is_refused_and_nothing_else() -> None:
+def test_undoing_continues_while_an_edit_is_refused_and_nothing_else() -> None:
     refusal = o.Refusal("spec.pools[0]", "InvalidSpec", "no")
     world = (
         small().edit(refusals=(refusal,), allocation=o.Allocation.PRIMARIES, limited=True, version="2.19.5").ticks(5)
