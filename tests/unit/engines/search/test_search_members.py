@@ -1,4 +1,4 @@
-"""The Kubernetes objects of a cluster and of its members."""
+"""Members of a search cluster: StatefulSets, claims, configuration, pods and their placement."""
 
 import base64
 from typing import Any
@@ -10,25 +10,8 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.planning.safety.disruption_budget import Budget
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
-
-OWNER = {
-    "apiVersion": "stateward.dev/v1alpha1",
-    "kind": "OpenSearchCluster",
-    "name": "logs",
-    "uid": "u-1",
-    "controller": True,
-    "blockOwnerDeletion": True,
-}
-
-
-def workload(made: OpenSearchCluster, pool: str = "hot", ordinal: int = 0, version: str = "2.19.5") -> Json:
-    return opensearch.member_objects(made, pool, ordinal, version).workload
-
-
-def pod(made: OpenSearchCluster, pool: str = "hot", ordinal: int = 0, version: str = "2.19.5") -> Json:
-    return workload(made, pool, ordinal, version)["spec"]["template"]
+from tests.unit.engines.search_objects import OWNER, pod, shared, workload
 
 
 def container(made: OpenSearchCluster, pool: str = "hot", ordinal: int = 0, version: str = "2.19.5") -> Json:
@@ -42,11 +25,6 @@ def environment(made: OpenSearchCluster, pool: str = "hot", ordinal: int = 0, ve
 def config(made: OpenSearchCluster, pool: str = "hot", version: str = "2.19.5") -> Json:
     secret = opensearch.member_objects(made, pool, 0, version).config
     return yaml.safe_load(base64.b64decode(secret["data"]["opensearch.yml"]))
-
-
-def shared(made: OpenSearchCluster, *budgets: Budget, voters: tuple[str, ...] = ()) -> dict[tuple[str, str], Json]:
-    objects = opensearch.cluster_objects(made, voters, budgets)
-    return {(item["kind"], item["metadata"]["name"]): item for item in objects}
 
 
 def test_a_member_is_a_stateful_set_of_one_that_only_the_operator_restarts() -> None:
@@ -340,89 +318,6 @@ def test_overrides_win_but_for_what_the_operator_finds_its_pods_by() -> None:
 def test_a_pool_that_the_spec_does_not_have_is_an_error() -> None:
     with pytest.raises(KeyError, match="no pool 'cold'"):
         workload(cluster(), "cold")
-
-
-def selected(service: Json, made: OpenSearchCluster) -> set[str]:
-    selector: dict[str, str] = service["spec"]["selector"]
-    return {p.name for p in made.spec.pools if selector.items() <= pod(made, p.name)["metadata"]["labels"].items()}
-
-
-def test_services_reach_the_pods_they_are_for() -> None:
-    made = cluster()
-    found = shared(made)
-    assert selected(found["Service", "logs"], made) == {"hot", "gateway"}
-    assert selected(found["Service", "logs-discovery"], made) == {"managers"}
-    assert selected(found["Service", "logs-members"], made) == {"managers", "hot", "gateway"}
-    assert found["Service", "logs-discovery"]["spec"]["publishNotReadyAddresses"] is True
-    assert "publishNotReadyAddresses" not in found["Service", "logs"]["spec"]
-
-
-def test_a_manager_that_also_holds_data_serves_clients() -> None:
-    made = cluster({"version": "2.19.5", "pools": [{"name": "all", "replicas": 3}]})
-    assert selected(shared(made)["Service", "logs"], made) == {"all"}
-    remote = ["cluster_manager", "remote_cluster_client"]
-    made = cluster(with_pool("managers", roles=remote))
-    assert "managers" not in selected(shared(made)["Service", "logs"], made)
-
-
-def test_the_client_service_is_as_users_want_it_but_keeps_its_pods() -> None:
-    service = {
-        "type": "LoadBalancer",
-        "labels": {"team": "a", names.LABEL_CLUSTER: "stolen"},
-        "annotations": {"lb": "internal"},
-        "spec": {
-            "externalTrafficPolicy": "Local",
-            "selector": {"other": "pods"},
-            "externalIPs": ["192.0.2.1"],
-            "externalName": "payments.bank.svc",
-            "type": "ExternalName",
-        },
-    }
-    found = shared(cluster(service=service))["Service", "logs"]
-    assert found["metadata"]["annotations"] == {"lb": "internal"}
-    assert found["metadata"]["labels"]["team"] == "a"
-    assert found["metadata"]["labels"][names.LABEL_CLUSTER] == "logs"
-    assert (found["spec"]["type"], found["spec"]["externalTrafficPolicy"]) == ("LoadBalancer", "Local")
-    assert "other" not in found["spec"]["selector"]
-    assert "externalIPs" not in found["spec"]
-    assert "externalName" not in found["spec"]
-
-
-def test_ports_of_the_client_service_are_added_to_the_databases_own() -> None:
-    ports = [{"name": "https", "port": 443, "targetPort": 9200}, {"port": 9200, "nodePort": 30920, "targetPort": 1}]
-    found = shared(cluster(service={"spec": {"ports": ports}}))["Service", "logs"]["spec"]["ports"]
-    assert found == [
-        {"name": "http", "port": 9200, "targetPort": 9200, "protocol": "TCP", "nodePort": 30920},
-        {"name": "https", "port": 443, "targetPort": 9200},
-    ]
-
-
-def test_seeds_are_sorted_unique_addresses_of_the_voters() -> None:
-    voters = ("10.0.0.2", "", "fd00::1", "10.0.0.1", "10.0.0.2")
-    data = shared(cluster(), voters=voters)["ConfigMap", "logs-seeds"]["data"]
-    assert data == {"unicast_hosts.txt": "10.0.0.1:9300\n10.0.0.2:9300\n[fd00::1]:9300\n"}
-
-
-@pytest.mark.parametrize("allowed", [0, 1])
-def test_a_budget_selects_its_kind_of_members(allowed: int) -> None:
-    found = shared(cluster(), Budget("data", ("data", "data-voting", "voting"), allowed))[
-        "PodDisruptionBudget", "logs-data"
-    ]
-    assert found["spec"] == {
-        "maxUnavailable": allowed,
-        "selector": {
-            "matchLabels": {names.LABEL_CLUSTER: "logs"},
-            "matchExpressions": [
-                {"key": names.LABEL_ROLES, "operator": "In", "values": ["data", "data-voting", "voting"]}
-            ],
-        },
-    }
-
-
-def test_all_shared_objects_belong_to_the_cluster() -> None:
-    for item in shared(cluster(), Budget("data", ("data",), 1)).values():
-        assert item["metadata"]["ownerReferences"] == [OWNER]
-        assert item["metadata"]["namespace"] == "prod"
 
 
 def test_voters_avoid_each_other_above_all_and_members_spread_over_zones() -> None:
