@@ -132,7 +132,7 @@ def phase_of(meta: dict[str, dict[str, str]]) -> str:
 
 
 @pytest.mark.parametrize("after", [0.0, 2.0, 30.0])
-async def test_whoever_takes_the_restart_off_a_started_process_and_the_change_back_leaves_no_process_behind(
+async def test_a_removed_restart_and_a_reverted_change_leave_no_process_behind(
     after: float,
 ) -> None:
     with Scenario(managers(1), hot(2), agents=True).logged() as scenario:

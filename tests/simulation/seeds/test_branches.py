@@ -21,12 +21,12 @@ def test_what_is_out_of_reach_exists(engine: str) -> None:
     assert set(out_of_reach(engine)) <= set(branches(ADVICE.keys(), engine))
 
 
-def test_what_one_database_cannot_show_another_has_to() -> None:
+def test_a_branch_that_one_database_cannot_reach_another_must_reach() -> None:
     assert set(ONLY_FOUNDATIONDB) <= set(decisions(ADVICE.keys()))
     assert set(ONLY_FOUNDATIONDB) <= set(branches(ADVICE.keys(), FOUNDATIONDB))
     assert not_covered({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
 
 
-def test_what_was_not_met_is_named_unless_nothing_leads_there() -> None:
+def test_a_branch_that_was_not_reached_is_named_unless_it_is_out_of_reach() -> None:
     counts = {name: 1 for name in branches(ADVICE.keys()) if name not in {"action: Drain", *OUT_OF_REACH}}
     assert not_covered(counts, ADVICE.keys()) == ["action: Drain"]

@@ -101,7 +101,7 @@ async def test_the_only_member_with_data_is_replaced_though_an_index_wants_two_c
         assert not scenario.run.violations
 
 
-async def test_whoever_adds_managers_again_that_are_needed_takes_off_what_fits_no_node() -> None:
+async def test_managers_that_are_restored_get_no_unsatisfiable_settings() -> None:
     nowhere = {"podTemplate": {"spec": {"nodeSelector": {"no-such": "label"}}}}
     with Scenario(managers(1), hot(2)).logged() as scenario:
         await scenario.begin()

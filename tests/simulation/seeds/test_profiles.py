@@ -16,7 +16,7 @@ HOURS = 0.3
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_profile_names_only_what_there_is(engine: str) -> None:
+def test_a_profile_names_only_existing_edits_and_faults(engine: str) -> None:
     scene = ENGINE_SETUPS[engine]
     does = {edit.name for edit in scene.edits} | {name for name, _, _ in REQUESTS}
     fails = {fault.name for fault in scene.faults} | {weather.name for weather in scene.lasting_faults}
@@ -27,7 +27,7 @@ def test_a_profile_names_only_what_there_is(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_other_seed_has_a_profile_and_all_have_their_turn(engine: str) -> None:
+def test_every_other_seed_has_a_profile_in_turn(engine: str) -> None:
     profiles = ENGINE_SETUPS[engine].profiles
     chosen = [profile_of(seed, profiles) for seed in range(2 * len(profiles))]
     assert chosen[::2] == [None] * len(profiles)
@@ -50,7 +50,7 @@ def test_every_other_seed_has_a_profile_and_all_have_their_turn(engine: str) -> 
         ("read-only database", {"StepRefused"}),
     ],
 )
-def test_a_profile_meets_what_it_is_there_for(profile: str, reasons: set[str]) -> None:
+def test_a_profile_reaches_its_purpose(profile: str, reasons: set[str]) -> None:
     left = {f"wait: {reason}" for reason in reasons}
     for seed in range(1, TRIES + 1):
         outcome = attempt(seed, Plan(chaos=HOURS * 3600, profile=profile))

@@ -32,11 +32,11 @@ def told(report: Report) -> str:
     return "\n".join(found)
 
 
-def test_nothing_that_must_hold_was_violated(report: Report) -> None:
+def test_no_property_is_violated(report: Report) -> None:
     assert not report.failed, told(report)
 
 
-def test_nothing_was_violated_with_elasticsearch() -> None:
+def test_no_property_is_violated_with_elasticsearch() -> None:
     report = campaign("elasticsearch", max(1, SEEDS // 5))
     assert not report.failed, told(report)
 

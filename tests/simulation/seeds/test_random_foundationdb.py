@@ -26,7 +26,7 @@ def everybody(_: Facts, candidates: int) -> int:
     return candidates
 
 
-def test_nothing_that_must_hold_was_violated() -> None:
+def test_no_property_is_violated() -> None:
     report = simulate_many("foundationdb", range(2, 6), plan=Plan(chaos=1200.0))
     assert not report.failed, "\n".join(f"seed {o.seed}: {o.violations[0]}" for o in report.failed)
     met = set(report.counts)

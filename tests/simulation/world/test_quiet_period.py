@@ -52,7 +52,7 @@ async def test_nothing_is_skipped_while_requests_fail() -> None:
         assert not scenario.world.context.skipped
 
 
-async def test_whoever_sees_to_a_cluster_insists_on_no_more_copies_than_there_are_members() -> None:
+async def test_a_user_that_resolves_waits_requests_no_more_copies_than_members() -> None:
     with Scenario(managers(), hot(2)).logged() as scenario:
         await scenario.begin()
         scenario.database.create_index("wide", 2, 2**20, 1.0)
@@ -67,7 +67,7 @@ async def test_whoever_sees_to_a_cluster_insists_on_no_more_copies_than_there_ar
         }
 
 
-async def test_a_shrink_that_is_refused_for_the_copies_of_an_index_is_seen_to() -> None:
+async def test_a_user_resolves_a_shrink_that_is_refused_for_the_copies_of_an_index() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         scenario.database.create_index("wide", 2, 2**20, 1.0)
@@ -78,7 +78,7 @@ async def test_a_shrink_that_is_refused_for_the_copies_of_an_index_is_seen_to() 
         await scenario.settle()
 
 
-async def test_what_a_storm_has_often_because_it_seldom_strikes_is_rare_on_ordinary_days() -> None:
+async def test_faults_that_are_frequent_in_storms_are_rare_on_ordinary_days() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         stage = scenario.run.fault_schedule.targets
         frequent = [fault for fault in FAULTS if fault.ordinary]

@@ -115,7 +115,7 @@ def test_a_stopped_process_does_not_wait_for_caches_that_lag_behind() -> None:
     assert made.needs_live
 
 
-def test_a_plan_by_which_somebody_is_forgotten_is_made_from_live_reads() -> None:
+def test_a_plan_that_forgets_a_member_is_made_from_live_reads() -> None:
     """A member that is not seen may be one that an old cache does not show."""
     seen = settled(managers(), hot(), indices=((2,),)).observe()
     assert not planned(seen, 0.0).needs_live

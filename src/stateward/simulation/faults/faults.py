@@ -24,7 +24,7 @@ class FaultTargets:
     processes: list[Process]
     user: User
     rng: random.Random
-    undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    reverts: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """Functions that revert active faults when the schedule ends."""
     empty: bool | None = None
     """True while empty volumes are lost, so no data may be written; False once there is data."""
@@ -84,16 +84,16 @@ FAULTS = (
 )
 
 LASTING_FAULTS = (
-    LastingFault("API errors", lasting_faults.api_errors),
-    LastingFault("API responses lost", lasting_faults.api_lost),
-    LastingFault("API slow", lasting_faults.api_slow, 0.15),
+    LastingFault("API errors", lasting_faults.rate("api_rates", "error", 0.01, 0.2)),
+    LastingFault("API responses lost", lasting_faults.rate("api_rates", "lost", 0.01, 0.15)),
+    LastingFault("API slow", lasting_faults.rate("api_rates", "slow", 0.01, 0.05), 0.15),
     LastingFault("watches lag", lasting_faults.lag),
     LastingFault("watch streams break", lasting_faults.streams),
     LastingFault("watches start from stale state", lasting_faults.stale, 0.2),
-    LastingFault("engine errors", lasting_faults.engine_errors),
-    LastingFault("engine responses lost", lasting_faults.engine_lost),
-    LastingFault("engine slow", lasting_faults.engine_slow, 0.15),
-    LastingFault("engine responses truncated", lasting_faults.engine_garbled, 0.2),
+    LastingFault("engine errors", lasting_faults.rate("engine_rates", "error", 0.01, 0.15)),
+    LastingFault("engine responses lost", lasting_faults.rate("engine_rates", "lost", 0.01, 0.1)),
+    LastingFault("engine slow", lasting_faults.rate("engine_rates", "slow", 0.01, 0.05), 0.15),
+    LastingFault("engine responses truncated", lasting_faults.rate("engine_rates", "garbled", 0.01, 0.05), 0.2),
     LastingFault("operator killed after writes", lasting_faults.killed_after_writes),
     LastingFault("operator killed after engine calls", lasting_faults.killed_after_calls),
     LastingFault("slow StatefulSet controller", lasting_faults.slow_sets),
@@ -156,9 +156,9 @@ class FaultSchedule:
         """Stop all faults, and revert those that last."""
         self._active = False
         self.targets.world.context.trace("the faults end")
-        for undo in reversed(self.targets.undo):
-            undo()
-        self.targets.undo.clear()
+        for revert in reversed(self.targets.reverts):
+            revert()
+        self.targets.reverts.clear()
         lasting_faults.clear(self.targets)
 
     def _begin(self, fault: LastingFault) -> None:

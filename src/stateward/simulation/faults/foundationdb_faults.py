@@ -30,7 +30,7 @@ def maintenance(targets: "FaultTargets") -> None:
         if cluster.state.maintenance == zone:
             cluster.ask({"op": "maintenance", "zone": "", "seconds": 0}, ensemble.clock())
 
-    targets.undo.append(end)
+    targets.reverts.append(end)
     world.context.later(seconds, end)
 
 
@@ -46,7 +46,7 @@ def disks_full(targets: "FaultTargets") -> None:
     def emptied() -> None:
         _fill(ensemble, FREE)
 
-    targets.undo.append(emptied)
+    targets.reverts.append(emptied)
     targets.world.context.soon(120.0, 900.0, emptied)
 
 

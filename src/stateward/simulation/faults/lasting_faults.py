@@ -1,6 +1,7 @@
 """Lasting faults: rates of errors, lags and delays."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 from stateward.simulation.apiserver.network import Rates as ApiRates
 from stateward.simulation.cluster.mounts import NodeBehavior
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from stateward.simulation.faults.faults import FaultTargets
     from stateward.simulation.world.operators import Process
 
+LastingEffect = Callable[["FaultTargets"], None]
+"""Starts a lasting fault."""
 KINDS = (
     "/pods",
     "apps/statefulsets",
@@ -43,22 +46,14 @@ def _reset(rates: ApiRates | EngineRates, quiet_period: ApiRates | EngineRates) 
         setattr(rates, name, getattr(quiet_period, name))
 
 
-def api_errors(targets: "FaultTargets") -> None:
-    """Let some requests to the API server fail."""
-    for process in targets.processes:
-        process.api_rates.error = targets.rng.uniform(0.01, 0.2)
+def rate(network: Literal["api_rates", "engine_rates"], name: str, low: float, high: float) -> LastingEffect:
+    """Return a fault that draws one rate of a network between two bounds, for each operator process."""
 
+    def begin(targets: "FaultTargets") -> None:
+        for process in targets.processes:
+            setattr(getattr(process, network), name, targets.rng.uniform(low, high))
 
-def api_lost(targets: "FaultTargets") -> None:
-    """Lose the responses to some writes."""
-    for process in targets.processes:
-        process.api_rates.lost = targets.rng.uniform(0.01, 0.15)
-
-
-def api_slow(targets: "FaultTargets") -> None:
-    """Delay some requests by up to a minute."""
-    for process in targets.processes:
-        process.api_rates.slow = targets.rng.uniform(0.01, 0.05)
+    return begin
 
 
 def lag(targets: "FaultTargets") -> None:
@@ -82,37 +77,13 @@ def stale(targets: "FaultTargets") -> None:
         process.api_rates.stale = targets.rng.randint(5, 200)
 
 
-def engine_errors(targets: "FaultTargets") -> None:
-    """Let some requests to the database fail."""
-    for process in targets.processes:
-        process.engine_rates.error = targets.rng.uniform(0.01, 0.15)
-
-
-def engine_lost(targets: "FaultTargets") -> None:
-    """Lose the responses to some commands to the database."""
-    for process in targets.processes:
-        process.engine_rates.lost = targets.rng.uniform(0.01, 0.1)
-
-
-def engine_slow(targets: "FaultTargets") -> None:
-    """Let some requests to the database hang."""
-    for process in targets.processes:
-        process.engine_rates.slow = targets.rng.uniform(0.01, 0.05)
-
-
-def engine_garbled(targets: "FaultTargets") -> None:
-    """Truncate some responses of the database."""
-    for process in targets.processes:
-        process.engine_rates.garbled = targets.rng.uniform(0.01, 0.05)
-
-
 def killed_after_writes(targets: "FaultTargets") -> None:
     """Kill the operator right after some of its writes, before it receives the response."""
-    rate = targets.rng.uniform(0.005, 0.05)
+    probability = targets.rng.uniform(0.005, 0.05)
     for process in targets.processes:
 
         def write_done(_verb: str, kind: str, process: "Process" = process) -> None:
-            if not kind.startswith(("events", "coordination")) and targets.rng.random() < rate:
+            if not kind.startswith(("events", "coordination")) and targets.rng.random() < probability:
                 targets.world.context.count("operator killed after a write")
                 process.kill()
 
@@ -121,11 +92,11 @@ def killed_after_writes(targets: "FaultTargets") -> None:
 
 def killed_after_calls(targets: "FaultTargets") -> None:
     """Kill the operator right after some of its calls to the database."""
-    rate = targets.rng.uniform(0.01, 0.2)
+    probability = targets.rng.uniform(0.01, 0.2)
     for process in targets.processes:
 
         def command_done(_: str, process: "Process" = process) -> None:
-            if targets.rng.random() < rate:
+            if targets.rng.random() < probability:
                 targets.world.context.count("operator killed after an engine call")
                 process.kill()
 

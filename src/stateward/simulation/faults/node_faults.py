@@ -39,7 +39,7 @@ def _lose(targets: "FaultTargets", names: list[str], *, power: bool) -> None:
             if name in world.databases.isolated:
                 world.isolate(name, on=False)
 
-    targets.undo.append(restore)
+    targets.reverts.append(restore)
     world.context.soon(20.0, 1200.0, restore)
 
 
@@ -50,7 +50,7 @@ def drain(targets: "FaultTargets") -> None:
         return
     name = targets.rng.choice(nodes.names)
     nodes.drain(name)
-    targets.undo.append(lambda: nodes.undrain(name))
+    targets.reverts.append(lambda: nodes.undrain(name))
     targets.world.context.soon(60.0, 900.0, nodes.undrain, name)
 
 
@@ -63,7 +63,7 @@ def taint(targets: "FaultTargets") -> None:
     def untaint() -> None:
         nodes.taint(name, on=False)
 
-    targets.undo.append(untaint)
+    targets.reverts.append(untaint)
     targets.world.context.soon(60.0, 600.0, untaint)
 
 
@@ -77,7 +77,7 @@ def cordoned(targets: "FaultTargets") -> None:
         for name in set(nodes.names) - nodes.draining:
             nodes.cordon(name, on=False)
 
-    targets.undo.append(again)
+    targets.reverts.append(again)
     targets.world.context.soon(120.0, 1200.0, again)
 
 
@@ -89,7 +89,7 @@ def nodes_full(targets: "FaultTargets") -> None:
         scheduler.capacity = before
 
     scheduler.capacity = targets.rng.choice((0, 1, 2))
-    targets.undo.append(leave)
+    targets.reverts.append(leave)
     targets.world.context.soon(120.0, 1200.0, leave)
 
 
@@ -104,5 +104,5 @@ def disk_hangs(targets: "FaultTargets") -> None:
         world.databases.hanging.discard(node)
         world.foundationdb.hanging.discard(node)
 
-    targets.undo.append(answers)
+    targets.reverts.append(answers)
     world.context.soon(300.0, 1800.0, answers)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stateward.simulation.faults.faults import FaultTargets
 
 SECRETS, PODS, CLAIMS, SETS = "/secrets", "/pods", "/persistentvolumeclaims", "apps/statefulsets"
-ATTENTION = 60.0
+CONFIRM_INTERVAL = 60.0
 """Seconds after which the user checks a cluster with lost volumes again."""
 
 
@@ -29,7 +29,7 @@ def quota(targets: "FaultTargets") -> None:
     kind = targets.rng.choice(("/pods", "/persistentvolumeclaims", "apps/statefulsets"))
     targets.world.context.trace(f"a quota allows no more {kind}")
     admission.quota[NAMESPACE, kind] = len(store.all(kind)) - targets.rng.randint(0, 1)
-    targets.undo.append(admission.quota.clear)
+    targets.reverts.append(admission.quota.clear)
     targets.world.context.soon(60.0, 600.0, admission.quota.clear)
 
 
@@ -47,13 +47,13 @@ def class_deleted(targets: "FaultTargets") -> None:
             meta = {name: gone.meta[name] for name in ("name", "annotations")}
             world.server.create(CLASSES, "", {**gone.doc, "metadata": meta})
 
-    targets.undo.append(again)
+    targets.reverts.append(again)
     world.context.soon(120.0, 1200.0, again)
 
 
 def secret_restored(targets: "FaultTargets") -> None:
     """Restore the Secret of a deleted member, as a restore of the namespace does."""
-    owned = [s for s in targets.world.store.all(SECRETS) if _belongs(s)]
+    owned = [s for s in targets.world.store.all(SECRETS) if _is_member_object(s)]
     if not owned:
         return
     model = targets.rng.choice(owned)
@@ -74,7 +74,7 @@ def secret_restored(targets: "FaultTargets") -> None:
 def volumes_lost(targets: "FaultTargets") -> None:
     """Lose volumes of a cluster without data: that of its first member during bootstrap, or else all."""
     world = targets.world
-    there = (s for s in world.store.all(CLAIMS) if _belongs(s) and not s.terminating)
+    there = (s for s in world.store.all(CLAIMS) if _is_member_object(s) and not s.terminating)
     claims = sorted(there, key=lambda stored: stored.key.name)
     if targets.empty is False or not claims or any(cluster.shards for cluster in world.formed()):
         targets.empty = False
@@ -87,7 +87,7 @@ def volumes_lost(targets: "FaultTargets") -> None:
     world.context.count(f"volumes lost {'after' if grant.get('formed') else 'before'} the cluster was formed")
     for claim in lost:
         lose(targets, claim)
-    world.context.later(ATTENTION, _attend, targets)
+    world.context.later(CONFIRM_INTERVAL, _confirm_until_formed, targets)
 
 
 def lose(targets: "FaultTargets", claim: "Stored") -> None:
@@ -102,15 +102,15 @@ def lose(targets: "FaultTargets", claim: "Stored") -> None:
         if run is not None:
             world.kubelets.crash(run, 1, "its volume is gone")
         world.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
-    world.context.later(5.0, _renew, targets, claim)
+    world.context.later(5.0, _recreate_claim, targets, claim)
 
 
-def _renew(targets: "FaultTargets", claim: "Stored") -> None:
+def _recreate_claim(targets: "FaultTargets", claim: "Stored") -> None:
     world = targets.world
     if all(s.key.name != claim.labels[names.LABEL_MEMBER] for s in world.store.all(SETS)):
         return
     if world.store.get(CLAIMS, claim.key) is not None:
-        world.context.later(5.0, _renew, targets, claim)
+        world.context.later(5.0, _recreate_claim, targets, claim)
         return
     kept = {name: value for name, value in claim.meta.items() if name in {"name", "labels", "annotations"}}
     spec = {name: value for name, value in claim.doc["spec"].items() if name != "volumeName"}
@@ -118,26 +118,26 @@ def _renew(targets: "FaultTargets", claim: "Stored") -> None:
     try:
         world.server.create(CLAIMS, NAMESPACE, body, "kubectl")
     except ApiError:
-        world.context.later(30.0, _renew, targets, claim)  # A quota forbids it.
+        world.context.later(30.0, _recreate_claim, targets, claim)  # A quota forbids it.
 
 
-def _attend(targets: "FaultTargets") -> None:
+def _confirm_until_formed(targets: "FaultTargets") -> None:
     """Let the user confirm that no data is lost, until the cluster is formed."""
     targets.user.confirm_bootstrap()
     if unmet(targets.world):
-        targets.world.context.later(ATTENTION, _attend, targets)
+        targets.world.context.later(CONFIRM_INTERVAL, _confirm_until_formed, targets)
     else:
         targets.empty = None
 
 
-def _belongs(stored: "Stored") -> bool:
+def _is_member_object(stored: "Stored") -> bool:
     return stored.labels.get(names.LABEL_CLUSTER) == NAME and bool(stored.labels.get(names.LABEL_MEMBER))
 
 
 def recreated(targets: "FaultTargets") -> None:
     """Delete the cluster resource, and recreate it at once or later."""
     targets.user.delete()
-    targets.undo.append(targets.user.create)
+    targets.reverts.append(targets.user.create)
     targets.world.context.soon(0.0, 120.0, targets.user.create)
 
 
@@ -152,7 +152,7 @@ def read_only(targets: "FaultTargets") -> None:
     def writable() -> None:
         database.read_only = False
 
-    targets.undo.append(writable)
+    targets.reverts.append(writable)
     targets.world.context.soon(60.0, 900.0, writable)
 
 
@@ -168,7 +168,7 @@ def new_index(targets: "FaultTargets") -> None:
     database.create_index(name, replicas, size, targets.rng.uniform(0.1, 20.0), spread=spread)
     if replicas == 2:
         # At the end an index must not need more copies than there are members.
-        targets.undo.append(lambda: database.follow(name, "0-2"))
+        targets.reverts.append(lambda: database.follow(name, "0-2"))
 
 
 def edit(targets: "FaultTargets") -> None:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec import Struct
 
@@ -86,11 +87,12 @@ def _config(draft: Draft) -> bool:
     return True
 
 
-def _unconfig(draft: Draft) -> bool:
-    holder = next((h for h in [draft.spec, *draft.pools] if h.get("config")), None)
+def remove_setting(draft: Draft, field: str) -> bool:
+    """Remove the newest setting of the first object that has any in a field."""
+    holder = next((h for h in [draft.spec, *draft.pools] if h.get(field)), None)
     if holder is None:
         return False
-    holder["config"].popitem()
+    holder[field].popitem()
     return True
 
 
@@ -132,7 +134,8 @@ def _add_pool(draft: Draft) -> bool:
     return True
 
 
-def _drop_pool(draft: Draft) -> bool:
+def drop_pool(draft: Draft) -> bool:
+    """Remove the pools that users have added."""
     kept = [pool for pool in draft.pools if not pool["name"].startswith("extra")]
     if len(kept) == len(draft.pools):
         return False
@@ -173,7 +176,8 @@ def _unavailable(draft: Draft) -> bool:
     return True
 
 
-def _pause(draft: Draft) -> bool:
+def pause(draft: Draft) -> bool:
+    """Pause the cluster, or resume it."""
     update = draft.spec.setdefault("update", {})
     update["paused"] = not update.get("paused", False)
     return True
@@ -201,17 +205,17 @@ EDITS = (
     Edit("version down", 1, _downgrade),
     Edit("version that cannot start", 1, _absent),
     Edit("setting changed", 5, _config),
-    Edit("setting removed", 2, _unconfig),
+    Edit("setting removed", 2, partial(remove_setting, field="config")),
     Edit("setting that prevents startup", 1, _bad_config),
     Edit("environment changed", 3, _environment),
     Edit("pool grown", 4, _grow),
     Edit("pool shrunk", 4, _shrink),
     Edit("pool added", 2, _add_pool),
-    Edit("pool removed", 2, _drop_pool),
+    Edit("pool removed", 2, drop_pool),
     Edit("pool renamed", 1, _rename),
     Edit("managers renamed", 1, _rename_managers),
     Edit("maxUnavailable changed", 2, _unavailable),
-    Edit("paused or resumed", 1, _pause),
+    Edit("paused or resumed", 1, pause),
     Edit("roles changed", 1, _roles),
     Edit("invalid edit", 2, _invalid),
 )

@@ -1,7 +1,9 @@
 """Edits of a FoundationDB cluster's spec; edits of members and volumes are those of all engines."""
 
+from functools import partial
+
 from stateward.api.values.base import Json
-from stateward.simulation.users.edits import Draft, Edit
+from stateward.simulation.users.edits import Draft, Edit, drop_pool, pause, remove_setting
 from stateward.simulation.users.member_requests import MEMBER_EDITS
 from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS
 from stateward.simulation.users.volume_edits import VOLUME_EDITS
@@ -44,14 +46,6 @@ def _knob(draft: Draft) -> bool:
     return True
 
 
-def _unknob(draft: Draft) -> bool:
-    holder = next((h for h in [draft.spec, *draft.pools] if h.get("knobs")), None)
-    if holder is None:
-        return False
-    holder["knobs"].popitem()
-    return True
-
-
 def _environment(draft: Draft) -> bool:
     variable = {"name": "COLOR", "value": draft.rng.choice(("red", "blue", "grey"))}
     draft.pool()["podTemplate"] = {"spec": {"containers": [{"name": "foundationdb", "env": [variable]}]}}
@@ -81,24 +75,10 @@ def _add_pool(draft: Draft) -> bool:
     return True
 
 
-def _drop_pool(draft: Draft) -> bool:
-    kept = [pool for pool in draft.pools if pool["name"] != "extra"]
-    if len(kept) == len(draft.pools):
-        return False
-    draft.spec["pools"] = kept
-    return True
-
-
 def _processes(draft: Draft) -> bool:
     """Switch between one and two processes in each pod of a pool."""
     pool = draft.pool()
     pool["processesPerMember"] = 3 - pool.get("processesPerMember", 1)
-    return True
-
-
-def _pause(draft: Draft) -> bool:
-    update = draft.spec.setdefault("update", {})
-    update["paused"] = not update.get("paused", False)
     return True
 
 
@@ -121,14 +101,14 @@ EDITS = (
     Edit("version down", 1, _downgrade),
     Edit("version that cannot start", 1, _absent),
     Edit("knob changed", 3, _knob),
-    Edit("knob removed", 1, _unknob),
+    Edit("knob removed", 1, partial(remove_setting, field="knobs")),
     Edit("environment changed", 2, _environment),
     Edit("pool grown", 4, _grow),
     Edit("pool shrunk", 4, _shrink),
     Edit("pool added", 2, _add_pool),
-    Edit("pool removed", 2, _drop_pool),
+    Edit("pool removed", 2, drop_pool),
     Edit("processes of a member changed", 1, _processes),
-    Edit("paused or resumed", 1, _pause),
+    Edit("paused or resumed", 1, pause),
     Edit("invalid edit", 2, _invalid),
 )
 CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)

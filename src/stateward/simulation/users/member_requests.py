@@ -5,6 +5,7 @@ and `stop` write them.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from stateward.api.values import names
 from stateward.planning.model.phase import Phase
@@ -15,19 +16,7 @@ Annotations = dict[str, str | None]
 """Annotations to set, or to remove (None)."""
 
 
-def _replace(draft: Draft) -> bool:
-    return _named(draft, "replace")
-
-
-def _replace_undrained(draft: Draft) -> bool:
-    return _named(draft, "replaceWithoutDraining")
-
-
-def _keep(draft: Draft) -> bool:
-    return _named(draft, "keep")
-
-
-def _named(draft: Draft, field: str) -> bool:
+def _name_member(draft: Draft, field: str) -> bool:
     listed = draft.spec.setdefault("members", {}).setdefault(field, [])
     member = draft.member()
     if member in listed:
@@ -47,16 +36,7 @@ def _replace_unknown(draft: Draft) -> bool:
     return True
 
 
-def _replace_pool(draft: Draft) -> bool:
-    return _all_of_a_pool(draft, "replace")
-
-
-def _replace_pool_undrained(draft: Draft) -> bool:
-    """Replace a pool without draining; users here never set acceptDataLoss."""
-    return _all_of_a_pool(draft, "replaceWithoutDraining")
-
-
-def _all_of_a_pool(draft: Draft, field: str) -> bool:
+def _name_pool(draft: Draft, field: str) -> bool:
     pool = draft.pool()
     members = [names.member(draft.cluster, pool["name"], ordinal) for ordinal in range(pool["replicas"])]
     draft.spec["members"] = {field: members}
@@ -89,18 +69,18 @@ def _policy(draft: Draft) -> bool:
 
 
 MEMBER_EDITS = (
-    Edit("member replacement requested", 2, _replace),
-    Edit("member replacement without draining requested", 1, _replace_undrained),
-    Edit("member marked to keep", 1, _keep),
+    Edit("member replacement requested", 2, partial(_name_member, field="replace")),
+    Edit("member replacement without draining requested", 1, partial(_name_member, field="replaceWithoutDraining")),
+    Edit("member marked to keep", 1, partial(_name_member, field="keep")),
     Edit("member marked to keep and to replace", 1, _keep_and_replace),
     Edit("replacement of an unknown member requested", 1, _replace_unknown),
-    Edit("pool replacement requested", 1, _replace_pool),
-    Edit("pool replacement without draining requested", 1, _replace_pool_undrained),
+    Edit("pool replacement requested", 1, partial(_name_pool, field="replace")),
+    Edit("pool replacement without draining requested", 1, partial(_name_pool, field="replaceWithoutDraining")),
     Edit("replacement cancelled", 3, _cancel_replacement),
     Edit("member requests removed", 1, _remove_requests),
     Edit("automatic replacement toggled", 2, _policy),
 )
-"""Edits of the spec that concern single members."""
+"""Edits of the spec that concern single members; users here never set acceptDataLoss."""
 
 
 def _restart(draft: Draft) -> Annotations:

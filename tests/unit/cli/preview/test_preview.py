@@ -68,7 +68,7 @@ def look_at(observed: Observation, cluster: Cluster | None = None) -> PlanInputs
     return PlanInputs(cluster or typed(SPEC, "2.17.1"), observed, (), (), exists=True)
 
 
-def test_a_spec_that_did_not_change_touches_nobody() -> None:
+def test_an_unchanged_spec_changes_no_member() -> None:
     shown = preview(running(), NOW)
     assert (effects(shown), shown.steps, shown.goes_through) == ({}, (), True)
 
@@ -117,7 +117,7 @@ def test_a_shrink_below_the_number_of_copies_is_refused() -> None:
     assert "2 copies" in shown.refused[0].message
 
 
-def test_a_downgrade_is_refused_and_restarts_nobody() -> None:
+def test_a_downgrade_is_refused_and_restarts_no_member() -> None:
     shown = preview(changed(lambda spec: spec.update(version="2.11.0")), NOW)
     assert effects(shown) == {}
     assert [(r.subject, r.reason) for r in shown.refused] == [("spec.version", "UpgradeRefused")]

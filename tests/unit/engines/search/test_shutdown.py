@@ -51,7 +51,7 @@ async def test_the_database_is_told_which_members_restart_and_which_leave_perman
     assert told(second) == [(PUT, {"type": "remove", "reason": "stateward: m-1"})]
 
 
-async def test_what_was_told_is_seen_and_so_it_is_undone_by_whoever_comes_after_a_crash() -> None:
+async def test_an_announcement_is_observed_and_removed_by_the_next_operator_after_a_crash() -> None:
     seen = await look(world(record("id-1", "RESTART", "stateward: m-1"), record("gone", "REMOVE", "stateward: m-7")))
     assert (seen.half_limited, seen.half_draining) == (True, {"m-7"})
     left = world(record("id-1", "RESTART", "stateward: m-1"))

@@ -72,7 +72,7 @@ async def test_what_changes_neither_spec_nor_annotations_is_not_judged() -> None
     assert (await asked(api, going, installation({})))["allowed"]
 
 
-async def test_a_server_that_does_not_answer_holds_nobody_up() -> None:
+async def test_a_server_that_does_not_respond_blocks_no_other_request() -> None:
     api = FakeApi()
     api.refusal = Unavailable("later")
     assert (await asked(api, installation({"COUNT": "many"})))["allowed"]

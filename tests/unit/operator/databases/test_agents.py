@@ -100,7 +100,7 @@ async def test_an_agent_that_has_the_token_of_before_is_talked_to_with_that(
         await client.ask(Access(authority.bundle, "new", "wrong"), PEER)
 
 
-async def test_nobody_there_is_told_in_words(
+async def test_an_unreachable_peer_is_reported_in_words(
     client: HttpAgents, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agents, "API_PORT", 1)

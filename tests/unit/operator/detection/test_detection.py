@@ -263,7 +263,7 @@ async def test_it_is_there_when_replacement_is_enabled_and_gone_when_not(made: C
     assert await made.sweep() == []
 
 
-async def test_that_of_a_cluster_that_went_away_while_nobody_looked_is_removed(made: Control) -> None:
+async def test_the_job_of_a_cluster_that_was_deleted_while_no_operator_ran_is_removed(made: Control) -> None:
     await made.know(cluster()).sweep()
     later = Control()
     later.jobs.there = made.jobs.there

@@ -122,7 +122,7 @@ async def test_what_was_changed_while_the_key_was_away_is_not_known_and_stays_un
         assert world.there("ConfigMap", "config")["data"] == {"of": "package"}
 
 
-async def test_nobody_restarts_and_what_a_plan_changes_next_restarts_who_uses_it(world: World) -> None:
+async def test_no_workload_restarts_and_the_next_change_of_a_plan_restarts_its_users(world: World) -> None:
     async with world.operator():
         await installed(world, made("before", web=(OWN,)))
     lose(world)

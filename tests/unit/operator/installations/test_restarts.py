@@ -53,7 +53,7 @@ async def test_a_template_and_data_of_one_step_are_one_restart_however_the_step_
     assert world.rollouts == {"web": 1, "worker": 1}
 
 
-async def test_data_of_others_that_changes_while_a_plan_runs_waits_for_whoever_asks_for_it() -> None:
+async def test_external_data_that_changes_while_a_plan_runs_waits_for_the_plan() -> None:
     world = World()
     async with world.operator():
         await installed(world, made("after", web=(FOREIGN,), worker=(OWN,)))
@@ -66,7 +66,7 @@ async def test_data_of_others_that_changes_while_a_plan_runs_waits_for_whoever_a
     assert world.rollouts == {"web": 1, "worker": 2}
 
 
-async def test_putting_right_what_others_changed_restarts_nobody_for_data_that_has_changed_meanwhile() -> None:
+async def test_correcting_drift_restarts_no_workload_for_data_that_has_changed_meanwhile() -> None:
     world = World()
     async with world.operator():
         await installed(world, made("with", web=(FOREIGN,)))

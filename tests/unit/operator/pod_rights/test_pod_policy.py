@@ -54,7 +54,7 @@ def refused(cluster: Cluster, level: Level = Level.BASELINE) -> list[str]:
         foundation(update={"inPlace": "Never"}),
     ],
 )
-def test_pods_that_nobody_has_changed_are_restricted(cluster: Cluster) -> None:
+def test_unchanged_pods_are_restricted(cluster: Cluster) -> None:
     assert refused(cluster, Level.RESTRICTED) == []
 
 

@@ -124,7 +124,7 @@ def test_a_cluster_in_the_middle_of_an_upgrade_is_as_slow_to_hear_as_its_older_m
     assert material(desired_material(mixed, stored(both, two), NOW + 9 * DAY)) == material(both)
 
 
-def test_a_ca_that_ended_is_followed_at_once_whoever_has_heard() -> None:
+def test_an_expired_ca_is_replaced_at_once() -> None:
     first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
     late = NOW + 6 * 365 * DAY
     new = pki.new_authority("company CA", late).signs

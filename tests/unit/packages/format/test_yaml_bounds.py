@@ -34,7 +34,7 @@ def doubled(levels: int, around: str = "[{}]") -> str:
     ],
     ids=["lists", "merged", "documents"],
 )
-def test_aliases_that_come_to_too_much_are_refused_before_anybody_writes_them_out(text: str) -> None:
+def test_aliases_that_expand_too_much_are_refused_before_their_expansion(text: str) -> None:
     with pytest.raises(yamltext.NotYaml, match="too much"):
         yamltext.documents(text)
 

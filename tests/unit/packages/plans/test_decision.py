@@ -41,7 +41,7 @@ def test_values_whose_plan_failed_are_reverted_by_that_plan_and_others_come_afte
 
 
 @pytest.mark.parametrize("wanted", [{"COUNT": 9}])
-def test_what_failed_and_is_still_wanted_waits_for_somebody(wanted: dict[str, Any]) -> None:
+def test_a_failed_and_still_requested_change_waits_for_a_user(wanted: dict[str, Any]) -> None:
     old = package("update")
     found = decide(old, failed(old, "update", COUNT=9), State(old.digest, wanted), "")
     assert isinstance(found, Stop)

@@ -18,7 +18,7 @@ from stateward.packages.restarts.guards import (
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def test_nothing_holds_what_nobody_holds() -> None:
+def test_a_workload_without_guards_is_not_held() -> None:
     assert hold({}, NOON) is None
     assert hold({ANNOTATION_PAUSED: "false"}, NOON) is None
 

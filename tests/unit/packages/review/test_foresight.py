@@ -38,7 +38,7 @@ def test_scaling_and_a_new_version_restart_nothing() -> None:
     assert said(foresee(use(), use(newer), "deploy", BOTH)) == []
 
 
-def test_data_restarts_whoever_uses_it_also_what_this_plan_does_not_touch() -> None:
+def test_data_restarts_all_its_users_including_those_outside_of_the_plan() -> None:
     found = foresee(use(), use(MODE="fast"), "deploy", BOTH)
     assert said(found) == [
         "changed ConfigMap web-config data.mode",

@@ -96,7 +96,7 @@ digests = st.dictionaries(
 
 
 @given(digests, digests, st.none() | st.builds(Changing, st.floats(0, 50), st.floats(50, 100)))
-def test_only_a_change_that_could_restart_somebody_begins_to_settle(
+def test_only_a_change_that_could_restart_a_member_begins_to_settle(
     was: dict[str, str], data: dict[str, str], before: Changing | None
 ) -> None:
     now = with_observed_change(before, was, data, 100.0)

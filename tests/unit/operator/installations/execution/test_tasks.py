@@ -106,7 +106,7 @@ async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(world: W
     assert "did not finish within 60 seconds" in world.status()["run"]["message"]
 
 
-async def test_a_plan_that_somebody_asks_for_runs_once(world: World) -> None:
+async def test_a_requested_plan_runs_once(world: World) -> None:
     world.package("shop-1.2.0")
     world.install("shop-1.2.0")
     async with world.operator():
