@@ -72,10 +72,10 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
     ensemble.advance()
     if ensemble.cluster is None or not ensemble.cluster.state.configuration:
         return None
-    live, nobody = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
+    live, no_nodes = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     tolerance = bearable(ensemble.cluster.state, live)
-    return DatabaseKnowledge(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance=tolerance)
+    return DatabaseKnowledge(at, 0, there, seen | there, no_nodes, no_nodes, there, {}, {}, tolerance=tolerance)
 
 
 def restarts_together(pod: Stored) -> bool:
