@@ -20,7 +20,7 @@ Measurement = Callable[[argparse.Namespace], list[Row]]
 
 
 def main(words: Sequence[str]) -> int:
-    """Measure what was asked for, print the table, and return the exit code."""
+    """Run the selected measurements, print the table, and return the exit code."""
     chosen = parser().parse_args(words)
     rows: list[Row] = []
     for name in chosen.names or MEASUREMENTS:

@@ -1,4 +1,4 @@
-"""What one process uses, as the kernel counts it."""
+"""The resource usage of one process, as the kernel counts it."""
 
 import os
 import re

@@ -95,9 +95,9 @@ async def until_known(api: Api, kind: Resource[Any], namespace: str) -> None:
 
 
 async def fresh_namespace(api: Api, name: str) -> None:
-    """Make the namespace of the demo's cluster; one that an earlier run made is emptied by deleting it first.
+    """Create the namespace of the demo's cluster; delete one of an earlier run first.
 
-    Raises NotInstalledError when it is there and was made by somebody else, or does not go away.
+    Raises NotInstalledError if it exists and was not created by the demo, or if it is not deleted.
     """
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: MANAGER}}}
     kind = resource_of(body)

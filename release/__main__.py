@@ -21,7 +21,7 @@ SECONDS = 900
 
 
 class ReleaseError(Exception):
-    """Why there is no release, for a person."""
+    """Why there is no release, as a message for the user."""
 
 
 def run(*words: str | Path, directory: Path, **environment: str) -> bytes:

@@ -14,10 +14,17 @@ TERMS = {
     r"\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|[Aa]nybody)\b": "the subject: the operator, a member, a user, no member",
     r"\bwhat is to be\b": "the desired state",
     r"\b(?:it|that|who) (?:is|are|was|were) told\b": "name what is sent, and to what",
-    r"\b(?:made|make|makes|making) (?:\w+ ){0,2}anew\b": "recreate",
+    r"\banew\b": "recreate, or again",
     r"\b[Nn]ext look\b": "the next reconciliation",
     r"\bwhose turn\b": "the next in the rollout order",
     r"\b(?:nobody's|somebody's|anybody's)\b": "name the owner",
+    r"\b(?:that|which|who) is none\b": "unknown, or invalid",
+    r"\b(?:that|which) can be had\b": "available",
+    r"\b(?:wish|wishes)\b": "a request, or a field of the spec",
+    r"\b(?:let|lets|letting) go\b": "release, or remove",
+    r"\b(?:heard|told) of\b": "name what is received, and by what",
+    r"\bby the word of\b": "confirmed by",
+    r"\b(?:gone|lost) for good\b": "removed, or permanently lost",
     r"\bfor ever\b": "forever, or without a limit",
     r"\blooked after\b": "managed",
     r"\b(?:thereof|whereof|hereby|hitherto|alas)\b": "a plain word",
@@ -27,9 +34,14 @@ TERMS = {
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.DOTALL)
 
 
+TREES = ("src", "tests", "sandbox", "bench", "demo", "release")
+"""Folders whose modules are checked."""
+
+
 def pages(root: Path) -> list[Path]:
     """Return pages and modules; the pages of docs/reference are generated from docstrings."""
-    return sorted([*root.glob("*.md"), *(root / "docs").glob("*.md"), *(root / "src").rglob("*.py")])
+    modules = (path for tree in TREES for path in (root / tree).rglob("*.py"))
+    return sorted([*root.glob("*.md"), *(root / "docs").glob("*.md"), *modules])
 
 
 def docstrings(source: str) -> str:

@@ -136,7 +136,7 @@ class Sandbox:
             operations.start(self._node(name), build_native(self.progress), node_addresses(self.settings.nodes))
 
     def node_cut(self, name: str) -> None:
-        """Take the node's link down; its containers go on, reached by nobody."""
+        """Take the node's link down; its containers continue, unreachable."""
         operations.cut(self._node(name))
 
     def node_join(self, name: str) -> None:

@@ -149,7 +149,7 @@ _seconds = click.option("--timeout", "seconds", default=300.0, show_default=True
 @_with_containers
 @_named
 def node_stop(name: str, node_name: str, *, with_containers: bool) -> None:
-    """End the node's kubelet; its containers go on, nobody reports about them."""
+    """Stop the node's kubelet; its containers continue, unreported."""
     Sandbox(name).node_stop(node_name, with_containers=with_containers)
 
 

@@ -1,4 +1,4 @@
-"""Evidence after a failure: everything that a person would ask the cluster for, in files."""
+"""Evidence after a failure: the cluster's objects, events and logs, in files."""
 
 import shutil
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def collect(layout: Layout, api: KubeApi, directory: Path) -> None:
 def _attempt(directory: Path, what: str, part: Callable[[KubeApi, Path], None], api: KubeApi) -> None:
     try:
         part(api, directory)
-    except Exception as error:  # noqa: BLE001 - evidence that cannot be had must not hide the failure itself
+    except Exception as error:  # noqa: BLE001 - missing evidence must not hide the failure itself
         (directory / f"{what.strip('_')}.error").write_text(f"{error}\n")
 
 

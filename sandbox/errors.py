@@ -2,7 +2,7 @@
 
 
 class SandboxError(Exception):
-    """A failure a person can act on; its text is one line that says what to do."""
+    """A failure that a user can fix; its text is one line that says what to do."""
 
 
 class CommandError(SandboxError):

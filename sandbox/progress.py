@@ -16,7 +16,7 @@ _LOG_PERIOD = 10.0
 
 
 class Progress:
-    """The story of one verb, on standard error; `quiet` keeps it to itself."""
+    """The progress of one verb, on standard error; `quiet` suppresses it."""
 
     def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -71,7 +71,7 @@ class Progress:
 
 
 def clock(seconds: float) -> str:
-    """Return a time span as a person reads it: `4.2 s`, `3 min 05 s`."""
+    """Return a readable time span: `4.2 s`, `3 min 05 s`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"

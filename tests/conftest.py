@@ -1,7 +1,7 @@
-"""What all tests share: logs that are quick to write, and examples that may take as long as they need.
+"""Configuration of all tests: fast logs, and Hypothesis examples without a deadline.
 
 A test of properties says nothing about time: on a busy machine an example of a millisecond takes half a second, and the
-test would fail by chance.
+test would fail at random.
 
 The pretty tracebacks of the default take seconds to draw. In a test whose operator runs in the same event loop that is
 long enough to lose the lease.

@@ -46,7 +46,7 @@ def cluster_at(host: str) -> str:
 
 
 def body(index: int, edit: str = "") -> dict[str, Any]:
-    """Return a cluster as a manifest; another `edit` is a change that restarts nobody."""
+    """Return a cluster as a manifest; a different `edit` is a change without restarts."""
     storage = {"storageClass": STORAGE_CLASS}
     pools = [{**pool, "storage": {**pool["storage"], **storage}} for pool in POOLS]
     spec: dict[str, Any] = {"version": VERSION, "pools": pools}

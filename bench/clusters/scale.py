@@ -322,7 +322,7 @@ class Stage:
 
 
 def _writes(report: Report) -> dict[str, int]:
-    """Return the writes for clusters. The lease that says who the leader is is renewed for ever, by design."""
+    """Return the writes for clusters. The leader's lease is renewed continuously, by design."""
     return {what: count for what, count in report.writes.items() if not what.endswith(" leases")}
 
 

@@ -1,1 +1,1 @@
-"""What a change costs a database: time without a member, the agent's memory, when changed data arrives in a pod."""
+"""The cost of a change: unavailable members, the agent's memory, and the delay of changed data in pods."""

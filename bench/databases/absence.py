@@ -1,4 +1,4 @@
-"""What a change of configuration costs a database: how long members are away, what is recovered, how reads fare.
+"""The cost of a configuration change: unavailable members, recovered data, and latency of reads.
 
 Pure: from samples, which `bench.databases.inplace` takes while a real cluster changes, to figures.
 """
@@ -33,7 +33,7 @@ class Absence:
 
 @dataclass
 class Absences:
-    """Who was missing from the database, and for how long; times in seconds since the epoch."""
+    """The absence of a member from the database; times in seconds since the epoch."""
 
     members: frozenset[str]
     ended: list[tuple[str, float, float]] = field(default_factory=list[tuple[str, float, float]])

@@ -1,4 +1,4 @@
-"""What the agent costs: its copy with an interpreter of its own, its start, and its memory, idle and with clients."""
+"""The cost of the agent: its copy with an interpreter, its start, and its memory, idle and with clients."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""How soon a changed Secret is in a running pod: as kubelets do it by themselves, and when the pod is told of it.
+"""The delay of a changed Secret in a running pod: by the kubelet's own interval, and with an annotation of the pod.
 
 One node whose kubelet looks at its pods as often as Kubernetes does by default, and one pod that says what is mounted.
 Why this matters: `stateward.operator.act.sync_now`.

@@ -1,8 +1,9 @@
 """A change of configuration over all members of a real cluster: in kept pods, and with new ones.
 
 Three members in a sandbox of its own, the same data, the same setting, each way twice and the second time in the other
-order, since a busy machine is not as busy all the time. Who is there is sampled through the API server several times a
-second, from the members that answer. A database starts in the same time both ways, so what comes before is shown too.
+order, since a busy machine is not as busy all the time. The members in the
+database are sampled several times a second through the API server. A database starts in the same time both ways, so
+the time before its start is shown too.
 """
 
 import asyncio

@@ -91,6 +91,6 @@ def installation(index: int, level: str = "1") -> Json:
 
 
 def outside(index: int, word: str) -> Json:
-    """Return the ConfigMap that the workload of an installation uses, and that nobody's package makes."""
+    """Return the ConfigMap that the workload of an installation uses and no package creates."""
     meta = {"name": f"{OUTSIDE}-{name(index)}"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"word": word}}

@@ -8,7 +8,7 @@ not be refuted within the steps is the bound. Managers go one at a time, after t
 """
 
 from stateward.planning.model import observation as o
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
 
 STEPS = 40_000
 """Members that are tried at most for one number of sets: some seconds for 120 members."""
@@ -89,7 +89,7 @@ def fewest_sets(seen: o.Observation, database: o.Database) -> int:
     return sets
 
 
-def best_seconds(seen: o.Observation, pace: Pace) -> float:
+def best_seconds(seen: o.Observation, pace: Durations) -> float:
     """Return a time in seconds that no roll-out of the observation can beat."""
     if not isinstance(seen.database, o.Database):
         raise TypeError(seen.database.why)

@@ -4,8 +4,8 @@ from bench.planner.bound import best_seconds
 from bench.planner.topology import NOW, Topology, observation
 from bench.table import Row
 from stateward.planning.model.actions import DeletePod
-from stateward.simulation.forecast.journey import Journey, travel
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.forecast import Forecast, run_forecast
 
 SIZES = (6, 12, 30, 60, 120)
 AIM = 1.2
@@ -18,32 +18,34 @@ def rows(sizes: tuple[int, ...] = SIZES) -> list[Row]:
 
 def row(topology: Topology) -> Row:
     """Return how long a roll-out takes, as a multiple of the bound, and the same one member at a time."""
-    pace = Pace()
+    pace = Durations()
     seen = observation(topology)
-    best, journey = best_seconds(seen, pace), travel(seen, NOW, pace)
-    alone = travel(observation(Topology(topology.members, topology.replicas, topology.zones, at_once=1)), NOW, pace)
+    best, forecast = best_seconds(seen, pace), run_forecast(seen, NOW, pace)
+    alone = run_forecast(
+        observation(Topology(topology.members, topology.replicas, topology.zones, at_once=1)), NOW, pace
+    )
     what = f"{topology.members} members, {topology.replicas + 1} copies, {topology.zones} zones"
-    times = f"{minutes(journey)} min of at least {best / 60:.0f}; one at a time {minutes(alone)} min"
+    times = f"{minutes(forecast)} min of at least {best / 60:.0f}; one at a time {minutes(alone)} min"
     return Row(
         f"roll-out of {what}",
-        f"{taken(journey) / best:.2f} times the bound",
+        f"{taken(forecast) / best:.2f} times the bound",
         f"≤ {AIM}",
-        f"{times}; {sets(journey)} sets",
+        f"{times}; {sets(forecast)} sets",
     )
 
 
-def taken(journey: Journey) -> float:
+def taken(forecast: Forecast) -> float:
     """Return how many seconds a roll-out took; raises where it did not come to its end."""
-    if not journey.last.settled:
-        raise RuntimeError(f"the roll-out does not end: {journey.last.doing}")
-    return journey.arrived - journey.began
+    if not forecast.last.settled:
+        raise RuntimeError(f"the roll-out does not end: {forecast.last.doing}")
+    return forecast.ended_at - forecast.began
 
 
-def minutes(journey: Journey) -> str:
+def minutes(forecast: Forecast) -> str:
     """Return how many minutes a roll-out took."""
-    return f"{taken(journey) / 60:.0f}"
+    return f"{taken(forecast) / 60:.0f}"
 
 
-def sets(journey: Journey) -> int:
+def sets(forecast: Forecast) -> int:
     """Return in how many sets members went."""
-    return sum(any(isinstance(action, DeletePod) for action in leg.made.actions) for leg in journey.legs)
+    return sum(any(isinstance(action, DeletePod) for action in leg.made.actions) for leg in forecast.steps)

@@ -13,7 +13,7 @@ from stateward.simulation.campaign.run import YEAR, Plan
 
 AIM = 2000
 """Cluster-hours a minute on two cores."""
-CALM = Plan(chaos=12 * 3600.0, only=frozenset(), calm_start=True)
+CALM = Plan(chaos=12 * 3600.0, only=frozenset(), quiet_start=True)
 FAULTS = Plan(chaos=2400.0)
 DAYS = Plan(chaos=10 * 86400.0, slower=YEAR)
 

@@ -29,7 +29,7 @@ class Client:
         self.file = file
 
     async def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Ask whoever leads; None where nobody does."""
+        """Send a request to the leader; None if there is no leader."""
         found = await find(self.file.current.coordinators, self.file.current.key, self.protocol)
         if found.forward:
             self.file.follow(found.forward)

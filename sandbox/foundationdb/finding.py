@@ -1,4 +1,4 @@
-"""How programs find each other: the cluster file, the coordinators that it names, and who of them leads."""
+"""Discovery: the cluster file, its coordinators, and the leader among them."""
 
 import asyncio
 import ipaddress
@@ -12,7 +12,7 @@ from stateward.simulation.foundationdb.addresses import Connection, connection
 
 @dataclass(slots=True)
 class Found:
-    """What the coordinators said: who was reached, who leads, and whether they have changed."""
+    """The answers of the coordinators: the reachable ones, the leader, and a change of the coordinators."""
 
     reached: dict[str, bool] = field(default_factory=dict[str, bool])
     leader: str = ""

@@ -1,4 +1,4 @@
-"""The elected process: it holds the model, hears all processes, and keeps the state with a majority of coordinators."""
+"""The elected process: it runs the model, receives heartbeats, and stores the state at a majority of coordinators."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from stateward.simulation.foundationdb.cluster import Cluster
 from stateward.simulation.foundationdb.state import State, Worker, from_json, protocol, to_json
 
 SETTLING = 1.5
-"""Seconds in which a new leader hears who is there before it concludes that somebody is not."""
+"""Seconds for which a new leader collects heartbeats before it treats a process as missing."""
 DOUBT = 1.2
 """Seconds after which a silent process is asked whether it still runs."""
 
@@ -42,7 +42,7 @@ class Leader:
         self._number = 0
 
     async def begin(self) -> bool:
-        """Read the newest state from a majority; false where that cannot be had."""
+        """Read the newest state from a majority; False if there is none."""
         answers = [answer for answer in await self._all({"op": "read"}) if answer is not None]
         if len(answers) * 2 <= len(self.current.coordinators):
             return False
@@ -53,7 +53,7 @@ class Leader:
         return True
 
     async def renew(self) -> bool:
-        """Ask for the votes again, and go on with the model; false when this is no leader any more."""
+        """Renew the votes, and advance the model; False if this is no longer the leader."""
         started = time.time()
         votes = await self._all({"op": "vote", "candidate": self.address, "epoch": self.epoch})
         self._reached = {name: vote is not None for name, vote in zip(self.current.coordinators, votes, strict=True)}
@@ -68,9 +68,9 @@ class Leader:
             return await self._keep()
         return True
 
-    def hear(self, document: dict[str, Any]) -> None:
+    def heartbeat(self, document: dict[str, Any]) -> None:
         """Note that a process is there."""
-        self.cluster.hear(Worker(**document), time.time())
+        self.cluster.heartbeat(Worker(**document), time.time())
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """Answer a client, once a majority has kept what that changed; None where none has."""

@@ -67,7 +67,7 @@ class Process:
         if self.leader is None or self.leader.current.key != key:
             return {"heard": False, "answer": None}
         if message["op"] == "beat":
-            self.leader.hear(message["worker"])
+            self.leader.heartbeat(message["worker"])
         if message["op"] != "ask":
             return {"heard": True}
         answer = await self.leader.answer(message["request"])
@@ -86,7 +86,7 @@ class Process:
             if not await self.leader.renew():
                 self.leader = None
             else:
-                self.leader.hear(self.worker())
+                self.leader.heartbeat(self.worker())
                 return
         found = await find(self.file.current.coordinators, self.file.current.key, self.protocol)
         if found.forward:
@@ -115,7 +115,7 @@ class Process:
         self._leaderless = time.time()
 
     async def _knock(self) -> None:
-        """Let those of another protocol know that there is somebody whom they do not understand."""
+        """Announce this process to processes of another protocol."""
         beat = {"op": "beat", "protocol": self.protocol, "address": self.options.address}
         names = self.file.current.coordinators
         await asyncio.gather(*(wire.ask(name, beat) for name in names), return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What a coordinator keeps on its disk: for each generation of coordinators its vote, the state, and where to go on.
+"""The data of a coordinator on disk: for each generation its vote, the state, and the next generation.
 
 A vote is for one leader at a time and for numbers that only grow; a state is taken only from the leader of the newest
 number. So two leaders never both write to a majority.
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LEASE = 4.0
-"""Seconds for which a leader is one after it was last heard of."""
+"""Seconds for which a leader stays leader without a renewal."""
 
 
 class Register:
@@ -76,7 +76,7 @@ class Register:
         return {"kept": True}
 
     def forward(self, key: str, target: str) -> dict[str, Any]:
-        """Lead whoever asks for a generation on to the next one."""
+        """Refer requests for a generation to the next one."""
         self._of(key)["forward"] = target
         self._save()
         return {"kept": True}

@@ -1,4 +1,4 @@
-"""One question and one answer over TCP: a line of JSON each way, with the protocol of whoever asks."""
+"""One request and one response over TCP: a line of JSON each way, with the protocol of the client."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ LIMIT = 8 * 2**20
 
 
 class SilentError(Exception):
-    """Nobody answered."""
+    """No peer has answered."""
 
 
 class RefusedError(SilentError):
@@ -35,7 +35,7 @@ class Tls:
     rules: str = ""
 
     def context(self, purpose: ssl.Purpose) -> ssl.SSLContext:
-        """Return what a connection is made with, read anew: the files change while a program runs."""
+        """Return the TLS context of a connection, read each time: the files change while a program runs."""
         made = ssl.create_default_context(purpose, cafile=self.trusted)
         made.check_hostname = False
         made.verify_mode = ssl.CERT_REQUIRED
@@ -43,7 +43,7 @@ class Tls:
         return made
 
     def believes(self, writer: asyncio.StreamWriter) -> bool:
-        """Tell whether the other one's certificate, which is valid, has a name by which it is believed."""
+        """Return whether the other one's certificate, which is valid, has a name by which it is believed."""
         found: Any = writer.get_extra_info("peercert") or {}
         names = {value for part in found.get("subject", ()) for field, value in part if field == "commonName"}
         return not self.rules or any(f"S.CN={name}" in self.rules.split("|") for name in names)
@@ -94,9 +94,9 @@ async def ask(address: str, message: Message, patience: float = PATIENCE) -> Mes
 
 
 async def most(questions: Sequence[Awaitable[Message]]) -> list[Message | None]:
-    """Return the answers, None for each that did not come; nobody is waited for when most have answered.
+    """Return the responses, None for each missing one; do not wait for the rest after a majority has answered.
 
-    A machine without power refuses nothing: whoever waits for it at every step loses its lease over it.
+    A powered-off machine refuses no connection: a leader that waited for it at every step would lose its lease.
     """
     tasks = [asyncio.ensure_future(question) for question in questions]
     pending, end = set(tasks), asyncio.get_running_loop().time() + PATIENCE + GRACE
@@ -136,7 +136,7 @@ async def serve(
     tls: Tls | None = None,
     context: ssl.SSLContext | None = None,
 ) -> asyncio.Server:
-    """Answer whoever asks; a connection that says nothing understandable is closed."""
+    """Answer requests; a connection without a valid request is closed."""
 
     async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

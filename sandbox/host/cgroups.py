@@ -19,7 +19,7 @@ _NEEDED = frozenset({"cpu", "cpuset", "hugetlb", "memory", "pids"})
 
 
 def is_unified() -> bool:
-    """Tell whether this machine has the one tree of version 2 only."""
+    """Return whether this machine has the one tree of version 2 only."""
     return (ROOT / "cgroup.controllers").exists()
 
 

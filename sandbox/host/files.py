@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever reads half of one, and nobody is disturbed without need."""
+"""Writes files atomically, and only if their content changes."""
 
 from pathlib import Path
 

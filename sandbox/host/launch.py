@@ -3,8 +3,8 @@
 Run as a program of its own (`python -I launch.py SPEC`), because namespaces and forks do not mix with
 threads, and the caller may have some. It imports nothing but the standard library, to start fast.
 
-The new process waits on a pipe until its record is on disk. Whoever is killed in between, there is never a
-process without a record: the waiting process sees the pipe close and leaves.
+The new process waits on a pipe until its record is on disk. Even if the caller is killed in between, there is
+no process without a record: the waiting process sees the pipe close and exits.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""One at a time: locks between processes, which the kernel lets go when their holder ends."""
+"""File locks: only one process at a time works on a sandbox; the kernel releases the lock at the end of the process."""
 
 import contextlib
 import fcntl
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def locked(path: Path) -> Generator[None]:
-    """Hold the lock file `path`, waiting for whoever holds it now."""
+    """Hold the lock file `path`, after its current holder has released it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -62,7 +62,7 @@ def _install(missing: list[str], progress: Progress) -> None:
 
 
 def offered(package: str) -> bool:
-    """Tell whether this machine's package sources have the package."""
+    """Return whether this machine's package sources have the package."""
     with _one_at_a_time():
         if not any(Path("/var/lib/apt/lists").glob("*_Packages*")):
             run(["apt-get", "-q", "update"])

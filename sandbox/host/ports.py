@@ -1,6 +1,6 @@
-"""Ports, which are taken before anybody is told of them.
+"""Ports, which are bound before they are passed on.
 
-A number that was free a moment ago is somebody else's by the time it is used: the kernel gives ports of the same range
+A number that was free a moment ago may be taken when it is used: the kernel gives ports of the same range
 to every connection that leaves this machine. So nothing here asks whether a port is free. A port is bound at once, and
 the listening socket itself is handed to the process that will serve it.
 """

@@ -1,7 +1,7 @@
-"""Which processes are ours: written down at their start, checked before anything is done to them.
+"""Records of the sandbox's processes: written at their start, checked before each signal.
 
 A process is known by its id, its start time and the boot it belongs to, so that an id that the kernel gave
-to somebody else since is never signalled.
+to another process since is never signalled.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ def start_time(pid: int) -> int | None:
 
 
 def alive(record: ProcessRecord) -> bool:
-    """Tell whether the very process of the record still runs."""
+    """Return whether the very process of the record still runs."""
     return record.boot == boot_id() and start_time(record.pid) == record.start
 
 

@@ -1,4 +1,4 @@
-"""From what a person calls an image to the image: `opensearch:2.19.5`, a full name, `stateward`."""
+"""Resolves the short name of an image: `opensearch:2.19.5`, a full name, `stateward`."""
 
 from pathlib import Path
 

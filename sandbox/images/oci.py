@@ -61,7 +61,7 @@ class BlobStore:
         return self.directory / digest.removeprefix("sha256:")
 
     def holds(self, blob: Blob) -> bool:
-        """Tell whether the blob is here, whole."""
+        """Return whether the blob is here, whole."""
         path = self.path(blob.digest)
         return path.exists() and path.stat().st_size == blob.size
 

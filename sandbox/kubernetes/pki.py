@@ -1,6 +1,6 @@
 """Keys and certificates of a sandbox, made once and kept as long as the sandbox is.
 
-Two authorities, as Kubernetes wants it: one for everybody, one for the front proxy alone, so that no
+Two authorities, as Kubernetes wants it: one for all, one for the front proxy alone, so that no
 ordinary client can claim to speak for the aggregation layer.
 """
 
@@ -30,7 +30,7 @@ class Credential:
 
 @dataclass(frozen=True)
 class Subject:
-    """Who a certificate is for: user and groups of a client, names and addresses of a server."""
+    """The subject of a certificate: user and groups of a client, names and addresses of a server."""
 
     user: str
     groups: Sequence[str] = ()

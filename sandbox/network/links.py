@@ -56,12 +56,12 @@ def join(switch: Machine, machine: Machine) -> None:
 
 
 def is_cut(switch: Machine, machine: Machine) -> bool:
-    """Tell whether the machine's link was taken down."""
+    """Return whether the machine's link was taken down."""
     return ",UP" not in switch.run(["ip", "-o", "link", "show", _port(machine)]).partition(">")[0]
 
 
 def is_plugged_in(switch: Machine, machine: Machine) -> bool:
-    """Tell whether the switch has a cable to the machine."""
+    """Return whether the switch has a cable to the machine."""
     return f" {_port(machine)}@" in switch.run(["ip", "-o", "link", "show"])
 
 

@@ -23,13 +23,13 @@ def open_api_relay(layout: Layout, wanted: int, recorded: int) -> int:
     """Make sure that the API server can be reached from outside; return the port on 127.0.0.1.
 
     `wanted` is the port that was asked for (0: any), `recorded` the one of last time (0: none): it is kept unless it
-    was lost to somebody else meanwhile. Raise SandboxError if the port that was asked for is taken.
+    is taken meanwhile. Raise SandboxError if the requested port is taken.
     """
     records = Records(layout.records)
     if records.running(API_RELAY) is not None and wanted in {0, recorded}:
         return recorded
     if wanted and wanted != recorded:
-        listener = listen(wanted)  # before the old door is closed: a refused wish changes nothing
+        listener = listen(wanted)  # before the old port is closed: a refused request changes nothing
         records.end(API_RELAY, grace=0)
     else:
         records.end(API_RELAY, grace=0)

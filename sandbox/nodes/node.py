@@ -87,7 +87,7 @@ class Node:
         )
 
     def stop_kubelet(self) -> None:
-        """End the kubelet alone: its containers go on, nobody reports about them."""
+        """Stop the kubelet alone: its containers continue, unreported."""
         Records(self.control_plane.layout.records).end(f"{self.name}.kubelet")
 
     def halt(self) -> None:

@@ -1,4 +1,4 @@
-"""What can be done to a node that runs: stop and start, cut and join, cordon and drain."""
+"""Operations on a running node: stop and start, cut and join, cordon and drain."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def is_ready(node: Object) -> bool:
-    """Tell whether a Node object says that the node is Ready."""
+    """Return whether a Node object says that the node is Ready."""
     conditions = node.get("status", {}).get("conditions", [])
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
@@ -49,7 +49,7 @@ def stop(node: Node, *, with_containers: bool) -> None:
 
 
 def cut(node: Node) -> None:
-    """Take the node's link down: nobody reaches it, it reaches nobody, its containers go on."""
+    """Take the node's link down: it is isolated, and its containers continue."""
     links.cut(Machine(node.control_plane.layout, SWITCH), node.machine)
 
 

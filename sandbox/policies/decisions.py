@@ -32,7 +32,7 @@ def known(policies: Sequence[Object], pods: Sequence[Object], namespaces: Sequen
 
 
 def table(found: Known, subnet: IPv4Network) -> str:
-    """Return the commands that make the table anew, for the pods whose addresses are in `subnet`."""
+    """Return the commands that replace the table, for the pods whose addresses are in `subnet`."""
     chains, jumps = list[str](), list[str]()
     for pod in found.pods:
         address = _address(pod)
@@ -50,7 +50,7 @@ def table(found: Known, subnet: IPv4Network) -> str:
         *jumps,
     ]
     body = "\n".join([*chains, _chain("forward", forward)])
-    # Declared, deleted and made anew in one transaction: there is no moment without rules.
+    # Declared, deleted and recreated in one transaction: there is no moment without rules.
     return f"table ip {TABLE}\ndelete table ip {TABLE}\ntable ip {TABLE} {{\n{body}\n}}\n"
 
 

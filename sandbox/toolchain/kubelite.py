@@ -53,7 +53,7 @@ def build_kubelite(progress: Progress) -> Path:
 
 
 def is_built() -> bool:
-    """Tell whether Kubernetes has been built before, in this version or another: then Go has its packages."""
+    """Return whether Kubernetes has been built before, in this version or another: then Go has its packages."""
     return any((cache_root() / "kubelite").glob("*/kubelite"))
 
 

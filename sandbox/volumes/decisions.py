@@ -1,4 +1,4 @@
-"""What to do about each claim and volume: pure, so that it can be tested without a cluster."""
+"""The changes for each claim and volume: pure functions, testable without a cluster."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def new_volume(claim: Object, node: str, storage_class: Object) -> Object:
 
 
 def is_ours(volume: Object) -> bool:
-    """Tell whether the volume was made here."""
+    """Return whether the volume was made here."""
     return volume["metadata"].get("annotations", {}).get(PROVISIONED_BY) == PROVISIONER
 
 
@@ -68,7 +68,7 @@ def node_of(volume: Object) -> str:
 
 
 def to_be_deleted(volume: Object) -> bool:
-    """Tell whether the volume's claim is gone and its data with it."""
+    """Return whether the volume's claim is gone and its data with it."""
     return (
         is_ours(volume)
         and volume.get("status", {}).get("phase") == "Released"

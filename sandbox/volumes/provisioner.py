@@ -18,7 +18,7 @@ _OPEN_TO_ALL = 0o777
 
 
 class Provisioner:
-    """One look at a time: reads everything, does what is to be done, remembers nothing."""
+    """One round at a time: reads all objects, makes the necessary changes, and keeps no state."""
 
     def __init__(self, api: KubeApi, nodes: Path) -> None:
         self._api, self._nodes = api, nodes

@@ -1,1 +1,1 @@
-"""What every implementation of an interface must do, whichever world it speaks to."""
+"""Contracts: tests that each implementation of an interface must pass."""

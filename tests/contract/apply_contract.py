@@ -61,7 +61,7 @@ class ApplyContract:
         await world.apply_map("one", "us", {})
         assert await world.data("one") == {}
 
-    async def test_what_a_patch_has_changed_is_taken_back_by_force(self, world: World) -> None:
+    async def test_what_a_patch_has_changed_is_reverted_by_force(self, world: World) -> None:
         await world.apply_map("one", "us", {"a": "1"})
         await merge(world, "one", {"data": {"a": "edited"}})
         await world.apply_map("one", "us", {"a": "1"}, force=True)

@@ -63,7 +63,7 @@ class DeletingContract:
             await merge(world, "one", more)
         await merge(world, "one", {"metadata": {"finalizers": None}})
 
-    async def test_a_pod_on_a_node_stays_terminating_until_its_kubelet_says_so(self, world: World) -> None:
+    async def test_a_pod_on_a_node_stays_terminating_until_its_kubelet_confirms_its_end(self, world: World) -> None:
         pod = await world.pod_on_lost_node("pod")
         held = await world.delete(PODS, pod)
         assert held.metadata.terminating

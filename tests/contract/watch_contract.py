@@ -119,7 +119,7 @@ class WatchContract:
 
     async def test_the_server_marks_its_progress_and_ends_the_stream_in_time(self, world: World) -> None:
         start = WatchStart(await now(world), timeout_seconds=6)
-        # There is progress to tell of only when something has happened that this watch does not select.
+        # A bookmark shows progress only after an event that this watch does not select.
         await world.config_map("elsewhere")
         stream = world.api.watch(CONFIG_MAPS, selection(world), start)
         async with aclosing(stream), world.clock.timeout(30.0):

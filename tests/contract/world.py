@@ -47,7 +47,7 @@ class World:
         return await self.api.apply(CONFIG_MAPS, self.key(name), body, ApplyOptions(manager, **options))
 
     async def pod_on_lost_node(self, name: str, **meta: Any) -> Pod:
-        """Create a pod that counts as running on a node that nobody serves: its deletion waits for a kubelet."""
+        """Create a pod that counts as running on a node without a kubelet: its deletion waits."""
         account = self.manifest(SERVICE_ACCOUNTS, "default")
         await self.api.apply(SERVICE_ACCOUNTS, self.key("default"), account, ApplyOptions("contract", force=True))
         spec = {"nodeName": "nowhere", "terminationGracePeriodSeconds": 30, "automountServiceAccountToken": False}

@@ -1,4 +1,4 @@
-"""Pods that try to connect: what network policies let through is only known to whoever tries."""
+"""Pods that open connections, which is the only way to test network policies."""
 
 from collections.abc import Iterable
 

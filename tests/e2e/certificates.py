@@ -19,7 +19,7 @@ CONTROLLERS = (
     "certificates-issuing", "certificates-key-manager", "certificates-readiness", "certificates-request-manager",
     "certificates-revision-manager", "certificates-trigger",
 )  # fmt: skip
-"""What makes certificates; nothing that speaks with authorities elsewhere, or with gateways."""
+"""The issuer of certificates, without external authorities and gateways."""
 
 
 @asynccontextmanager
@@ -64,7 +64,7 @@ def issued(sandbox: Sandbox, namespace: str, kind: str, name: str, spec: Mapping
 
 
 def renew(sandbox: Sandbox, namespace: str, name: str) -> None:
-    """Have a certificate issued anew before its time, as `cmctl renew` does, and wait for it."""
+    """Renew a certificate early, as `cmctl renew` does, and wait for it."""
     condition = {
         "type": "Issuing",
         "status": "True",

@@ -1,4 +1,4 @@
-"""How members of a cluster fail, for the tests of all engines: each way breaks something real, and puts it back."""
+"""Faults of members for the tests of all engines: each breaks something real, and repairs it."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -52,7 +52,7 @@ def no_room(sandbox: Sandbox, namespace: str, pods: int) -> Generator[None]:
 
 @asynccontextmanager
 async def held(clusters: Clusters, member: str) -> AsyncGenerator[None]:
-    """Keep the member's pod from being gone when it has ended, as a node that nobody hears of does."""
+    """Keep the member's terminated pod, as on an unreachable node."""
     key = Key(clusters.namespace, f"{member}-0")
     await clusters.api.patch(kinds.PODS, key, {"metadata": {"finalizers": [FINALIZER]}}, kind=PatchKind.MERGE)
     try:
@@ -63,7 +63,7 @@ async def held(clusters: Clusters, member: str) -> AsyncGenerator[None]:
 
 
 async def break_volume(sandbox: Sandbox, clusters: Clusters, member: str) -> None:
-    """Take away what is behind the member's volume, for good, and end its pod: the next one cannot mount it."""
+    """Destroy the member's volume, and delete its pod: the next pod cannot mount it."""
     claim = await clusters.api.get(kinds.CLAIMS, Key(clusters.namespace, f"data-{member}"))
     (directory,) = sandbox.layout.root.glob(f"nodes/*/lib/volumes/{claim.spec.volume_name}")
     directory.rename(directory.with_name(f"{directory.name}.broken"))

@@ -1,4 +1,4 @@
-"""What members fail by, told once for all engines: each is replaced, held or waited for, and no data is lost.
+"""Failures of members, for all engines: each member is replaced, kept or waited for, and no data is lost.
 
 An engine is a `Subject`: which clusters are made of it, what is watched all through, and what may not be left behind.
 """
@@ -17,7 +17,7 @@ from tests.e2e.failing import away, break_volume, gone, held, no_room, phase, re
 from tests.e2e.operators import OperatorPods
 
 AFTER = {"enabled": True, "after": "60s"}
-"""How soon a missing member is replaced, where it is by itself."""
+"""The delay of automatic replacement."""
 
 
 class Subject(Protocol):
@@ -44,7 +44,7 @@ class Subject(Protocol):
         ...
 
     async def outside(self, member: str) -> None:
-        """Fail where a member that was let go, and whose pod has not ended, could still take part."""
+        """Fail if a released member with a running pod could still take part."""
         ...
 
     async def clean(self) -> None:
@@ -119,7 +119,7 @@ async def no_room_no_end_and_an_upgrade(subject: Subject, sandbox: Sandbox, memb
 
 
 async def without_room(subject: Subject, sandbox: Sandbox, member: str) -> None:
-    """Nobody leaves while no pod can come in its place, and the status says why; then it goes on by itself."""
+    """No member leaves while its replacement is unschedulable, and the status says why; then the change continues."""
     with no_room(sandbox, subject.clusters.namespace, subject.members):
         await change(subject, subject.old, members={"replace": [member]})
         await subject.clusters.until(subject.name, lambda c: phase(c, member) == "NoRoom", seconds=180)
@@ -145,7 +145,7 @@ async def without_an_end(subject: Subject, member: str) -> None:
 
 
 async def during_an_upgrade(subject: Subject, member: str) -> None:
-    """A member is replaced while others are made anew: one after the other, never both on the same data."""
+    """A member is replaced while others are recreated: one after the other, never both on the same data."""
     await change(subject, subject.new)
     begun = await subject.clusters.until(
         subject.name, lambda c: any(m.version == subject.new for m in c.status.member_states), seconds=240

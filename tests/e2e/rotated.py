@@ -131,7 +131,7 @@ async def rotate(
     version: str,
     roles: tuple[str, ...],
 ) -> None:
-    """Require that one authority follows another: no restart, no document lost, nobody distrusted on the way."""
+    """Require that one authority follows another: no restart, no lost document, no rejected certificate."""
     one, two = (pki.new_authority("company CA", time.time()).signs for _ in range(2))
     await give(clusters, one)
     security = {"enabled": True, "caSecretName": GIVEN, "certificateLifetime": "6m"}

@@ -25,7 +25,7 @@ from tests.e2e.operators import OperatorPods
 
 @dataclass
 class Client:
-    """A client as people have: it trusts the cluster's CA, verifies the name, and has the administrator's password."""
+    """A user's client: it trusts the cluster's CA, verifies the name, and has the administrator's password."""
 
     session: aiohttp.ClientSession
     url: str

@@ -1,4 +1,4 @@
-"""The command line against a real cluster: installed from its own manifests, looked at, planned, paused, explained."""
+"""The command line against a real cluster: install from its own manifests, status, plan, pause, explain."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def stateward(sandbox: Sandbox) -> Command:
-    """Run the program as a person would, from outside the sandbox."""
+    """Run the program as a user does, from outside the sandbox."""
 
     def run(*words: str, stdin: str = "", seconds: float = 60) -> "subprocess.CompletedProcess[str]":
         environment = {"KUBECONFIG": str(sandbox.kubeconfig_path), "PATH": "/usr/bin:/bin"}
@@ -63,9 +63,7 @@ def namespace(sandbox: Sandbox, stateward: Command) -> Iterator[str]:
     sandbox.kubectl("delete", "namespace", name, "--timeout=180s", timeout=200)
 
 
-def test_a_person_finds_out_everything_with_the_command_line(
-    sandbox: Sandbox, stateward: Command, namespace: str
-) -> None:
+def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Command, namespace: str) -> None:
     text = CLUSTER.format(namespace=namespace, version="2.19.5", replicas=1)
     assert stateward("validate", "-f", "-", stdin=text).returncode == 0
     assert "form the cluster on one-all-0" in stateward("plan", "-f", "-", stdin=text).stdout

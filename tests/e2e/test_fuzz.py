@@ -26,7 +26,7 @@ AREAS = {"agent": 20, "packages": 20, "engines": 8, "operator": 5, "api": 20}
 
 
 def attacked(where: str, times: int, seed: int) -> str:
-    """Return what is told of a failure, and nothing when every attack was held."""
+    """Return the report of a failure; empty if every attack was handled."""
     command = [
         sys.executable,
         "-m",

@@ -11,7 +11,7 @@ from tests.e2e.clusters import Clusters, Database
 from tests.support.case_report import Figures
 
 FIGURES = Figures()
-"""What the witnesses of the running case have seen."""
+"""The observations of the witnesses of the current case."""
 MOST_DOCUMENTS = 20_000
 """A writer ends by itself."""
 
@@ -81,7 +81,7 @@ class Writer:
 
 @dataclass
 class Promises:
-    """Looks once a second and notes each time that a promise did not hold."""
+    """Checks the promises once a second, and records each violation."""
 
     clusters: Clusters
     name: str
@@ -91,7 +91,7 @@ class Promises:
     seen_versions: set[str] = field(default_factory=set[str])
     looks: int = 0
     red: int = 0
-    """Looks, and so seconds, at which the database was red."""
+    """Number of checks, and so of seconds, with a red database."""
     _task: asyncio.Task[None] | None = None
     _done: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -1,4 +1,4 @@
-"""What tests on a real API server without nodes stand on: a namespace, definitions, and somebody who runs the pods."""
+"""Fixtures for tests on a real API server without nodes: a namespace, definitions, and a fake kubelet."""
 
 import asyncio
 import time
@@ -74,7 +74,7 @@ async def at_work(*work: Coroutine[Any, Any, Any]) -> AsyncGenerator[None]:
 
 
 async def run_pods(api: Api, namespace: str) -> None:
-    """Make pods Ready, and let those go that are deleted, as nobody else does here."""
+    """Make pods Ready, and finish their deletion, because there is no kubelet."""
     while True:
         with suppress(ApiError):
             for pod in (await api.list(PODS.raw(), Selection(namespace))).items:
@@ -93,7 +93,7 @@ async def _serve(api: Api, pod: dict[str, Any]) -> None:
 
 
 async def finish_jobs(api: Api, namespace: str) -> None:
-    """Let the pods of jobs end well, as nobody else does here."""
+    """Let the pods of jobs succeed, because there is no kubelet."""
     while True:
         with suppress(ApiError):
             open_jobs = {

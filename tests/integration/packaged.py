@@ -1,4 +1,4 @@
-"""A namespace of its own on a real API server, with an operator that looks after installations in it."""
+"""A namespace on a real API server, with an operator that manages installations in it."""
 
 import asyncio
 import base64
@@ -76,11 +76,11 @@ class Place:
         return found or {}
 
     async def ready(self, name: str = "web") -> dict[str, Any]:
-        """Wait until an installation is as it was last asked for."""
+        """Wait until an installation matches its spec."""
         return await self.until(INSTALLATIONS, name, is_ready)
 
     async def allow(self) -> None:
-        """Give the account that installations work with what an administrator is told to give it."""
+        """Grant the account of installations the documented rights."""
         await ship(self.api)
         await bind(self.api, self.namespace, "stateward-packages", subject(self.namespace, "default"))
 
@@ -98,7 +98,7 @@ class Place:
 
 
 async def _written(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
-    """Return what a pod has written that nobody has run."""
+    """Return the output of a pod that did not run."""
     return f"{container}: {' '.join(command)}"[:limit].encode()
 
 

@@ -1,22 +1,22 @@
-"""The steps that an operator takes in a story, counted, with something that happens after one of them."""
+"""Counts the operator's steps in a scenario, and triggers a death after one of them."""
 
 from collections.abc import Callable
 
-from tests.simulation.story import Story
+from tests.simulation.scenario import Scenario
 
 
 class Steps:
-    """Counts the operator's writes, calls of the database and words for agents; after the fatal one `death` happens.
+    """Counts the operator's writes and its commands to the database and agents; calls `death` after the fatal one.
 
-    Without a `death` it is the operator that dies.
+    Without a `death` it kills the operator.
     """
 
-    def __init__(self, story: Story, fatal: int = 0, death: Callable[[], None] | None = None) -> None:
+    def __init__(self, scenario: Scenario, fatal: int = 0, death: Callable[[], None] | None = None) -> None:
         self.taken = 0
         self._fatal = fatal
-        self._death = death or story.process.kill
-        story.process.wrote = self._wrote
-        story.process.told = self._step
+        self._death = death or scenario.process.kill
+        scenario.process.write_done = self._wrote
+        scenario.process.command_done = self._step
 
     def _wrote(self, _verb: str, kind: str) -> None:
         if not kind.startswith(("events", "coordination")):

@@ -8,7 +8,7 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.client import WorldApi, kind_name
-from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
+from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -51,8 +51,8 @@ def within(calls: Counter[str], limits: dict[str, int], live_reads: int) -> None
 
 
 async def test_a_new_cluster_takes_a_read_and_a_write_for_each_object(calls: Counter[str]) -> None:
-    with Story(agents=True).told() as story:
-        await story.begin(indices=0)
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin(indices=0)
         objects = {f"{verb} {kind}": 6 for verb in ("get", "apply") for kind in (CLAIMS, SETS)}
         shared = {f"{verb} {kind}": 5 for verb in ("get", "apply") for kind in ("/services", "/configmaps")}
         secrets = {f"get {SECRETS}": 13, f"apply {SECRETS}": 13}
@@ -62,33 +62,33 @@ async def test_a_new_cluster_takes_a_read_and_a_write_for_each_object(calls: Cou
 
 
 async def test_new_pods_for_three_members_take_two_live_reads_and_three_writes_each(calls: Counter[str]) -> None:
-    with Story(agents=True).told() as story:
-        await story.begin()
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin()
         calls.clear()
-        story.pools(managers(), hot(**SMALLER))
-        await story.settle()
+        scenario.pools(managers(), hot(**SMALLER))
+        await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"delete {PODS}": 3}
         told = {f"patch {STATUS}": 28, f"create {EVENTS}": 12, f"patch {EVENTS}": 3}
         within(calls, {**each, **told, f"apply {BUDGETS}": 4}, live_reads=6)
 
 
 async def test_three_restarts_in_kept_pods_take_four_live_reads_and_six_writes_each(calls: Counter[str]) -> None:
-    with Story(agents=True).told() as story:
-        await story.begin()
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin()
         calls.clear()
-        story.pools(managers(), hot(**SETTING))
-        await story.settle()
+        scenario.pools(managers(), hot(**SETTING))
+        await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"patch {PODS}": 12}
         told = {f"patch {STATUS}": 26, f"create {EVENTS}": 15, f"patch {EVENTS}": 8}
         within(calls, {**each, **told, f"apply {BUDGETS}": 6}, live_reads=12)
 
 
 async def test_a_replaced_member_takes_four_live_reads(calls: Counter[str]) -> None:
-    with Story(agents=True).told() as story:
-        await story.begin()
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin()
         calls.clear()
-        story.edit(members={"replace": ["logs-hot-1"]})
-        await story.settle()
+        scenario.edit(members={"replace": ["logs-hot-1"]})
+        await scenario.settle()
         objects = {f"{verb} {kind}": 1 for verb in ("get", "apply") for kind in (CLAIMS, SETS)}
         secrets = {f"get {SECRETS}": 2, f"apply {SECRETS}": 2, f"delete {SECRETS}": 2}
         removed = {f"patch {SETS}": 1, f"delete {SETS}": 1, f"patch {CLAIMS}": 1}

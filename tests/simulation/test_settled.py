@@ -1,4 +1,4 @@
-"""What Ready promises: that nothing is left to write."""
+"""Ready means that the operator has nothing left to write."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.cluster.budgets import ready
-from tests.simulation.story import PODS, Story, pool
+from tests.simulation.scenario import PODS, Scenario, pool
 
 pytestmark = pytest.mark.simulation
 
@@ -18,27 +18,27 @@ def all_in_one(replicas: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("replicas", [1, 3])
 async def test_a_new_cluster_is_ready_when_the_last_thing_is_written_and_not_before(replicas: int) -> None:
-    """The first answer of a new database changes what its members are told: that it has been formed.
+    """The first response of a new database changes the members' configuration: the cluster is formed.
 
-    Here it is heard only when everything else is as it should be already.
+    Here the response arrives only when all else matches the spec.
     """
-    with Story(all_in_one(replicas)).told() as story:
+    with Scenario(all_in_one(replicas)).logged() as scenario:
         writes_when_ready: list[int] = []
 
         def heard(kind: str, event: Event) -> None:
             if kind.endswith("opensearchclusters") and event.new is not None and not writes_when_ready:
                 conditions = event.new.doc.get("status", {}).get("conditions", [])
                 if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
-                    writes_when_ready.append(story.run.watchdog.writes)
+                    writes_when_ready.append(scenario.run.watchdog.writes)
 
-        story.world.store.subscribers.append(heard)
-        story.process.start()
-        story.process.engine_rates.error = 1.0
-        story.user.create()
-        assert await story.until(lambda: sum(map(ready, story.world.store.all(PODS))) == replicas)
+        scenario.world.store.subscribers.append(heard)
+        scenario.process.start()
+        scenario.process.engine_rates.error = 1.0
+        scenario.user.create()
+        assert await scenario.until(lambda: sum(map(ready, scenario.world.store.all(PODS))) == replicas)
         await asyncio.sleep(30.0)
-        story.process.engine_rates.error = 0.0
-        assert await story.until(lambda: writes_when_ready)
+        scenario.process.engine_rates.error = 0.0
+        assert await scenario.until(lambda: writes_when_ready)
         await asyncio.sleep(120.0)
-        # The write of the status that says Ready is counted after it is heard of.
-        assert story.run.watchdog.writes == writes_when_ready[0] + 1, list(story.run.watchdog.latest)
+        # The write of the Ready status is counted after its watch event.
+        assert scenario.run.watchdog.writes == writes_when_ready[0] + 1, list(scenario.run.watchdog.latest)

@@ -33,7 +33,7 @@ class Case(Struct, frozen=True):
 
 
 class Figures:
-    """What the witnesses of one case saw, added up over all of them."""
+    """The sums of the witnesses' observations of one case."""
 
     def __init__(self) -> None:
         self._acknowledged: Counter[str] = Counter()
@@ -76,7 +76,7 @@ class Reporter:
         self._phases: dict[str, list[pytest.TestReport]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Hear of a phase of a case: its setup, the case itself, its end."""
+        """Record a phase of a case: its setup, the case itself, its end."""
         if not report.nodeid.startswith(PLACE):
             return
         self._phases.setdefault(report.nodeid, []).append(report)

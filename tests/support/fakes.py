@@ -1,4 +1,4 @@
-"""A kubelet and a database that do as told, for an operator on a real API server without nodes.
+"""A fake kubelet and a fake database, for an operator on a real API server without nodes.
 
 The fake kubelet makes every pod Ready that has been created, and lets deleted ones go. The fake database has as its
 nodes the members whose pods are Ready, answers like a healthy one, and is formed when the first manager is allowed to.
@@ -51,7 +51,7 @@ class FakeDatabase:
         )
 
     async def add_user(self, target: Target, name: str, password: str) -> None:
-        """Do nothing: nobody logs in."""
+        """Do nothing: the fake has no logins."""
 
     async def limit_allocation(
         self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()

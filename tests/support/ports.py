@@ -1,4 +1,4 @@
-"""Ports for tests that give one back and want the same again: nobody gets them by chance meanwhile."""
+"""Ports for tests that release one and bind it again: no other process gets them meanwhile."""
 
 import os
 import socket

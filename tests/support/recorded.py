@@ -1,7 +1,6 @@
-"""A sequence of steps on a database, what it looks like after each, and playing the sequence on any ground.
+"""A sequence of steps on a database, its state after each step, and a player for real databases and models.
 
-The same steps are played on a real database and on the model of it, through the same API and the same driver. What
-differs between the two is only who answers.
+The same steps run on a real database and on its model, through the same API and the same driver.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
 
 
 class Picture(Struct, frozen=True, omit_defaults=True):
-    """What the driver sees, in short words; copies are `p|r STATE member why`."""
+    """The state that the driver reads, in short form; copies are `p|r STATE member why`."""
 
     health: str
     leader: str
@@ -50,7 +49,7 @@ class Picture(Struct, frozen=True, omit_defaults=True):
 
     @property
     def moving(self) -> bool:
-        """Whether copies are on their way."""
+        """Whether copies are recovering or relocating."""
         return any(word in copy for copies in self.shards.values() for copy in copies for word in (" init", " reloc"))
 
 

@@ -43,7 +43,7 @@ class TestRegistry:
         return f"127.0.0.1:{self.port}"
 
     def reference(self, repository: str = "team/shop", tag: str = "") -> str:
-        """Return how a person names a repository here."""
+        """Return a user's name of a repository here."""
         plain = "oci+http" if self.scheme == "http" else "oci"
         return f"{plain}://{self.host}/{repository}" + (f":{tag}" if tag else "")
 

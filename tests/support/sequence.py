@@ -4,21 +4,21 @@ from tests.support.recorded import Step
 
 OLD, NEW = "2.17.1", "2.19.5"
 DELAY = 75.0
-"""Seconds after which a replica has been made anew whose node left: the database waits for a minute."""
+"""Seconds after which a replica of a departed node has been recreated: the database waits for a minute."""
 
 SEQUENCE = (
     Step("create", what="first", replicas=1),
     Step("create", what="second", replicas=1),
     Step("create", what="third", replicas=1),
     Step("create", "hot-1", "alone"),
-    # A node goes: its replicas wait for it, and are made anew elsewhere when it stays away.
+    # A node leaves: its replicas wait for it, and are recreated elsewhere when it does not return.
     Step("stop", "hot-1"),
     Step("wait", calm=DELAY),
     Step("start", "hot-1"),
     # A node is emptied, and filled again.
     Step("drain", "hot-2"),
     Step("drain"),
-    # Only primaries may be placed: what leaves is not made anew, what is new gets its primary.
+    # Only primaries may be placed: replicas of departed nodes are not recreated, new indices get their primary.
     Step("limit"),
     Step("stop", "hot-0"),
     Step("wait", calm=DELAY),

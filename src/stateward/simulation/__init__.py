@@ -1,17 +1,17 @@
-"""A world in memory: an API server, its controllers, nodes and databases, on one thread, in virtual time, by a seed.
+"""A world in memory: API server, controllers, nodes and databases, on one thread, in virtual time, drawn by a seed.
 
-The shipped observe, plan and act run in it; only the API client, the engine's client, the clock and the sleep are
-swapped. A run is a pure function of its seed and scenario, and is repeated exactly by passing the seed again.
+The shipped operator runs in it; only the API client, the engine's client, the clock and the sleep are replaced. A run
+is a pure function of its seed and its plan, so the same seed repeats it exactly.
 
     timing        virtual time, and limits on the work of a run
     apiserver     the API server
-    cluster       what Kubernetes does by itself: scheduler, kubelet, StatefulSets, volumes
+    cluster       a small model of Kubernetes: scheduler, kubelets, StatefulSets, volumes
     opensearch    the model of a search engine
-    foundationdb  the model of FoundationDB; the standard library only, since the stand-in runs it as well
-    world         all of these, put together
-    people        users and their edits
-    faults        what goes wrong
-    properties    what must hold
-    campaign      runs by seed, alone and many
-    forecast      a smaller world for `plan`: from event to event, without an API server
+    foundationdb  the model of FoundationDB; the standard library only, because the stand-in runs it too
+    world         all of these together, and operator processes
+    users         users, their edits, and profiles of runs
+    faults        faults and their schedule
+    properties    invariants and the goal
+    campaign      runs by seed, one or many
+    forecast      a smaller world for `plan`, without API server and faults
 """

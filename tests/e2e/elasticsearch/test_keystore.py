@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 NAME = "kept"
 SETTING = "bootstrap.password"
-"""The password of the user `elastic`, as long as nobody has given it another one."""
+"""The initial password of the user `elastic`."""
 INPUT = f"keystore/Secret/store:{SETTING}"
 ONE, TWO, THREE = (f"the {word} password" for word in ("first", "second", "third"))
 
 
 async def put(clusters: Clusters, password: str) -> None:
-    """Make the Secret so, as a person does."""
+    """Write the Secret as a user does."""
     data = {SETTING: base64.b64encode(password.encode()).decode()}
     body = {
         "apiVersion": "v1",

@@ -40,7 +40,7 @@ async def test_a_clusters_life_under_writes(clusters: Clusters, operator: Operat
 
 
 async def grow(clusters: Clusters) -> None:
-    """A third member and a new pool join; nobody else restarts."""
+    """A third member and a new pool join; no other member restarts."""
     before = await uids(clusters)
     await clusters.apply("life", version=FIRST, pools=[everything(3), hot(1)])
     await clusters.until("life", settled, seconds=600)

@@ -1,4 +1,4 @@
-"""What the tests ask a FoundationDB cluster: its own command line in one of its pods, as the operator asks it."""
+"""Queries of a FoundationDB cluster by its command line in a pod, as the operator runs it."""
 
 import asyncio
 import json
@@ -84,7 +84,7 @@ class Fdb:
 
 @dataclass
 class Watch:
-    """Looks at the database all through a change: no data is ever missing, and nobody goes who holds any."""
+    """Monitors the database during a change: no data is missing, and no member with data leaves."""
 
     fdb: Fdb
     name: str

@@ -54,7 +54,7 @@ class FoundationDB:
         return {name: process["version"] for name, process in found.items()}
 
     async def outside(self, member: str) -> None:
-        """It stays excluded: its process may come back from a node that nobody hears of."""
+        """It stays excluded: its process may return from an unreachable node."""
         assert await self.fdb.excluded(self.name) == [f"locality_instance_id:{member}"]
 
     async def clean(self) -> None:

@@ -38,7 +38,7 @@ async def grow_and_shrink(clusters: Clusters, operator: OperatorPods, fdb: Fdb) 
     await operator.kill()
     await clusters.until("life", lambda c: settled(c) and len(ready(c)) == 8, seconds=240)
     await fdb.until_listed("life", lambda members: len(members) == 8)
-    # Whoever has gone is included again once nothing of it is left.
+    # A removed member is included again once none of its objects is left.
     assert await fdb.excluded("life") == []
 
 

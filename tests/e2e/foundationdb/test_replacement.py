@@ -32,7 +32,7 @@ async def test_a_coordinator_is_replaced_by_name_and_its_vote_goes_first(cluster
     assert await fdb.excluded("votes") == []
 
 
-async def test_a_replacement_is_taken_back_in_flight(clusters: Clusters, fdb: Fdb) -> None:
+async def test_a_replacement_is_reverted_in_flight(clusters: Clusters, fdb: Fdb) -> None:
     await clusters.apply("kept", version=VERSION, pools=pools())
     await clusters.until("kept", settled, seconds=300)
     name = "kept-storage-1"

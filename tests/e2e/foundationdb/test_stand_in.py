@@ -27,7 +27,7 @@ def status(sandbox: Sandbox, namespace: str, pod: str = "fdb-0") -> Any:
 
 
 def whole(sandbox: Sandbox, namespace: str, pod: str = "fdb-0") -> bool:
-    """Tell whether the database serves, has all replicas, and has recovered."""
+    """Return whether the database serves, has all replicas, and has recovered."""
     cluster = status(sandbox, namespace, pod)["cluster"]
     recovered = cluster.get("recovery_state", {}).get("name") == "fully_recovered"
     return recovered and bool(cluster.get("full_replication"))

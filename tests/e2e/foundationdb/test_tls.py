@@ -42,7 +42,7 @@ def now() -> float:
 
 
 @pytest.mark.images(f"foundationdb:{OLD}")
-async def test_certificates_are_asked_for_and_renewed_while_processes_run(
+async def test_certificates_are_requested_and_renewed_while_processes_run(
     stateward: Sandbox, clusters: Clusters, fdb: Fdb
 ) -> None:
     await clusters.apply(NAME, version=OLD, pools=pools(), security=SECURITY)
@@ -78,7 +78,7 @@ async def test_certificates_are_asked_for_and_renewed_while_processes_run(
     assert watch.broken == []
     assert await fdb.excluded(NAME) == []
 
-    # Another wish is named, and nothing follows from it.
+    # Another value is reported, and has no effect.
     pods = {name: pod.metadata.uid for name, pod in (await clusters.pods(NAME)).items()}
     await clusters.apply(NAME, version=OLD, pools=pools(), security={"enabled": False})
     await clusters.until(NAME, lambda c: any(w.reason == "SecurityFixed" for w in c.status.waiting), seconds=60)
@@ -89,7 +89,7 @@ async def test_certificates_are_asked_for_and_renewed_while_processes_run(
 
 
 def plain(sandbox: Sandbox, clusters: Clusters) -> None:
-    """Assert that a command line without a certificate reaches nobody."""
+    """Assert that a command line without a certificate reaches no process."""
     script = BARE.format(file=FILE, what="coordinators")
     where = ["exec", "-n", clusters.namespace, f"{NAME}-log-0-0", "-c", "foundationdb", "--"]
     with pytest.raises(subprocess.CalledProcessError):

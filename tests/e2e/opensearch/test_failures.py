@@ -1,4 +1,4 @@
-"""What members of OpenSearch fail by, on real nodes: each is replaced, held or waited for, and every document stays."""
+"""Failures of OpenSearch members on real nodes: each is replaced, kept or waited for, and no document is lost."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Restarts of real OpenSearch processes in kept pods: rolling and together, interrupted, taken back, asked for."""
+"""Restarts of real OpenSearch processes in kept pods: rolling, coordinated, interrupted, reverted and requested."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ async def change(clusters: Clusters, value: str | None) -> None:
 
 
 async def annotate(clusters: Clusters, **annotations: str | None) -> None:
-    """Annotate the cluster as a person does."""
+    """Annotate the cluster as a user does."""
     patch = {"metadata": {"annotations": {f"stateward.dev/{k.replace('_', '-')}": v for k, v in annotations.items()}}}
     await clusters.api.patch(CLUSTERS, Key(clusters.namespace, NAME), patch, kind=PatchKind.MERGE)
 
@@ -97,7 +97,7 @@ async def test_a_setting_is_changed_in_kept_pods(clusters: Clusters) -> None:
 
 
 @pytest.mark.full
-async def test_a_setting_that_is_taken_back_half_way_ends_like_the_beginning(clusters: Clusters) -> None:
+async def test_a_setting_that_is_reverted_half_way_ends_like_the_beginning(clusters: Clusters) -> None:
     await made(clusters)
     before = await places(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer:
@@ -113,7 +113,7 @@ async def test_a_setting_that_is_taken_back_half_way_ends_like_the_beginning(clu
 
 
 @pytest.mark.full
-async def test_people_restart_one_member_a_pool_and_all_together(clusters: Clusters) -> None:
+async def test_users_restart_one_member_a_pool_and_all_together(clusters: Clusters) -> None:
     await made(clusters)
     before, since = await places(clusters), await started(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer:
@@ -141,7 +141,7 @@ async def test_people_restart_one_member_a_pool_and_all_together(clusters: Clust
 
 @pytest.mark.full
 @pytest.mark.parametrize("at", ["stop", "start"])
-async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_goes_on(
+async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_continues(
     clusters: Clusters, operator: OperatorPods, at: str
 ) -> None:
     await made(clusters)
@@ -160,7 +160,7 @@ async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_goes_on(
 
 @pytest.mark.full
 @pytest.mark.parametrize("at", ["stop-coordinated", "start-coordinated"])
-async def test_a_restart_of_all_goes_on_after_the_operator_died(
+async def test_a_restart_of_all_continues_after_the_operator_died(
     clusters: Clusters, operator: OperatorPods, at: str
 ) -> None:
     await made(clusters)
@@ -223,7 +223,7 @@ def agent_of(pod: str) -> int:
 async def test_a_configuration_that_takes_its_time_is_waited_for_with_every_process_up(
     clusters: Clusters, stateward: Sandbox
 ) -> None:
-    """Kubelets bring nothing into pods for a while: nobody is stopped before its own has come."""
+    """Kubelets do not update pods for a while: no member is stopped before its files have arrived."""
     await made(clusters)
     before = await places(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer, Promises(clusters, NAME, most_down=0) as waiting:
@@ -245,7 +245,7 @@ async def test_a_configuration_that_takes_its_time_is_waited_for_with_every_proc
 
 
 async def left(clusters: Clusters, stopped: str) -> dict[str, str]:
-    """Return the versions of those that serve, once nobody is sent any more to one that was told to stop."""
+    """Return the versions of the serving members, once no request reaches a stopping one."""
     async with asyncio.timeout(30):
         while True:
             if (await clusters.pods(NAME))[stopped].ready:

@@ -1,4 +1,4 @@
-"""The volumes of all managers are lost: nothing is formed by itself, and with a person's word one new cluster is."""
+"""The volumes of all managers are lost: no cluster forms automatically; after a user's confirmation, one does."""
 
 import json
 from typing import Any
@@ -15,13 +15,13 @@ NAME = "lost"
 
 
 def emptied(claim: dict[str, Any]) -> dict[str, Any]:
-    """Return a claim of the same name for another volume, as a person makes it whose disks are gone."""
+    """Return a claim of the same name for another volume, as a user creates it after a loss of disks."""
     meta = {key: claim["metadata"][key] for key in ("name", "namespace", "labels")}
     spec = {key: value for key, value in claim["spec"].items() if key != "volumeName"}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
 
 
-async def test_who_lost_all_volumes_is_asked_and_gets_a_new_cluster_with_which_the_operator_speaks(
+async def test_after_the_loss_of_all_volumes_and_a_users_confirmation_a_new_cluster_forms(
     clusters: Clusters, stateward: Sandbox
 ) -> None:
     await clusters.apply(NAME, version="2.19.5", pools=[pool("nodes", 3, "cluster_manager", "data", "ingest")])

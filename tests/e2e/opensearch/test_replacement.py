@@ -67,7 +67,7 @@ async def test_the_member_of_a_machine_that_stays_away_is_replaced_and_its_old_p
     assert await writer.missing() == set()
 
 
-async def test_a_replacement_by_name_is_taken_back_in_flight(clusters: Clusters) -> None:
+async def test_a_replacement_by_name_is_reverted_in_flight(clusters: Clusters) -> None:
     await clusters.apply("kept", version=VERSION, pools=nodes())
     await clusters.until("kept", settled, seconds=600)
     database = clusters.database("kept")

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images("opensearch:
 
 VERSION = "2.19.5"
 STANDS = 90.0
-"""Seconds for which an edit stands: before, three of four members were let go within 60."""
+"""Seconds for which an edit is kept: before the fix, three of four members were released within 60."""
 INDEX = {"settings": {"number_of_shards": 4, "number_of_replicas": 1}}
 
 

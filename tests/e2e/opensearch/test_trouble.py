@@ -1,4 +1,4 @@
-"""What goes wrong while a cluster changes: broken versions, lost nodes, dead operators, a full outage."""
+"""Failures during a change: broken versions, lost nodes, killed operators, a full outage."""
 
 import asyncio
 from contextlib import suppress
@@ -135,7 +135,7 @@ async def test_managers_shrink_from_three_to_one_without_losing_the_quorum(clust
 
 
 @pytest.mark.images("opensearch:2.19.5")
-async def test_after_a_full_outage_all_members_start_at_once_and_the_cluster_is_whole(clusters: Clusters) -> None:
+async def test_after_a_full_outage_all_members_start_at_once_and_the_cluster_is_healthy(clusters: Clusters) -> None:
     await clusters.apply("outage", version=NEW, pools=[all_in_one()])
     before = await clusters.until("outage", settled, seconds=600)
     await clusters.database("outage").create_index("docs")
@@ -166,7 +166,7 @@ async def test_a_pool_is_renamed_new_in_data_over_old_out(clusters: Clusters) ->
 
 @BOTH
 async def test_an_index_made_on_the_only_upgraded_node_does_not_stop_the_upgrade(clusters: Clusters) -> None:
-    """Its replica fits nowhere until a second node is upgraded, so to wait for green is to wait for ever."""
+    """Its replica cannot be placed before a second node is upgraded, so waiting for green would never end."""
     await clusters.apply("yellow", version=OLD, pools=[all_in_one()])
     await clusters.until("yellow", settled, seconds=600)
     database = clusters.database("yellow")

@@ -88,7 +88,7 @@ spec:
 """
 
 
-async def test_a_workload_of_nobodys_package_restarts_when_its_secret_changes(place: PackageNamespace) -> None:
+async def test_a_workload_of_no_package_restarts_when_its_secret_changes(place: PackageNamespace) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "word"}, "stringData": {"WORD": "one"}}
     await place.api.create(SECRETS, secret, namespace=place.namespace)
     place.sandbox.kubectl("apply", "-f", "-", stdin=USER.replace("NAMESPACE", place.namespace))

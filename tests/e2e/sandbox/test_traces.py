@@ -99,7 +99,7 @@ def test_what_a_restart_of_the_machine_left_is_cleared_and_a_sandbox_that_runs_i
         assert not sandbox.layout.root.exists()
 
 
-def test_when_somebody_took_the_port_meanwhile_another_is_chosen_and_the_kubeconfig_follows() -> None:
+def test_when_a_user_took_the_port_meanwhile_another_is_chosen_and_the_kubeconfig_follows() -> None:
     with Sandbox(_NAME) as sandbox:
         wanted = lasting_port()
         sandbox.up(nodes=0, port=wanted)

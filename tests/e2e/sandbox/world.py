@@ -97,7 +97,7 @@ def ask(sandbox: Sandbox, url: str) -> str:
 
 
 def reaches(sandbox: Sandbox, node: str) -> bool:
-    """Tell whether the control plane's machine reaches a node's kubelet, which answers even a stranger."""
+    """Return whether the control plane's machine reaches a node's kubelet, which answers even a stranger."""
     url = f"https://{sandbox.nodes[node].address.address}:10250/healthz"
     done = sandbox.exec(["curl", "--silent", "--insecure", "--max-time", "3", url], check=False)
     # Refused, no route, timed out: anything else means that the question itself went wrong.

@@ -1,4 +1,4 @@
-"""An operator at work on a real API server without nodes, with a database and a kubelet that do as told."""
+"""A running operator on a real API server without nodes, with a fake database and a fake kubelet."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
@@ -81,7 +81,7 @@ class OperatorAtWork:
             async with asyncio.timeout(PATIENCE):
                 while True:
                     found = self.operator.controllers["opensearch"].caches.clusters.get(key)
-                    # The cache may not have heard of the newest edit yet, and the state before it may well fit.
+                    # The cache may not have the newest edit yet, and the earlier state may match.
                     if found is not None and found.metadata.generation >= self.generation and holds(found):
                         return found
                     changed.clear()
@@ -114,7 +114,7 @@ def settled(cluster: Cluster) -> bool:
 
 @asynccontextmanager
 async def operator_at_work(kubeconfig: Path) -> AsyncGenerator[OperatorAtWork]:
-    """Have an operator at work, with a database and a kubelet that do as told."""
+    """Run an operator with a fake database and a fake kubelet."""
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as api:
         await define(api, CLUSTERS)
         namespace = f"op-{uuid4().hex[:8]}"
@@ -122,7 +122,7 @@ async def operator_at_work(kubeconfig: Path) -> AsyncGenerator[OperatorAtWork]:
         counting = CountingApi(api)
         shown: Api = counting  # type: ignore[assignment]
         database = FakeDatabase()
-        # Nobody starts an operator again here that ends because a busy machine kept it from renewing its lease.
+        # Here no process manager restarts an operator that loses its lease on a busy machine.
         options = OperatorOptions(
             namespaces=(namespace,), leader_elect=False, identity="test", lease_namespace=namespace
         )

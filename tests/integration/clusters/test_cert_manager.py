@@ -66,13 +66,13 @@ class Signed:
 
     @property
     def chain(self) -> str:
-        """What stands in tls.crt: the certificate and those above it, without the root."""
+        """The content of tls.crt: the certificate and those above it, without the root."""
         above = self.by.chain if self.by is not None and self.by.by is not None else ""
         return pem(self.certificate) + above
 
     @property
     def root(self) -> str:
-        """What stands in ca.crt."""
+        """The content of ca.crt."""
         return self.by.root if self.by is not None else pem(self.certificate)
 
     def files(self) -> dict[str, str]:
@@ -191,7 +191,7 @@ async def test_what_cert_manager_renews_is_followed_and_its_secrets_stay_so(
         assert now["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"], f"{name} was written"
 
 
-async def test_what_is_not_what_it_has_to_be_is_named_and_what_there_was_goes_on(cluster: ClusterAndOperator) -> None:
+async def test_an_unsuitable_certificate_is_reported_and_the_previous_one_stays(cluster: ClusterAndOperator) -> None:
     root = Signed("company root", None)
     good, ca = Signed("logs", root, names=(cluster.name,)), Signed("logs CA", root)
     await cluster.write("logs-own-ca", ca)

@@ -49,7 +49,7 @@ async def known(work: OperatorAtWork, name: str, other: str = "") -> str:
     return digest(found, name)
 
 
-async def test_a_changed_variable_makes_the_pods_that_have_it_anew_and_nothing_else_does(control_plane: Path) -> None:
+async def test_a_changed_variable_recreates_the_pods_that_have_it_and_nothing_else_does(control_plane: Path) -> None:
     async with operator_at_work(control_plane) as work:
         await work.apply("logs", pools=USING)
         await work.until("logs", settled)

@@ -1,4 +1,4 @@
-"""The CronJobs that look for missing members, on a real API server and with the operator's real rights."""
+"""The CronJobs that detect missing members, on a real API server and with the operator's real rights."""
 
 from pathlib import Path
 from types import SimpleNamespace

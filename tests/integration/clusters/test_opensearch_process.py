@@ -104,7 +104,7 @@ def unit(seen: Database, name: str) -> Unit:
     return next(unit for unit in seen.units if unit.name == name)
 
 
-def test_nobody_forms_a_cluster_without_leave(processes: Processes) -> None:
+def test_no_process_forms_a_cluster_without_permission(processes: Processes) -> None:
     assert isinstance(processes.before_leave, Unknown)
     assert "waiting for the operator's leave" in processes.nodes[0].log.read_text()
     assert "has leave to form the cluster" in processes.nodes[0].log.read_text()

@@ -51,7 +51,7 @@ async def test_a_configuration_change_restarts_each_member_once_and_managers_las
         assert work.kubelet.stopped[-1] == "logs-managers-0"
 
 
-async def test_growing_and_shrinking_restarts_nobody_and_keeps_the_volume(control_plane: Path) -> None:
+async def test_growing_and_shrinking_restarts_no_member_and_keeps_the_volume(control_plane: Path) -> None:
     async with operator_at_work(control_plane) as work:
         await work.apply("logs", pools=POOLS)
         await work.until("logs", settled)
@@ -119,7 +119,7 @@ async def test_a_deleted_cluster_takes_its_objects_with_it_but_not_its_volumes(c
         assert len(caches.of(kinds.CLAIMS)) == 5
 
 
-async def test_secrets_that_people_copy_go_with_the_cluster_and_their_copies_stay(control_plane: Path) -> None:
+async def test_secrets_that_users_copy_go_with_the_cluster_and_their_copies_stay(control_plane: Path) -> None:
     """The garbage collector of a real cluster deletes what names an owner that is not in its namespace."""
     names_of = ("logs-admin", "logs-ca")
     async with operator_at_work(control_plane) as work:

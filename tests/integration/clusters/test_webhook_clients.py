@@ -131,7 +131,7 @@ async def settled(of: Desk, wanted: str) -> None:
         await asyncio.sleep(0.3)
 
 
-async def test_the_api_server_gets_through_with_its_certificate_and_nobody_without_one(
+async def test_the_api_server_connects_with_its_certificate_and_no_client_without_one(
     integration_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     pki = integration_sandbox.layout.pki

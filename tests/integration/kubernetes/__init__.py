@@ -1,1 +1,1 @@
-"""What the client, the cache and the definitions promise, on a real API server."""
+"""Tests of the client, the cache and the definitions on a real API server."""

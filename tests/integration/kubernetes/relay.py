@@ -11,7 +11,7 @@ from stateward.kube.access.connection import Connection
 
 
 class Relay:
-    """Passes bytes on in both directions until it is told to cut or to freeze."""
+    """Forwards bytes in both directions until a test cuts or freezes it."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)

@@ -1,4 +1,4 @@
-"""Somebody who has read the documents, and types what stands there into a shell of their own."""
+"""A new user who types the documented commands into a shell."""
 
 import asyncio
 import os

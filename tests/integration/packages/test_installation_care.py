@@ -1,4 +1,4 @@
-"""What installations must never do, on a real API server: take what is another's, do work twice, forget their end."""
+"""Safety of installations on a real API server: no foreign objects, no repeated work, complete removal."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -126,7 +126,7 @@ async def test_the_loss_of_the_key_restarts_nothing_runs_no_job_and_forgets_noth
         assert (await place.there(DEPLOYMENTS, "app"))["spec"]["template"] != app["spec"]["template"]
 
 
-async def test_a_plan_that_is_asked_for_works_each_time_and_cleanup_also_at_the_end(place: Place) -> None:
+async def test_a_plan_that_is_requested_works_each_time_and_cleanup_also_at_the_end(place: Place) -> None:
     await place.package("other-1", working({"deploy": ["config"], "cleanup": ["job"]}))
     await place.install("other-1", "web")
     seen: set[str] = set()

@@ -70,7 +70,7 @@ async def test_a_package_is_begun_checked_and_read_before_any_server_knows_of_it
 
 
 async def test_what_is_documented_is_what_happens_from_install_to_uninstall(newcomer: Newcomer, place: Place) -> None:
-    """The commands of the documents, in their order; between them, what a person does with files."""
+    """The documented commands in order, and the user's file edits between them."""
     commands = [line for line in documented() if "registry.example" not in line]
     assert [line.split()[2] for line in commands if line.startswith("stateward")] == [
         *("new", "verify", "render", "schema", "diff", "build"),
@@ -182,6 +182,6 @@ def written() -> str:
 
 
 def shown() -> str:
-    """Return what the documents say that a look at it prints."""
+    """Return the documented output of a command."""
     page = (ROOT / "docs/packages.md").read_text()
     return re.findall(r"```console\n\$ kubectl stateward plan -f shop.yaml\n(.*?)```", page, re.DOTALL)[0]

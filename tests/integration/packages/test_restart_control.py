@@ -198,7 +198,7 @@ async def test_another_key_restarts_nothing(place: Place) -> None:
         assert await place.restarted("") == "ConfigMap/settings:x"
 
 
-async def test_a_paused_workload_waits_with_an_event_and_goes_on(place: Place) -> None:
+async def test_a_paused_workload_waits_with_an_event_and_continues(place: Place) -> None:
     await place.config(x="1")
     await place.deploy()
     async with place.control():

@@ -165,7 +165,7 @@ async def test_keys_that_are_taken_out_by_name_restart_nothing(place: Place) -> 
         assert await place.restarted("Deployment", "app") == "ConfigMap/a:port"
 
 
-async def test_an_object_that_is_made_again_as_it_was_restarts_nothing(place: Place) -> None:
+async def test_an_object_that_is_recreated_as_it_was_restarts_nothing(place: Place) -> None:
     await place.put("Secret", "b", p="1")
     await place.workload("StatefulSet", "app", envFrom=[{"secretRef": {"name": "b"}}])
     async with place.control():

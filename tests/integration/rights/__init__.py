@@ -1,1 +1,1 @@
-"""What the operator's accounts and tenants may do, on a real API server with its rules."""
+"""Rights of the operator's accounts and of tenants, on a real API server with RBAC."""

@@ -48,7 +48,7 @@ def package(*objects: dict[str, Any], version: int = 1, cleanup: dict[str, Any] 
 
 
 class Tenancy:
-    """What happens in the namespace `home`: `tenant` may write installations in it, `admin` everything everywhere."""
+    """The namespace `home`: `tenant` may write installations in it, `admin` may write everything."""
 
     def __init__(self, admin: HttpApi, home: str) -> None:
         self.admin, self.home = admin, home

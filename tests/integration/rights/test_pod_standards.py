@@ -17,7 +17,7 @@ from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.pod_rights.finished import final_templates
 from tests.unit.api.test_pod_policy import CASES, level_of
-from tests.unit.operator.pod_rights.test_pod_rights import elastic, foundation, search
+from tests.unit.operator.pod_rights.clusters import elastic, foundation, search
 
 pytestmark = pytest.mark.integration
 

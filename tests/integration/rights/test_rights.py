@@ -1,7 +1,7 @@
-"""Each right of the operator's account is needed: stories in which it is used, on a real API server.
+"""Each right of the operator's account is needed: scenarios that use it, on a real API server.
 
 The operator works here with the token of its account and the shipped roles. Every request is written down. A right that
-no story uses is one too many, and one that is missing is a request that was refused.
+no scenario uses is not needed, and a missing right shows as a refused request.
 """
 
 import asyncio
@@ -91,12 +91,12 @@ EDGES = (
 
 
 async def written(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
-    """Return what a pod has written that nobody has run."""
+    """Return the output of a pod that did not run."""
     return f"{container}: {' '.join(command)}"[:limit].encode()
 
 
 def families(database: FakeDatabase) -> tuple[Family, ...]:
-    """Return all kinds of clusters, with a database that does as told."""
+    """Return all kinds of clusters with a fake database."""
     search = OpenSearchFamily(database, "stateward:test"), ElasticsearchFamily(database, "stateward:test")
     return *search, FoundationDBFamily(ExecShell(written), "stateward:test")
 
@@ -140,13 +140,13 @@ class RestrictedOperator:
             pytest.fail(f"{kind.kind} {name}: {(found or {}).get('status')}")
 
     async def settled(self) -> None:
-        """Wait until the cluster is Ready as it was last asked for."""
+        """Wait until the cluster is Ready at its newest generation."""
         await self.until(CLUSTERS, "logs", is_ready)
 
 
 @asynccontextmanager
 async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]:
-    """Have the whole operator at work with its own account, its companions too."""
+    """Run the whole operator with its own account."""
     installed(KubeApi(kubeconfig), *FILES)
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as admin, as_account(kubeconfig, ACCOUNT, uses) as api:
         await define(admin, *(kind.resource for kind in CLUSTER_KINDS))
@@ -205,7 +205,7 @@ async def clusters(setup: RestrictedOperator) -> None:
 
 
 async def guarded(setup: RestrictedOperator) -> None:
-    """A cluster that names an account which nobody has allowed for pods."""
+    """A cluster with a service account that is not allowed for pods."""
     spec = {"version": "8.19.0", "pools": [{"name": "all", "replicas": 1}]}
     named = {"podTemplate": {"spec": {"serviceAccountName": "default", "automountServiceAccountToken": True}}}
     await setup.make(ELASTICSEARCH.resource, "curious", spec=spec | named)
@@ -257,7 +257,7 @@ async def edges(setup: RestrictedOperator) -> None:
 
 
 async def judged(setup: RestrictedOperator) -> None:
-    """What the webhook looks up before it lets a cluster be stored."""
+    """The webhook's lookups before it accepts a cluster."""
     template = {"spec": {"priorityClassName": "high", "imagePullSecrets": [{"name": "pull"}]}}
     head = {"apiVersion": CLUSTERS.api_version, "kind": "OpenSearchCluster"}
     body = head | {
@@ -309,7 +309,7 @@ BY_HAND = {
     "patch opensearchclusters.stateward.dev": "annotations that ask for a restart are taken off when it is done",
     "/finalizers.stateward.dev": "asked for where the admission plugin OwnerReferencesPermissionEnforcement is on",
 }
-"""Rights that no story here uses, by the end or the whole of what they are called, and what uses them."""
+"""Rights that no scenario here uses, by their name or its end, and their users."""
 
 
 def explained(right: Right) -> bool:

@@ -248,7 +248,7 @@ async def test_what_the_account_may_not_delete_is_neither_pruned_nor_removed_and
     assert await place.get(CONFIG_MAPS, "first")
 
 
-async def test_rights_that_are_lost_are_told_and_given_back_all_goes_on_to_the_end(place: Tenancy) -> None:
+async def test_lost_rights_are_reported_and_after_their_return_all_continues_to_the_end(place: Tenancy) -> None:
     key = await bind(place.admin, place.home, "stateward-packages", subject(place.home, "default"))
     await place.install(body(CONFIG_MAPS, "first", data={"a": "1"}))
     await place.ready()

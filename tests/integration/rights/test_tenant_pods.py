@@ -1,10 +1,8 @@
-"""What a tenant cannot get by way of a cluster: someone who may write clusters in a namespace, and nothing else."""
+"""Privileges that a tenant with the right to write clusters in a namespace cannot obtain through a cluster."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,236 +12,33 @@ import yaml
 
 from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.api.values.base import Json
-from stateward.engines.foundationdb.database.target import Shell
 from stateward.kube.access.config import connect
-from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.client.client import ApplyOptions
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.errors import ApiError, Forbidden
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.operator.databases.engine import ElasticsearchFamily, OpenSearchFamily
-from stateward.operator.databases.foundationdb import FoundationDBFamily
-from stateward.operator.objects.kinds import CLUSTER_KINDS
-from stateward.operator.process import Operator
-from stateward.operator.runtime.options import LABELLED, OperatorOptions
-from tests.integration.api_server import PATIENCE, define
+from stateward.operator.runtime.options import LABELLED
+from tests.integration.api_server import define
 from tests.integration.rights.rights import as_account, installed
+from tests.integration.rights.tenancy import Tenancy
+from tests.integration.rights.tenant_specs import (
+    ACCOUNT,
+    CLAIM,
+    EVERY,
+    KINDS,
+    OPEN,
+    OPEN_ACCOUNT,
+    ORDINARY,
+    OWN,
+    PAYMENTS,
+    SECRET,
+    WAYS,
+)
 from tests.integration.rights.tenants import TENANT
-from tests.integration.shipped import SYSTEM, bind, person
-from tests.support.fakes import FakeDatabase
+from tests.integration.shipped import bind, person
 
 pytestmark = pytest.mark.integration
-
-SECRET, CLAIM, ACCOUNT = "payments-key", "payments-data", "builder"
-OPEN, OPEN_ACCOUNT = "ours", "ours"
-"""A Secret and an account that an administrator has allowed."""
-KINDS = {kind.engine: kind.resource for kind in CLUSTER_KINDS}
-POOLS: dict[str, list[Json]] = {
-    "opensearch": [{"name": "all", "replicas": 1}],
-    "elasticsearch": [{"name": "all", "replicas": 1}],
-    "foundationdb": [
-        {"name": "storage", "processClass": "storage", "replicas": 3},
-        {"name": "log", "processClass": "log", "replicas": 3},
-    ],
-}
-VERSIONS = {"opensearch": "2.19.5", "elasticsearch": "8.19.4", "foundationdb": "7.3.63"}
-
-
-def pods(**spec: Any) -> Json:
-    return {"podTemplate": {"spec": spec}}
-
-
-def database(**fields: Any) -> Json:
-    return pods(containers=[{"name": "opensearch", **fields}])
-
-
-def rights(**fields: Any) -> Json:
-    return database(securityContext=fields)
-
-
-def side(kind: str, **fields: Any) -> Json:
-    return pods(**{kind: [{"name": "side", "image": "busybox", **fields}]})
-
-
-def volume(**source: Any) -> Json:
-    return pods(volumes=[{"name": "x", **source}])
-
-
-POWER: Json = {"privileged": True, "allowPrivilegeEscalation": True}
-TOKEN: Json = {"serviceAccountToken": {"path": "token", "audience": "vault"}}
-WAYS: dict[str, Json] = {
-    "privileged": rights(**POWER),
-    "sidecar": side("containers", securityContext=POWER),
-    "init": side("initContainers", securityContext=POWER),
-    "ephemeral": side("ephemeralContainers", securityContext=POWER),
-    "agent": pods(initContainers=[{"name": "stateward-agent", "image": "busybox", "securityContext": POWER}]),
-    "one-pool": {"pools": [{"name": "all", "replicas": 1, **rights(**POWER)}]},
-    "capability": rights(capabilities={"add": ["SYS_ADMIN"]}),
-    "raw-network": side("containers", securityContext={"capabilities": {"add": ["NET_RAW"]}}),
-    "host-process": pods(securityContext={"windowsOptions": {"hostProcess": True}}),
-    "host-network": pods(hostNetwork=True),
-    "host-pid": pods(hostPID=True),
-    "host-ipc": pods(hostIPC=True),
-    "host-port": database(ports=[{"containerPort": 9200, "protocol": "TCP", "hostPort": 9200}]),
-    "host-path": volume(hostPath={"path": "/"}),
-    "host-path-in-place": pods(volumes=[{"name": "run", "emptyDir": None, "hostPath": {"path": "/"}}]),
-    "host-path-replaced": pods(volumes=[{"name": "run", "$patch": "replace", "hostPath": {"path": "/"}}]),
-    "probe": side("containers", livenessProbe={"httpGet": {"port": 80, "host": "169.254.169.254"}}),
-    "hook": side("containers", lifecycle={"postStart": {"httpGet": {"port": 80, "host": "169.254.169.254"}}}),
-    "apparmor": rights(appArmorProfile={"type": "Unconfined"}),
-    "apparmor-annotation": {
-        "podTemplate": {
-            "metadata": {
-                "annotations": {"container.apparmor.security.beta.kubernetes.io/opensearch": "unconfined"},
-            }
-        }
-    },
-    "selinux": rights(seLinuxOptions={"type": "spc_t"}),
-    "selinux-user": pods(securityContext={"seLinuxOptions": {"user": "system_u"}}),
-    "proc": {
-        **pods(hostUsers=False, containers=[{"name": "opensearch", "securityContext": {"procMount": "Unmasked"}}])
-    },
-    "seccomp": pods(securityContext={"seccompProfile": {"type": "Unconfined"}}),
-    "sysctl": pods(securityContext={"sysctls": [{"name": "vm.max_map_count", "value": "262144"}]}),
-    "account": pods(serviceAccountName=ACCOUNT),
-    "account-by-its-old-name": pods(serviceAccount=ACCOUNT),
-    "default-token": pods(automountServiceAccountToken=True),
-    "default-token-left-out": pods(automountServiceAccountToken=None),
-    "token-for-vault": volume(projected={"sources": [TOKEN]}),
-    "secret": volume(secret={"secretName": SECRET}),
-    "secret-optional": volume(secret={"secretName": "made-later", "optional": True}),
-    "secret-in-place": pods(volumes=[{"name": "config", "secret": {"secretName": SECRET}}]),
-    "secret-projected": volume(projected={"sources": [{"secret": {"name": SECRET}}]}),
-    "secret-variables": database(envFrom=[{"secretRef": {"name": SECRET}}]),
-    "secret-variable": database(env=[{"name": "K", "valueFrom": {"secretKeyRef": {"name": SECRET, "key": "key"}}}]),
-    "secret-init": side("initContainers", envFrom=[{"secretRef": {"name": SECRET}}]),
-    "secret-csi": volume(csi={"driver": "d", "nodePublishSecretRef": {"name": SECRET}}),
-    "secret-keystore": {"secureSettings": [{"secretName": SECRET}]},
-    "secret-as-certificate": {"security": {"enabled": True, "http": {"secretName": SECRET}}},
-    "secret-as-authority": {"security": {"enabled": True, "caSecretName": SECRET}},
-    "secret-as-administrator": {"security": {"enabled": True, "adminSecretName": SECRET}},
-    "secret-of-a-registry": pods(imagePullSecrets=[{"name": SECRET}]),
-    "secret-of-a-driver": volume(csi={"driver": "d", "volumeAttributes": {"secretName": SECRET}}),
-    "secret-as-its-own": {
-        "pools": [{"name": "all", "replicas": 2}],
-        "members": {"replace": ["secret-as-its-own-all-0"]},
-        **volume(secret={"secretName": "secret-as-its-own-all-0"}),
-    },
-    "network-storage": volume(nfs={"server": "10.0.0.1", "path": "/payments-export"}),
-    "disk": volume(gcePersistentDisk={"pdName": "payments-disk"}),
-    "device": pods(resourceClaims=[{"name": "d", "resourceClaimName": "payments-device"}]),
-    "clients-of-another": {"podTemplate": {"metadata": {"labels": {"app": "payments-app"}}}},
-    "claim": volume(persistentVolumeClaim={"claimName": CLAIM}),
-    "claim-in-place": pods(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": CLAIM}}]),
-    "claim-copied": volume(
-        ephemeral={
-            "volumeClaimTemplate": {
-                "spec": {
-                    "accessModes": ["ReadWriteOnce"],
-                    "resources": {"requests": {"storage": "1Gi"}},
-                    "dataSource": {"kind": "PersistentVolumeClaim", "name": CLAIM},
-                }
-            }
-        }
-    ),
-}
-OTHER_ENGINES: dict[str, tuple[str, Json]] = {
-    "of-elasticsearch": ("elasticsearch", pods(hostPID=True)),
-    "secret-of-elasticsearch": ("elasticsearch", volume(secret={"secretName": SECRET})),
-    "of-foundationdb": ("foundationdb", pods(hostPID=True)),
-    "secret-of-foundationdb": ("foundationdb", volume(secret={"secretName": SECRET})),
-}
-EVERY = {**{name: ("opensearch", spec) for name, spec in WAYS.items()}, **OTHER_ENGINES}
-OWN = "secret-as-its-own-all-0"
-"""A Secret of somebody else, called as a member of a cluster would be."""
-PAYMENTS = "payments"
-"""The name of a cluster whose pods look for certificates under a name that somebody else has taken."""
-ORDINARY: dict[str, Json] = {
-    "plain": {},
-    "kept-to-nodes": pods(nodeSelector={"disk": "fast"}, tolerations=[{"operator": "Exists"}]),
-    "with-a-sidecar": side("containers", securityContext={"capabilities": {"drop": ["ALL"]}}),
-    "with-what-is-allowed": {
-        "podTemplate": {
-            "spec": {
-                "serviceAccountName": OPEN_ACCOUNT,
-                "automountServiceAccountToken": True,
-                "volumes": [{"name": "x", "secret": {"secretName": OPEN}}],
-            }
-        },
-        "secureSettings": [{"secretName": OPEN}],
-    },
-}
-
-
-class NoShell:
-    """A database's command line that is out of reach."""
-
-    async def run(self, *_: object) -> Any:
-        raise AssertionError("there are no pods to run it in")
-
-
-@dataclass(frozen=True)
-class Tenancy:
-    """A namespace with a tenant, with things that are not the tenant's, and the administrator's way in."""
-
-    admin: KubeApi
-    namespace: str
-    tenant: Api
-    operator: HttpApi
-
-    async def apply(self, name: str, engine: str, spec: Json) -> None:
-        kind = KINDS[engine]
-        whole = {"version": VERSIONS[engine], "pools": POOLS[engine], **off(engine), **spec}
-        meta = {"name": name, "namespace": self.namespace}
-        body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta, "spec": whole}
-        await self.tenant.apply(kind, Key(self.namespace, name), body, ApplyOptions("tenant", force=True))
-
-    def items(self, path: str) -> list[Json]:
-        return self.admin.items(path.format(self.namespace))
-
-    def sets(self) -> list[Json]:
-        return self.items("/apis/apps/v1/namespaces/{}/statefulsets")
-
-    def reasons(self, name: str, engine: str) -> set[str]:
-        path = f"/apis/stateward.dev/v1alpha1/namespaces/{self.namespace}/{KINDS[engine].plural}/{name}"
-        status = self.admin.get(path).get("status") or {}
-        return {wait["reason"] for wait in status.get("waiting") or ()}
-
-    async def until(self, holds: Callable[[], bool], what: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not await asyncio.to_thread(holds):
-            assert time.monotonic() < deadline, what()
-            await asyncio.sleep(0.5)
-
-    @asynccontextmanager
-    async def at_work(self, **more: Any) -> AsyncGenerator[None]:
-        """Have an operator at work with exactly the rights of the manifests."""
-        options = OperatorOptions(
-            namespaces=(self.namespace,),
-            leader_elect=False,
-            identity="test",
-            lease_namespace=SYSTEM,
-            **more,
-        )
-        shell: Any = NoShell()
-        silent: Shell = shell
-        families = (
-            OpenSearchFamily(FakeDatabase()),
-            ElasticsearchFamily(FakeDatabase()),
-            FoundationDBFamily(silent),
-        )
-        operator = Operator(self.operator, families, options)
-        running = asyncio.create_task(operator.run())
-        try:
-            yield
-        finally:
-            await operator.stop()
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-
-
-def off(engine: str) -> Json:
-    return {} if engine == "foundationdb" else {"security": {"enabled": False}}
 
 
 @pytest.fixture(scope="module")
@@ -332,7 +127,7 @@ def templates(tenancy: Tenancy) -> dict[str, Json]:
 
 
 def readable(tenancy: Tenancy) -> set[str]:
-    """Return the Secrets that the operator has made with something of a Secret that is somebody else's."""
+    """Return the Secrets of the operator with content of another owner's Secret."""
     theirs = "dGhlaXJz"  # base64 of what is in them
     given = {SECRET, OPEN, OWN, f"{PAYMENTS}-tls"}
     secrets = {s["metadata"]["name"]: s.get("data") or {} for s in tenancy.items("/api/v1/namespaces/{}/secrets")}
@@ -358,7 +153,7 @@ async def test_a_tenant_gets_no_power_by_way_of_a_cluster(tenancy: Tenancy) -> N
             return {name for name in ORDINARY if f"{name}-all-0" not in made}
 
         await tenancy.until(lambda: not told() and not missing(), lambda: (told(), missing()))
-        # What was taken back, and then asked for again, is no way in either.
+        # A withdrawn and repeated request gives no access either.
         for name in ("privileged", "account", "secret"):
             await tenancy.apply(name, "opensearch", {})
         await tenancy.until(lambda: "privileged-all-0" in {s["metadata"]["name"] for s in tenancy.sets()}, tenancy.sets)
@@ -373,7 +168,7 @@ async def test_a_tenant_gets_no_power_by_way_of_a_cluster(tenancy: Tenancy) -> N
 
 
 async def test_the_same_is_made_where_the_operator_is_told_to_allow_it(tenancy: Tenancy) -> None:
-    """So the test above would see it: all that it looks for is there, but for what the API server itself refuses."""
+    """This proves the test above: it finds all these objects, except those that the API server refuses."""
     refused = {"ephemeral", "host-process", "claim-copied", "host-path-in-place", "probe", "hook"}
     ways = {n: s for n, s in WAYS.items() if "account" not in n and "token" not in n and n not in refused}
     async with tenancy.at_work(pod_policy="privileged", pod_references="any"):

@@ -6,7 +6,7 @@ import pytest
 
 from stateward.planning.steps.upkeep.garbage_collection import PATIENCE
 from stateward.simulation.opensearch.settings import ENABLE
-from tests.simulation.story import CLAIMS, PODS, SECRETS, SETS, Story, hot, managers
+from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -14,62 +14,62 @@ pytestmark = pytest.mark.simulation
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize(("verb", "kind"), [("patch", SETS), ("delete", SECRETS), ("delete", SETS), ("delete", CLAIMS)])
 async def test_11_a_crash_while_a_member_leaves_leaks_no_volume(verb: str, kind: str, nth: int) -> None:
-    with Story(managers(1), hot(4), volumes={"onScaleDown": "Delete"}).told() as story:
-        await story.begin()
-        story.crash_after(verb, kind, nth)
-        story.pools(managers(1), hot(2))
-        await story.settle()
-        assert sorted(story.uids(CLAIMS)) == ["data-logs-hot-0", "data-logs-hot-1", "data-logs-managers-0"]
+    with Scenario(managers(1), hot(4), volumes={"onScaleDown": "Delete"}).logged() as scenario:
+        await scenario.begin()
+        scenario.crash_after(verb, kind, nth)
+        scenario.pools(managers(1), hot(2))
+        await scenario.settle()
+        assert sorted(scenario.uids(CLAIMS)) == ["data-logs-hot-0", "data-logs-hot-1", "data-logs-managers-0"]
 
 
 @pytest.mark.parametrize("nth", range(1, 19))
 async def test_12_a_crash_after_any_write_of_the_creation_leaves_nothing_undone(nth: int) -> None:
-    """Nor does it wait until the Secret of nobody is collected, and all is made anew."""
-    with Story(managers(1), hot(2)).told() as story:
+    """It also does not wait until the ownerless Secret is collected and recreated."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
         writes = [0]
 
         def wrote(_verb: str, _kind: str) -> None:
             writes[0] += 1
             if writes[0] == nth:
-                story.process.kill()
+                scenario.process.kill()
 
-        story.process.wrote = wrote
-        await story.begin()
-        assert story.world.now < PATIENCE
-        await story.settle()
-        assert len(story.world.formed()) == 1
+        scenario.process.write_done = wrote
+        await scenario.begin()
+        assert scenario.world.now < PATIENCE
+        await scenario.settle()
+        assert len(scenario.world.formed()) == 1
 
 
 @pytest.mark.parametrize("call", ["PUT /_cluster/settings", "POST /_flush"])
 async def test_14_the_allocation_is_given_back_after_a_crash(call: str) -> None:
-    """The operator dies right after it has limited the allocation, and the change is taken back meanwhile."""
-    with Story(managers(1), hot(3)).told() as story:
-        await story.begin()
+    """The operator is killed right after it has limited the allocation, and the user reverts the change meanwhile."""
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin()
 
         def told(what: str) -> None:
             if what == call:
-                story.process.told = lambda _: None
-                story.process.kill()
-                story.edit(config={})
+                scenario.process.command_done = lambda _: None
+                scenario.process.kill()
+                scenario.edit(config={})
 
-        story.process.told = told
-        story.edit(config={"indices.first": 1})
-        assert await story.until(lambda: not story.process.running)
-        await story.settle()
-        assert ENABLE not in story.database.settings.persistent
+        scenario.process.command_done = told
+        scenario.edit(config={"indices.first": 1})
+        assert await scenario.until(lambda: not scenario.process.running)
+        await scenario.settle()
+        assert ENABLE not in scenario.database.settings.persistent
 
 
 async def test_16_scale_events_that_were_missed_end_the_same() -> None:
-    """The size goes up and down while the operator hears nothing; what counts is the last word."""
-    with Story(managers(1), hot(3), volumes={"onScaleDown": "Delete"}).told() as story:
-        await story.begin()
-        pods = story.uids(PODS)
-        story.process.lags["stateward.dev/opensearchclusters"] = 40.0
+    """The replicas change up and down while the operator's watches are frozen; the last value counts."""
+    with Scenario(managers(1), hot(3), volumes={"onScaleDown": "Delete"}).logged() as scenario:
+        await scenario.begin()
+        pods = scenario.uids(PODS)
+        scenario.process.lags["stateward.dev/opensearchclusters"] = 40.0
         for replicas in (5, 2, 4, 3, 5, 4):
-            story.pools(managers(1), hot(replicas))
+            scenario.pools(managers(1), hot(replicas))
             await asyncio.sleep(5.0)
-        await story.settle()
-        assert {name: uid for name, uid in story.uids(PODS).items() if name in pods} == pods
-        assert sorted(story.uids(CLAIMS)) == sorted(
+        await scenario.settle()
+        assert {name: uid for name, uid in scenario.uids(PODS).items() if name in pods} == pods
+        assert sorted(scenario.uids(CLAIMS)) == sorted(
             ["data-logs-managers-0", *(f"data-logs-hot-{number}" for number in range(4))]
         )

@@ -1,4 +1,4 @@
-"""Nodes, pods and whole clusters that fail while something goes on. Numbers are those of docs/scenarios.md."""
+"""Failures of nodes, pods and whole clusters during a change. Numbers are those of docs/scenarios.md."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.safety.disruption_budget import Budget
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.story import PODS, SETS, Story, hot, managers
+from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -17,96 +17,96 @@ pytestmark = pytest.mark.simulation
 @pytest.mark.parametrize("power", [True, False])
 async def test_28_after_a_full_outage_all_members_start_at_once(power: bool) -> None:
     """Quorum is gone, and no member waits for another one to be ready first."""
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        names = list(story.world.nodes.names)
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        names = list(scenario.world.nodes.names)
         if power:
             for name in names:
-                story.world.nodes.lose(name, power=True)
+                scenario.world.nodes.lose(name, power=True)
             await asyncio.sleep(200.0)
             for name in names:
-                story.world.nodes.restore(name)
+                scenario.world.nodes.restore(name)
         else:
-            for run in list(story.world.kubelets.runs.values()):
-                story.world.kubelets.crash(run, 137, "killed")
-        whole = story.until(lambda: bool(story.database.leader) and story.database.health == "green", 240.0)
+            for run in list(scenario.world.kubelets.runs.values()):
+                scenario.world.kubelets.crash(run, 137, "killed")
+        whole = scenario.until(lambda: bool(scenario.database.leader) and scenario.database.health == "green", 240.0)
         assert await whole
-        assert not story.disrupted()
-        await story.settle()
-        assert len(story.world.formed()) == 1
+        assert not scenario.disrupted()
+        await scenario.settle()
+        assert len(scenario.world.formed()) == 1
 
 
-async def test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage() -> None:
+async def test_28_a_change_that_waits_disturbs_no_member_that_starts_after_an_outage() -> None:
     """The spec is edited while all are down; the change is applied once they are back, one after the other."""
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        story.world.databases.habits.boot = (100.0, 110.0)
-        for run in list(story.world.kubelets.runs.values()):
-            story.world.kubelets.crash(run, 137, "killed")
-        story.edit(config={"indices.first": 1})
-        assert await story.until(lambda: bool(story.database.leader) and len(story.nodes()) == 6, 240.0)
-        assert not story.disrupted()
-        await story.settle()
-        assert sorted(story.disrupted()) == sorted(story.uids(SETS))
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.world.databases.behavior.boot = (100.0, 110.0)
+        for run in list(scenario.world.kubelets.runs.values()):
+            scenario.world.kubelets.crash(run, 137, "killed")
+        scenario.edit(config={"indices.first": 1})
+        assert await scenario.until(lambda: bool(scenario.database.leader) and len(scenario.nodes()) == 6, 240.0)
+        assert not scenario.disrupted()
+        await scenario.settle()
+        assert sorted(scenario.disrupted()) == sorted(scenario.uids(SETS))
 
 
 async def test_28_a_change_that_is_made_in_the_first_back_off_of_all_members_waits_until_they_are_back() -> None:
-    """A container that has ended once is started again: that is no reason to give it what has just been asked for."""
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        story.world.databases.habits.boot = (100.0, 110.0)
-        for run in list(story.world.kubelets.runs.values()):
-            story.world.kubelets.crash(run, 137, "killed")
+    """The kubelet restarts an exited container: the operator does not use this restart for a new change."""
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.world.databases.behavior.boot = (100.0, 110.0)
+        for run in list(scenario.world.kubelets.runs.values()):
+            scenario.world.kubelets.crash(run, 137, "killed")
         await asyncio.sleep(3.0)
-        story.edit(config={"indices.first": 1})
-        assert await story.until(lambda: bool(story.database.leader) and len(story.nodes()) == 6, 240.0)
-        assert not story.disrupted()
+        scenario.edit(config={"indices.first": 1})
+        assert await scenario.until(lambda: bool(scenario.database.leader) and len(scenario.nodes()) == 6, 240.0)
+        assert not scenario.disrupted()
 
 
-async def test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone() -> None:
+async def test_28_a_member_that_was_about_to_restart_when_its_node_failed_does_not_wait_for_it() -> None:
     """Its next template is written, so the configuration that its pod was made for is nowhere any more."""
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        story.crash_after("apply", SETS)
-        story.edit(config={"indices.first": 1})
-        assert await story.until(story.prepared)
-        assert not story.disrupted()
-        name = story.prepared()[0]
-        pod = story.object(PODS, f"{name}-0")
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.crash_after("apply", SETS)
+        scenario.edit(config={"indices.first": 1})
+        assert await scenario.until(scenario.prepared)
+        assert not scenario.disrupted()
+        name = scenario.prepared()[0]
+        pod = scenario.object(PODS, f"{name}-0")
         assert pod is not None
         node = pod.doc["spec"]["nodeName"]
-        story.world.nodes.lose(node, power=True)
+        scenario.world.nodes.lose(node, power=True)
         await asyncio.sleep(30.0)
-        story.world.nodes.restore(node)
-        back = story.until(lambda: name in {n.name for n in story.nodes() if n.reachable}, 150.0)
+        scenario.world.nodes.restore(node)
+        back = scenario.until(lambda: name in {n.name for n in scenario.nodes() if n.reachable}, 150.0)
         assert await back
-        assert story.disrupted()[:1] == [name]
+        assert scenario.disrupted()[:1] == [name]
 
 
 async def test_31_a_drain_is_not_taken_for_a_roll_out() -> None:
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        pods = story.uids(PODS)
-        name = story.world.nodes.names[0]
-        there = {pod.key.name for pod in story.world.nodes.pods(name)}
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        pods = scenario.uids(PODS)
+        name = scenario.world.nodes.names[0]
+        there = {pod.key.name for pod in scenario.world.nodes.pods(name)}
         assert there
-        story.world.nodes.drain(name)
-        assert await story.until(lambda: not story.world.nodes.pods(name))
-        story.world.nodes.undrain(name)
-        await story.settle()
-        assert not story.disrupted()
-        moved = {n for n, uid in story.uids(PODS).items() if pods[n] != uid}
+        scenario.world.nodes.drain(name)
+        assert await scenario.until(lambda: not scenario.world.nodes.pods(name))
+        scenario.world.nodes.undrain(name)
+        await scenario.settle()
+        assert not scenario.disrupted()
+        moved = {n for n, uid in scenario.uids(PODS).items() if pods[n] != uid}
         assert moved == there
 
 
-async def test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_version() -> None:
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        story.edit(version="2.18.0")
-        assert await story.until(lambda: len(story.disrupted()) == 1)
-        pod = story.object(PODS, "logs-managers-0-0")
+async def test_31_an_evicted_member_of_a_pool_that_is_not_next_keeps_its_version() -> None:
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version="2.18.0")
+        assert await scenario.until(lambda: len(scenario.disrupted()) == 1)
+        pod = scenario.object(PODS, "logs-managers-0-0")
         assert pod is not None
-        nodes = story.world.nodes
+        nodes = scenario.world.nodes
         for name in nodes.names:
             nodes.cordon(name, on=True)
         nodes.evict_failed(pod)
@@ -114,76 +114,78 @@ async def test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_
         await asyncio.sleep(60.0)
         for name in nodes.names:
             nodes.cordon(name, on=False)
-        assert await story.until(lambda: "logs-managers-0" not in {n.name for n in story.database.nodes.values()})
-        assert await story.until(lambda: "logs-managers-0" in {n.name for n in story.database.nodes.values()})
-        back = next(n for n in story.database.nodes.values() if n.name == "logs-managers-0")
+        assert await scenario.until(lambda: "logs-managers-0" not in {n.name for n in scenario.database.nodes.values()})
+        assert await scenario.until(lambda: "logs-managers-0" in {n.name for n in scenario.database.nodes.values()})
+        back = next(n for n in scenario.database.nodes.values() if n.name == "logs-managers-0")
         assert back.version == "2.17.1"
-        await story.settle()
+        await scenario.settle()
 
 
-async def test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_taken() -> None:
+async def test_34_two_members_fail_while_a_third_is_upgraded_and_no_other_member_is_taken() -> None:
     """The pods that failed cannot come back, for want of quota: the upgrade waits, and says for whom."""
-    with Story(managers(), hot(5), update={"maxUnavailable": 2}).told() as story:
-        await story.begin()
-        story.edit(version="2.18.0")
-        assert await story.until(lambda: len(story.disrupted()) >= 1)
-        story.world.server.admission.quota[NAMESPACE, PODS] = 4
-        before = len(story.disrupted())
-        for pod in story.world.store.all(PODS):
+    with Scenario(managers(), hot(5), update={"maxUnavailable": 2}).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version="2.18.0")
+        assert await scenario.until(lambda: len(scenario.disrupted()) >= 1)
+        scenario.world.server.admission.quota[NAMESPACE, PODS] = 4
+        before = len(scenario.disrupted())
+        for pod in scenario.world.store.all(PODS):
             if pod.key.name in {"logs-hot-0-0", "logs-hot-1-0"}:
-                story.world.nodes.evict_failed(pod)
+                scenario.world.nodes.evict_failed(pod)
         await asyncio.sleep(1200.0)
-        assert len(story.disrupted()) == before
-        assert "logs-hot" in story.waits
-        story.world.server.admission.quota.clear()
-        await story.settle()
+        assert len(scenario.disrupted()) == before
+        assert "logs-hot" in scenario.waits
+        scenario.world.server.admission.quota.clear()
+        await scenario.settle()
 
 
 async def test_35_a_process_starts_on_the_configuration_its_pod_was_made_for() -> None:
-    """The Secret reaches new pods two minutes late; nobody runs on with the old content."""
-    with Story(managers(1), hot(2)).told() as story:
-        await story.begin()
-        story.world.kubelets.habits.config = 120.0
-        story.edit(config={"indices.first": 7})
-        await story.settle()
-        assert all(n.config.get("indices.first") == 7 for n in story.database.nodes.values())
+    """The Secret reaches new pods two minutes late; no member runs with the old content."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        scenario.world.kubelets.behavior.config = 120.0
+        scenario.edit(config={"indices.first": 7})
+        await scenario.settle()
+        assert all(n.config.get("indices.first") == 7 for n in scenario.database.nodes.values())
 
 
 async def test_a_lost_node_with_processes_that_run_on_makes_no_second_cluster() -> None:
-    """Pods hang in Terminating on a node that is cut off from everybody; it comes back after ten minutes."""
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        name = next(pod.doc["spec"]["nodeName"] for pod in story.world.store.all(PODS) if "managers-0" in pod.key.name)
-        story.world.databases.isolate(name, on=True)
-        story.world.nodes.lose(name, power=False)
-        story.edit(config={"indices.first": 1})
+    """Pods hang in Terminating on an isolated node; it returns after ten minutes."""
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        name = next(
+            pod.doc["spec"]["nodeName"] for pod in scenario.world.store.all(PODS) if "managers-0" in pod.key.name
+        )
+        scenario.world.databases.isolate(name, on=True)
+        scenario.world.nodes.lose(name, power=False)
+        scenario.edit(config={"indices.first": 1})
         await asyncio.sleep(600.0)
-        story.world.databases.isolate(name, on=False)
-        story.world.nodes.restore(name)
-        await story.settle()
-        assert len(story.world.formed()) == 1
+        scenario.world.databases.isolate(name, on=False)
+        scenario.world.nodes.restore(name)
+        await scenario.settle()
+        assert len(scenario.world.formed()) == 1
 
 
 async def test_two_operators_at_once_do_what_one_does() -> None:
     """A second process starts, the first is frozen; leases decide who acts."""
-    with Story(managers(), hot(3), processes=2).told() as story:
-        await story.begin()
-        second = story.run.processes[1]
+    with Scenario(managers(), hot(3), processes=2).logged() as scenario:
+        await scenario.begin()
+        second = scenario.run.processes[1]
         second.start()
-        story.edit(config={"indices.first": 1})
+        scenario.edit(config={"indices.first": 1})
         for _ in range(6):
-            story.process.kill()
+            scenario.process.kill()
             await asyncio.sleep(45.0)
             second.kill()
             await asyncio.sleep(45.0)
-        await story.settle()
+        await scenario.settle()
         second.kill()
-        assert sorted(story.disrupted()) == sorted(story.uids(SETS))
-        assert story.most_down == 1
+        assert sorted(scenario.disrupted()) == sorted(scenario.uids(SETS))
+        assert scenario.most_down == 1
 
 
 @pytest.mark.parametrize("agents", [False, True])
-async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_nobody_down(
+async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_member_down(
     agents: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A policy refuses a PodDisruptionBudget, say, from the moment on at which the allocation was limited."""
@@ -199,13 +201,15 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_nobo
         refusing[0] = refusing[0] or what == "POST /_flush"
 
     monkeypatch.setattr(SharedObjects, "apply", refused)
-    with Story(managers(), hot(3), agents=agents).told() as story:
-        await story.begin()
-        story.process.told = told
-        story.edit(config={"indices.first": 1})
-        assert await story.until(lambda: refusing[0], 1200)
-        assert await story.until(lambda: not story.database.settings.persistent and len(story.nodes()) == 6, 1200)
-        assert "StepFailed" in story.waits
-        story.process.told = lambda _: None
+    with Scenario(managers(), hot(3), agents=agents).logged() as scenario:
+        await scenario.begin()
+        scenario.process.command_done = told
+        scenario.edit(config={"indices.first": 1})
+        assert await scenario.until(lambda: refusing[0], 1200)
+        assert await scenario.until(
+            lambda: not scenario.database.settings.persistent and len(scenario.nodes()) == 6, 1200
+        )
+        assert "StepFailed" in scenario.waits
+        scenario.process.command_done = lambda _: None
         refusing[0] = False
-        await story.settle()
+        await scenario.settle()

@@ -1,7 +1,7 @@
-"""Two members that fail, in every order and distance, and an operator that dies at a step of their replacement.
+"""Failures of two members, in each order and distance, and an operator that is killed during their replacement.
 
-In each run another step is the last one of the operator that takes it. STATEWARD_EXPLORE=1 tries every step of each.
-Elasticsearch is told of its nodes that go down, OpenSearch is not.
+Each run kills the operator after another step. STATEWARD_EXPLORE=1 tries every step. The operator announces node
+shutdowns to Elasticsearch, and not to OpenSearch.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from stateward.simulation.world.world import Layout
-from tests.simulation.foundationdb.story import Story as Ledger
+from tests.simulation.foundationdb.scenario import Scenario as Ledger
+from tests.simulation.scenario import PODS, Scenario, pool
 from tests.simulation.steps import Steps
-from tests.simulation.story import PODS, Story, pool
 
 pytestmark = pytest.mark.simulation
 
@@ -38,16 +38,20 @@ def cases(first: int) -> Iterator[Case]:
         yield order, distance, first + number * LAST // len(ways)
 
 
-def machine_of(story: Story | Ledger, member: str) -> str:
-    return next(p.doc["spec"]["nodeName"] for p in story.world.store.all(PODS) if p.key.name == f"{member}-0")
+def machine_of(scenario: Scenario | Ledger, member: str) -> str:
+    return next(p.doc["spec"]["nodeName"] for p in scenario.world.store.all(PODS) if p.key.name == f"{member}-0")
 
 
-async def fail(story: Story | Ledger, members: tuple[str, str], order: tuple[int, int], distance: float) -> set[str]:
-    """Take the power of two members' machines away, for good; return all that ran on them."""
-    machines = [machine_of(story, members[i]) for i in order]
-    lost = {p.key.name.removesuffix("-0") for p in story.world.store.all(PODS) if p.doc["spec"]["nodeName"] in machines}
+async def fail(
+    scenario: Scenario | Ledger, members: tuple[str, str], order: tuple[int, int], distance: float
+) -> set[str]:
+    """Power off the machines of two members permanently; return all members on them."""
+    machines = [machine_of(scenario, members[i]) for i in order]
+    lost = {
+        p.key.name.removesuffix("-0") for p in scenario.world.store.all(PODS) if p.doc["spec"]["nodeName"] in machines
+    }
     for machine in dict.fromkeys(machines):
-        story.world.nodes.lose(machine, power=True)
+        scenario.world.nodes.lose(machine, power=True)
         await asyncio.sleep(distance)
     return lost
 
@@ -64,40 +68,40 @@ async def test_a_search_engine_has_both_replaced_and_loses_nothing(
     *, announced: bool, order: tuple[int, int], distance: float, fatal: int
 ) -> None:
     layout = Layout(zones=1, nodes_per_zone=8, capacity=2)
-    with Story(pool("all", 5, ["cluster_manager", "data"]), layout=layout, replacement=POLICY).told() as story:
-        story.world.databases.announced = announced
-        await story.begin(0)
+    with Scenario(pool("all", 5, ["cluster_manager", "data"]), layout=layout, replacement=POLICY).logged() as scenario:
+        scenario.world.databases.announced = announced
+        await scenario.begin(0)
         for number in range(3):
-            story.database.create_index(f"docs-{number}", 2, 20 * 2**20, 5.0)
+            scenario.database.create_index(f"docs-{number}", 2, 20 * 2**20, 5.0)
         await asyncio.sleep(120.0)
-        story.red = 0.0  # New indices are red until their first copies have started.
-        Steps(story, fatal)
-        lost = await fail(story, ("logs-all-1", "logs-all-3"), order, distance)
+        scenario.red = 0.0  # New indices are red until their first copies have started.
+        Steps(scenario, fatal)
+        lost = await fail(scenario, ("logs-all-1", "logs-all-3"), order, distance)
 
         def whole() -> bool:
-            there = {node.name for node in story.database.nodes.values() if node.reachable}
-            return story.database.health == "green" and len(there) == 5 and lost.isdisjoint(there)
+            there = {node.name for node in scenario.database.nodes.values() if node.reachable}
+            return scenario.database.health == "green" and len(there) == 5 and lost.isdisjoint(there)
 
-        assert await story.until(whole, 7200.0), story.waits
-        assert not story.world.databases.damage.losses
-        assert story.red == 0.0
-        assert len(story.world.formed()) == 1
+        assert await scenario.until(whole, 7200.0), scenario.waits
+        assert not scenario.world.databases.damage.losses
+        assert scenario.red == 0.0
+        assert len(scenario.world.formed()) == 1
 
 
 @pytest.mark.parametrize(("order", "distance", "fatal"), list(cases(3)))
 async def test_foundationdb_has_both_replaced_and_loses_nothing(
     order: tuple[int, int], distance: float, fatal: int
 ) -> None:
-    with Ledger(replacement=POLICY, redundancy="triple").told() as story:
-        await story.begin()
+    with Ledger(replacement=POLICY, redundancy="triple").logged() as scenario:
+        await scenario.begin()
         if fatal:
-            story.crash_after(fatal)
-        lost = await fail(story, ("logs-storage-1", "logs-log-1"), order, distance)
+            scenario.crash_after(fatal)
+        lost = await fail(scenario, ("logs-storage-1", "logs-log-1"), order, distance)
 
         def whole() -> bool:
-            return story.ready() and lost.isdisjoint(story.coordinators()) and story.removals().keys() >= lost
+            return scenario.ready() and lost.isdisjoint(scenario.coordinators()) and scenario.removals().keys() >= lost
 
-        assert await story.until(whole, 10800.0), story.doing
-        assert lost.isdisjoint(await story.processes())
-        assert len(await story.processes()) == 12
-        story.check()
+        assert await scenario.until(whole, 10800.0), scenario.doing
+        assert lost.isdisjoint(await scenario.processes())
+        assert len(await scenario.processes()) == 12
+        scenario.check()

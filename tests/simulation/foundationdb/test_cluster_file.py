@@ -13,97 +13,97 @@ from stateward.engines.foundationdb.objects import pod
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb.story import KIND, NAME, Story
+from tests.simulation.foundationdb.scenario import KIND, NAME, Scenario
 
 pytestmark = pytest.mark.simulation
 
 WHERE = Key(NAMESPACE, f"{NAME}-cluster-file")
 
 
-def shown(story: Story, kind: str = "/secrets") -> str:
+def shown(scenario: Scenario, kind: str = "/secrets") -> str:
     """Return what a Secret or ConfigMap says; empty where there is none."""
-    found = story.world.store.get(kind, WHERE)
+    found = scenario.world.store.get(kind, WHERE)
     text = found.doc["data"]["fdb.cluster"] if found is not None else ""
     return base64.b64decode(text).decode().strip() if kind == "/secrets" else text.strip()
 
 
-def right(story: Story) -> str:
-    assert story.database.cluster is not None
-    return str(story.database.cluster.state.connection)
+def right(scenario: Scenario) -> str:
+    assert scenario.database.cluster is not None
+    return str(scenario.database.cluster.state.connection)
 
 
 async def test_it_follows_the_coordinators_and_is_in_no_status() -> None:
-    with Story().told() as story:
-        await story.begin()
-        story.edit(members={"replace": [min(story.coordinators())]})
-        assert await story.until(lambda: story.database.past), story.doing
-        assert await story.settled(), story.doing
-        assert shown(story) == right(story)
-        assert shown(story, "/configmaps") == ""
-        assert story.status["connectionSecretName"] == WHERE.name
-        key = right(story).partition("@")[0].partition(":")[2]
-        assert key not in str(story.status)
-        story.check()
+    with Scenario().logged() as scenario:
+        await scenario.begin()
+        scenario.edit(members={"replace": [min(scenario.coordinators())]})
+        assert await scenario.until(lambda: scenario.database.past), scenario.doing
+        assert await scenario.settled(), scenario.doing
+        assert shown(scenario) == right(scenario)
+        assert shown(scenario, "/configmaps") == ""
+        assert scenario.status["connectionSecretName"] == WHERE.name
+        key = right(scenario).partition("@")[0].partition(":")[2]
+        assert key not in str(scenario.status)
+        scenario.check()
 
 
-async def test_pods_of_before_go_on_by_their_config_map_until_the_last_of_them_is_made_anew() -> None:
-    with Story().told() as story:
+async def test_pods_of_before_continue_with_their_config_map_until_the_last_of_them_is_recreated() -> None:
+    with Scenario().logged() as scenario:
         with by_config_map():
-            await story.begin()
-        before(story)
-        uids = story.pods()
-        story.process.start()
-        assert await story.settled(), story.doing
-        assert story.pods() == uids, "nothing restarts because the cluster file is kept elsewhere"
-        assert "connection" not in story.status
-        story.edit(members={"replace": [min(story.coordinators())]})
-        assert await story.until(lambda: story.database.past), story.doing
-        assert await story.settled(), story.doing
-        assert shown(story) == shown(story, "/configmaps") == right(story)
-        story.edit(podTemplate={"metadata": {"labels": {"made": "anew"}}})
-        assert await story.settled(7200.0), story.doing
-        assert shown(story) == right(story)
-        assert shown(story, "/configmaps") == ""
-        story.check()
+            await scenario.begin()
+        before(scenario)
+        uids = scenario.pods()
+        scenario.process.start()
+        assert await scenario.settled(), scenario.doing
+        assert scenario.pods() == uids, "nothing restarts because the cluster file is kept elsewhere"
+        assert "connection" not in scenario.status
+        scenario.edit(members={"replace": [min(scenario.coordinators())]})
+        assert await scenario.until(lambda: scenario.database.past), scenario.doing
+        assert await scenario.settled(), scenario.doing
+        assert shown(scenario) == shown(scenario, "/configmaps") == right(scenario)
+        scenario.edit(podTemplate={"metadata": {"labels": {"made": "anew"}}})
+        assert await scenario.settled(7200.0), scenario.doing
+        assert shown(scenario) == right(scenario)
+        assert shown(scenario, "/configmaps") == ""
+        scenario.check()
 
 
 async def test_one_that_is_deleted_comes_back_from_the_database_and_never_as_it_was_at_first() -> None:
-    with Story().told() as story:
-        await story.begin()
-        first = right(story)
-        story.edit(members={"replace": [min(story.coordinators())]})
-        assert await story.until(lambda: story.database.past), story.doing
-        assert await story.settled(), story.doing
-        assert right(story) != first
-        for node in {run.container.node for run in story.world.foundations.pods.values() if run.alive}:
-            story.world.foundations.isolate(node, on=True)
-        story.process.kill()
-        delete(story)
-        story.process.start()
-        assert await story.until(lambda: "ClusterFileLost" in story.doing, 600.0), story.doing
+    with Scenario().logged() as scenario:
+        await scenario.begin()
+        first = right(scenario)
+        scenario.edit(members={"replace": [min(scenario.coordinators())]})
+        assert await scenario.until(lambda: scenario.database.past), scenario.doing
+        assert await scenario.settled(), scenario.doing
+        assert right(scenario) != first
+        for node in {run.container.node for run in scenario.world.foundationdb.pods.values() if run.alive}:
+            scenario.world.foundationdb.isolate(node, on=True)
+        scenario.process.kill()
+        delete(scenario)
+        scenario.process.start()
+        assert await scenario.until(lambda: "ClusterFileLost" in scenario.doing, 600.0), scenario.doing
         await asyncio.sleep(300.0)
-        assert shown(story) == ""
-        for node in {run.container.node for run in story.world.foundations.pods.values() if run.alive}:
-            story.world.foundations.isolate(node, on=False)
-        assert await story.settled(), story.doing
-        assert shown(story) == right(story)
-        story.check()
+        assert shown(scenario) == ""
+        for node in {run.container.node for run in scenario.world.foundationdb.pods.values() if run.alive}:
+            scenario.world.foundationdb.isolate(node, on=False)
+        assert await scenario.settled(), scenario.doing
+        assert shown(scenario) == right(scenario)
+        scenario.check()
 
 
-def delete(story: Story) -> None:
+def delete(scenario: Scenario) -> None:
     """Delete the Secret."""
-    found = story.world.store.get("/secrets", WHERE)
+    found = scenario.world.store.get("/secrets", WHERE)
     assert found is not None
-    story.world.server.delete("/secrets", WHERE, DeleteOptions(Preconditions(found.uid)))
+    scenario.world.server.delete("/secrets", WHERE, DeleteOptions(Preconditions(found.uid)))
 
 
-def before(story: Story) -> None:
+def before(scenario: Scenario) -> None:
     """Let the operator be one of before, which keeps no Secret, and the file in the status."""
-    story.process.kill()
-    text = shown(story, "/configmaps")
-    assert text == right(story)
-    delete(story)
-    story.world.server.patch(KIND, Key(NAMESPACE, NAME), {"status": {"connection": text}}, PatchKind.MERGE, "status")
+    scenario.process.kill()
+    text = shown(scenario, "/configmaps")
+    assert text == right(scenario)
+    delete(scenario)
+    scenario.world.server.patch(KIND, Key(NAMESPACE, NAME), {"status": {"connection": text}}, PatchKind.MERGE, "status")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from stateward.api.values.base import GROUP
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.foundationdb.story import KIND, NAME, Story, pools
+from tests.simulation.foundationdb.scenario import KIND, NAME, Scenario, pools
 
 pytestmark = pytest.mark.simulation
 
@@ -19,17 +19,17 @@ ON = {"enabled": True}
 SHORT = {"enabled": True, "certificateLifetime": "1h"}
 
 
-def files(story: Story, name: str) -> dict[str, str]:
+def files(scenario: Scenario, name: str) -> dict[str, str]:
     """Return the content of a Secret."""
-    found = story.world.store.get("/secrets", Key(NAMESPACE, f"{NAME}-{name}"))
+    found = scenario.world.store.get("/secrets", Key(NAMESPACE, f"{NAME}-{name}"))
     assert found is not None, name
     return {key: base64.b64decode(text).decode() for key, text in found.doc["data"].items()}
 
 
-def sound(story: Story) -> bool:
+def sound(scenario: Scenario) -> bool:
     """Return whether every pod sees a certificate that is valid now, and is signed by whom it trusts."""
-    now = story.world.ground.clock.now().timestamp()
-    seen = [p.container.mounted("tls") for p in story.world.foundations.pods.values() if p.alive]
+    now = scenario.world.context.clock.now().timestamp()
+    seen = [p.container.mounted("tls") for p in scenario.world.foundationdb.pods.values() if p.alive]
     return all(pki.ends(each["tls.crt"]) > now and signed(each) for each in seen)
 
 
@@ -43,97 +43,97 @@ def signed(seen: dict[str, str]) -> bool:
 
 
 async def test_it_is_made_with_tls_and_members_are_replaced_in_it() -> None:
-    with Story(security=ON).told() as story:
-        await story.begin()
-        assert story.database.cluster is not None
-        assert all(name.endswith(":tls") for name in story.database.cluster.state.coordinators)
-        assert sound(story)
-        assert story.status["security"]["enabled"] is True
-        assert story.status["security"]["clientSecretName"] == f"{NAME}-client-tls"
-        voter = min(story.coordinators())
-        story.edit(members={"replace": [voter]})
-        assert await story.until(lambda: voter not in story.members()), story.doing
-        story.edit(pools=pools(storage=6))
-        assert await story.settled(), story.doing
-        assert all(name.endswith(":tls") for name in story.database.cluster.state.coordinators)
-        assert voter not in story.coordinators()
-        assert await story.excluded() == []
-        assert story.short == 0
-        story.check()
+    with Scenario(security=ON).logged() as scenario:
+        await scenario.begin()
+        assert scenario.database.cluster is not None
+        assert all(name.endswith(":tls") for name in scenario.database.cluster.state.coordinators)
+        assert sound(scenario)
+        assert scenario.status["security"]["enabled"] is True
+        assert scenario.status["security"]["clientSecretName"] == f"{NAME}-client-tls"
+        voter = min(scenario.coordinators())
+        scenario.edit(members={"replace": [voter]})
+        assert await scenario.until(lambda: voter not in scenario.members()), scenario.doing
+        scenario.edit(pools=pools(storage=6))
+        assert await scenario.settled(), scenario.doing
+        assert all(name.endswith(":tls") for name in scenario.database.cluster.state.coordinators)
+        assert voter not in scenario.coordinators()
+        assert await scenario.excluded() == []
+        assert scenario.short == 0
+        scenario.check()
 
 
 async def test_certificates_are_renewed_without_a_restart() -> None:
-    with Story(security=SHORT).told() as story:
-        await story.begin()
-        uids, before = story.pods(), {name: files(story, name) for name in ("tls", "client-tls", "ca")}
+    with Scenario(security=SHORT).logged() as scenario:
+        await scenario.begin()
+        uids, before = scenario.pods(), {name: files(scenario, name) for name in ("tls", "client-tls", "ca")}
         for _ in range(15):
             await asyncio.sleep(300.0)
-            assert sound(story)
-        after = {name: files(story, name) for name in before}
+            assert sound(scenario)
+        after = {name: files(scenario, name) for name in before}
         assert after["tls"]["tls.crt"] != before["tls"]["tls.crt"]
         assert after["client-tls"]["tls.crt"] != before["client-tls"]["tls.crt"]
         assert after["ca"] == before["ca"]
-        assert story.pods() == uids
-        assert story.unavailable == 0
-        story.check()
+        assert scenario.pods() == uids
+        assert scenario.unavailable == 0
+        scenario.check()
 
 
 @pytest.mark.parametrize("security", [None, ON], ids=["plain", "TLS"])
-async def test_switching_it_is_refused_and_all_else_goes_on(security: dict[str, bool] | None) -> None:
-    with (Story(security=security) if security else Story()).told() as story:
-        await story.begin()
-        uids = story.pods()
-        assert story.database.cluster is not None
-        was = story.database.cluster.state.coordinators
-        story.edit(security={"enabled": not security})
-        assert await story.until(lambda: "SecurityFixed" in story.doing, 600.0), story.doing
+async def test_switching_it_is_refused_and_all_else_continues(security: dict[str, bool] | None) -> None:
+    with (Scenario(security=security) if security else Scenario()).logged() as scenario:
+        await scenario.begin()
+        uids = scenario.pods()
+        assert scenario.database.cluster is not None
+        was = scenario.database.cluster.state.coordinators
+        scenario.edit(security={"enabled": not security})
+        assert await scenario.until(lambda: "SecurityFixed" in scenario.doing, 600.0), scenario.doing
         await asyncio.sleep(600.0)
-        assert story.pods() == uids
-        assert story.database.cluster.state.coordinators == was
-        story.edit(pools=pools(storage=6))
-        assert await story.until(lambda: len(story.members()) == 13, 3600.0), story.doing
-        story.edit(security=security)
-        assert await story.settled(), story.doing
-        assert "SecurityFixed" not in story.doing
-        assert len(story.members()) == 13
-        story.check()
+        assert scenario.pods() == uids
+        assert scenario.database.cluster.state.coordinators == was
+        scenario.edit(pools=pools(storage=6))
+        assert await scenario.until(lambda: len(scenario.members()) == 13, 3600.0), scenario.doing
+        scenario.edit(security=security)
+        assert await scenario.settled(), scenario.doing
+        assert "SecurityFixed" not in scenario.doing
+        assert len(scenario.members()) == 13
+        scenario.check()
 
 
 async def test_a_status_that_is_lost_does_not_change_what_it_runs_with() -> None:
-    with Story(security=ON).told() as story:
-        await story.begin()
-        story.process.kill()
-        uids = story.pods()
-        found = story.world.store.get(KIND, Key(NAMESPACE, NAME))
+    with Scenario(security=ON).logged() as scenario:
+        await scenario.begin()
+        scenario.process.kill()
+        uids = scenario.pods()
+        found = scenario.world.store.get(KIND, Key(NAMESPACE, NAME))
         assert found is not None
-        story.world.ground.change(found, ("status",), {})
-        story.edit(security=None)
-        story.process.start()
-        assert await story.settled(), story.doing
-        assert story.pods() == uids
-        assert story.status["security"]["enabled"] is True
-        story.edit(members={"replace": [min(story.members())]})
-        assert await story.settled(), story.doing
-        assert await story.excluded() == []
-        assert sound(story)
-        story.check()
+        scenario.world.context.change(found, ("status",), {})
+        scenario.edit(security=None)
+        scenario.process.start()
+        assert await scenario.settled(), scenario.doing
+        assert scenario.pods() == uids
+        assert scenario.status["security"]["enabled"] is True
+        scenario.edit(members={"replace": [min(scenario.members())]})
+        assert await scenario.settled(), scenario.doing
+        assert await scenario.excluded() == []
+        assert sound(scenario)
+        scenario.check()
 
 
 async def test_one_of_the_same_name_gets_an_authority_of_its_own() -> None:
     gone = {"onClusterDelete": "Delete"}
-    with Story(security=ON, volumes=gone).told() as story:
-        await story.begin()
-        first = files(story, "ca")["tls.crt"]
-        story.process.kill()
-        found = story.world.store.get(KIND, Key(NAMESPACE, NAME))
+    with Scenario(security=ON, volumes=gone).logged() as scenario:
+        await scenario.begin()
+        first = files(scenario, "ca")["tls.crt"]
+        scenario.process.kill()
+        found = scenario.world.store.get(KIND, Key(NAMESPACE, NAME))
         assert found is not None
-        story.world.server.delete(KIND, found.key, DeleteOptions(Preconditions(found.uid)))
-        assert await story.until(lambda: not story.members() and not story.pods(), 600.0)
+        scenario.world.server.delete(KIND, found.key, DeleteOptions(Preconditions(found.uid)))
+        assert await scenario.until(lambda: not scenario.members() and not scenario.pods(), 600.0)
         head = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "FoundationDBCluster"}
         meta = {"name": NAME, "namespace": NAMESPACE}
-        story.world.server.create(KIND, NAMESPACE, {**head, "metadata": meta, "spec": story.spec}, "kubectl")
-        story.process.start()
-        assert await story.until(lambda: len(story.pods()) == 12, 600.0), story.doing
-        assert files(story, "ca")["tls.crt"] != first
-        assert sound(story)
-        assert not story.failures
+        scenario.world.server.create(KIND, NAMESPACE, {**head, "metadata": meta, "spec": scenario.spec}, "kubectl")
+        scenario.process.start()
+        assert await scenario.until(lambda: len(scenario.pods()) == 12, 600.0), scenario.doing
+        assert files(scenario, "ca")["tls.crt"] != first
+        assert sound(scenario)
+        assert not scenario.failures

@@ -1,1 +1,1 @@
-"""What a pod uses: Secrets of the cluster, copied Secrets, the pod policy."""
+"""Inputs of pods: Secrets of the cluster, copied Secrets, the pod policy."""

@@ -10,7 +10,7 @@ import pytest
 from stateward.api.values.base import Json
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
-from tests.simulation.story import PODS, SECRETS, Story, hot, managers
+from tests.simulation.scenario import PODS, SECRETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -20,10 +20,10 @@ MEMBERS = ["logs-hot-0", "logs-hot-1", "logs-hot-2", "logs-managers-0"]
 
 
 class Drawer:
-    """The Secrets that people write."""
+    """The users' Secrets."""
 
-    def __init__(self, story: Story) -> None:
-        self._server, self._store = story.world.server, story.world.store
+    def __init__(self, scenario: Scenario) -> None:
+        self._server, self._store = scenario.world.server, scenario.world.store
 
     def put(self, name: str, annotations: Json | None = None, **values: str) -> None:
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
@@ -42,104 +42,104 @@ class Drawer:
         self._server.delete(SECRETS, live.key, DeleteOptions(Preconditions(live.uid)))
 
 
-def keystores(story: Story) -> set[Any]:
+def keystores(scenario: Scenario) -> set[Any]:
     """Return what the configurations of the members say of a setting."""
-    written = [s for s in story.world.store.all(SECRETS) if s.key.name in MEMBERS]
+    written = [s for s in scenario.world.store.all(SECRETS) if s.key.name in MEMBERS]
     return {base64.b64decode(s.doc["data"]["stateward-keystore.word"]).splitlines()[0] for s in written}
 
 
-async def looked(story: Story) -> None:
-    """Wait until the operator has begun: without the watch of restart control it looks once a minute."""
-    assert await story.until(lambda: story.disrupted() or not story.process.running)
+async def looked(scenario: Scenario) -> None:
+    """Wait until the operator has started the change: without the watch it reads once a minute."""
+    assert await scenario.until(lambda: scenario.disrupted() or not scenario.process.running)
 
 
-async def test_data_in_variables_makes_the_pods_of_that_pool_anew_one_after_the_other() -> None:
-    with Story(managers(1), hot(3, podTemplate=ENV), agents=True).told() as story:
-        drawer = Drawer(story)
+async def test_data_in_variables_recreates_the_pods_of_that_pool_one_after_the_other() -> None:
+    with Scenario(managers(1), hot(3, podTemplate=ENV), agents=True).logged() as scenario:
+        drawer = Drawer(scenario)
         drawer.put("words", WORD="one")
-        await story.begin()
-        pods = story.uids(PODS)
+        await scenario.begin()
+        pods = scenario.uids(PODS)
         drawer.put("words", WORD="two")
-        await looked(story)
-        await story.settle()
-        assert sorted(story.disrupted()) == MEMBERS[:3]
-        assert story.uids(PODS)["logs-managers-0-0"] == pods["logs-managers-0-0"]
-        assert story.most_down == 1
-        assert story.red == 0
+        await looked(scenario)
+        await scenario.settle()
+        assert sorted(scenario.disrupted()) == MEMBERS[:3]
+        assert scenario.uids(PODS)["logs-managers-0-0"] == pods["logs-managers-0-0"]
+        assert scenario.most_down == 1
+        assert scenario.red == 0
 
 
-async def test_data_that_goes_comes_back_or_is_taken_out_restarts_nobody() -> None:
-    with Story(managers(1), hot(2, podTemplate=ENV), agents=True).told() as story:
-        drawer = Drawer(story)
+async def test_data_that_goes_comes_back_or_is_taken_out_restarts_no_member() -> None:
+    with Scenario(managers(1), hot(2, podTemplate=ENV), agents=True).logged() as scenario:
+        drawer = Drawer(scenario)
         drawer.put("words", WORD="one", OTHER="x")
-        await story.begin()
-        pods = story.uids(PODS)
+        await scenario.begin()
+        pods = scenario.uids(PODS)
         drawer.remove("words")
         await asyncio.sleep(150.0)
-        story.process.kill()
+        scenario.process.kill()
         drawer.put("words", {"stateward.dev/skip-restart": "OTHER"}, WORD="one", OTHER="y")
         await asyncio.sleep(150.0)
-        await story.settle()
-        assert story.uids(PODS) == pods
-        assert story.disrupted() == []
+        await scenario.settle()
+        assert scenario.uids(PODS) == pods
+        assert scenario.disrupted() == []
 
 
 async def test_data_of_the_keystore_restarts_each_process_once_in_its_pod() -> None:
-    with Story(managers(1), hot(3), agents=True, secureSettings=STORE).told() as story:
-        drawer = Drawer(story)
+    with Scenario(managers(1), hot(3), agents=True, secureSettings=STORE).logged() as scenario:
+        drawer = Drawer(scenario)
         drawer.put("store", word="one")
-        await story.begin()
-        pods = story.uids(PODS)
+        await scenario.begin()
+        pods = scenario.uids(PODS)
         drawer.put("store", word="two")
-        await looked(story)
-        await story.settle()
-        assert story.uids(PODS) == pods
-        assert sorted(story.disrupted()) == MEMBERS
-        assert story.most_down == 1
-        assert keystores(story) == {base64.b64encode(b"two")}
+        await looked(scenario)
+        await scenario.settle()
+        assert scenario.uids(PODS) == pods
+        assert sorted(scenario.disrupted()) == MEMBERS
+        assert scenario.most_down == 1
+        assert keystores(scenario) == {base64.b64encode(b"two")}
 
 
 async def test_a_secret_of_the_keystore_that_is_gone_leaves_it_as_it_is_also_for_new_members() -> None:
-    with Story(managers(1), hot(2), agents=True, secureSettings=STORE).told() as story:
-        drawer = Drawer(story)
+    with Scenario(managers(1), hot(2), agents=True, secureSettings=STORE).logged() as scenario:
+        drawer = Drawer(scenario)
         drawer.put("store", word="one")
-        await story.begin()
-        pods = story.uids(PODS)
+        await scenario.begin()
+        pods = scenario.uids(PODS)
         drawer.remove("store")
-        story.pools(managers(1), hot(3))
-        await story.settle()
-        assert pods.items() <= story.uids(PODS).items()
-        assert story.disrupted() == []
-        assert keystores(story) == {base64.b64encode(b"one")}
+        scenario.pools(managers(1), hot(3))
+        await scenario.settle()
+        assert pods.items() <= scenario.uids(PODS).items()
+        assert scenario.disrupted() == []
+        assert keystores(scenario) == {base64.b64encode(b"one")}
 
 
 async def test_members_wait_for_a_secret_of_the_keystore_that_was_never_there() -> None:
-    with Story(managers(1), hot(2), agents=True).told() as story:
-        drawer = Drawer(story)
-        await story.begin()
-        pods = story.uids(PODS)
-        story.edit(secureSettings=STORE)
-        assert await story.until(lambda: "SecretMissing" in story.waits)
+    with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
+        drawer = Drawer(scenario)
+        await scenario.begin()
+        pods = scenario.uids(PODS)
+        scenario.edit(secureSettings=STORE)
+        assert await scenario.until(lambda: "SecretMissing" in scenario.waits)
         await asyncio.sleep(300.0)
-        assert story.disrupted() == []
+        assert scenario.disrupted() == []
         drawer.put("store", word="one")
-        await story.settle()
-        assert story.uids(PODS) == pods
-        assert sorted(story.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
+        await scenario.settle()
+        assert scenario.uids(PODS) == pods
+        assert sorted(scenario.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
 
 
 @pytest.mark.parametrize(("verb", "kind"), [("patch", "pods"), ("apply", "secrets"), ("patch", "opensearchclusters")])
-async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_nobody_twice(verb: str, kind: str) -> None:
-    with Story(managers(1), hot(3), agents=True, secureSettings=STORE).told() as story:
-        drawer = Drawer(story)
+async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_no_member_twice(verb: str, kind: str) -> None:
+    with Scenario(managers(1), hot(3), agents=True, secureSettings=STORE).logged() as scenario:
+        drawer = Drawer(scenario)
         drawer.put("store", word="one")
-        await story.begin()
-        story.crash_after(verb, kind, 2)
+        await scenario.begin()
+        scenario.crash_after(verb, kind, 2)
         drawer.put("store", word="two")
-        await looked(story)
-        await story.settle()
-        assert sorted(story.disrupted()) == MEMBERS
-        assert keystores(story) == {base64.b64encode(b"two")}
+        await looked(scenario)
+        await scenario.settle()
+        assert sorted(scenario.disrupted()) == MEMBERS
+        assert keystores(scenario) == {base64.b64encode(b"two")}
 
 
 ALL: list[Json] = [{"secretName": "store"}, {"secretName": "other"}]
@@ -148,26 +148,26 @@ ALL: list[Json] = [{"secretName": "store"}, {"secretName": "other"}]
 async def a_burst_is_one_restart(name: str, put: Callable[[Drawer], None], *, crash: bool = False) -> None:
     """Write three times, while the members that use it settle; each restarts once, for the last of what was written."""
     pools = [managers(1), hot(3, podTemplate=ENV)]
-    with Story(*pools, agents=True, secureSettings=ALL).told() as story:
-        drawer = Drawer(story)
+    with Scenario(*pools, agents=True, secureSettings=ALL).logged() as scenario:
+        drawer = Drawer(scenario)
         for each in ("words", "store", "other"):
             drawer.put(each, None, **{f"in_{each}": "zero"})
-        await story.begin()
+        await scenario.begin()
         put(drawer)
-        assert await story.until(lambda: "DataSettling" in story.waits)
+        assert await scenario.until(lambda: "DataSettling" in scenario.waits)
         if crash:
-            story.crash_after("patch", "opensearchclusters")
+            scenario.crash_after("patch", "opensearchclusters")
         for text in ("one", "two", "three"):
             await asyncio.sleep(3.0)
-            assert story.disrupted() == []
+            assert scenario.disrupted() == []
             drawer.put(name, None, **{f"in_{name}": text})
         await asyncio.sleep(4.5)
-        assert story.disrupted() == []
-        await looked(story)
-        await story.settle()
-        assert sorted(story.disrupted()) == MEMBERS
-        assert story.most_down == 1
-        assert story.red == 0
+        assert scenario.disrupted() == []
+        await looked(scenario)
+        await scenario.settle()
+        assert sorted(scenario.disrupted()) == MEMBERS
+        assert scenario.most_down == 1
+        assert scenario.red == 0
 
 
 async def test_a_burst_of_changes_of_one_secret_of_the_keystore_is_one_restart_of_each_process() -> None:

@@ -1,4 +1,4 @@
-"""Members that stay away are replaced, in the whole operator, over time and across its death (docs/scenarios.md)."""
+"""Missing members are replaced by the whole operator, over time and across its restarts (docs/scenarios.md)."""
 
 import asyncio
 
@@ -6,86 +6,86 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.simulation.world.world import NAMESPACE
-from tests.simulation.story import CLAIMS, PODS, Story, hot, managers
+from tests.simulation.scenario import CLAIMS, PODS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
 POLICY: Json = {"enabled": True, "after": "10m"}
 
 
-def node_of(story: Story, member: str) -> str:
-    return next(p.doc["spec"]["nodeName"] for p in story.world.store.all(PODS) if p.key.name == f"{member}-0")
+def node_of(scenario: Scenario, member: str) -> str:
+    return next(p.doc["spec"]["nodeName"] for p in scenario.world.store.all(PODS) if p.key.name == f"{member}-0")
 
 
-def in_database(story: Story) -> set[str]:
-    return {node.name for node in story.database.nodes.values()}
+def in_database(scenario: Scenario) -> set[str]:
+    return {node.name for node in scenario.database.nodes.values()}
 
 
-def removals(story: Story) -> dict[str, str]:
-    resource = story.world.resource()
+def removals(scenario: Scenario) -> dict[str, str]:
+    resource = scenario.world.resource()
     listed = (resource.doc.get("status") or {}).get("pendingRemovals", []) if resource is not None else []
     return {entry["name"]: entry["phase"] for entry in listed}
 
 
-def lone_data_node(story: Story) -> tuple[str, str]:
+def lone_data_node(scenario: Scenario) -> tuple[str, str]:
     """Return a data member that shares its machine with no manager, and the machine."""
-    managing = {node_of(story, f"logs-managers-{i}") for i in range(3)}
-    names = sorted(name for name in in_database(story) if "hot" in name)
-    return next((name, node_of(story, name)) for name in names if node_of(story, name) not in managing)
+    managing = {node_of(scenario, f"logs-managers-{i}") for i in range(3)}
+    names = sorted(name for name in in_database(scenario) if "hot" in name)
+    return next((name, node_of(scenario, name)) for name in names if node_of(scenario, name) not in managing)
 
 
 @pytest.mark.parametrize("dies", [False, True])
 async def test_a_member_whose_machine_stays_away_is_replaced_and_its_old_pod_does_no_harm(dies: bool) -> None:
-    with Story(managers(), hot(5), replacement=POLICY).told() as story:
-        await story.begin()
-        member, machine = lone_data_node(story)
-        story.world.nodes.lose(machine, power=True)
+    with Scenario(managers(), hot(5), replacement=POLICY).logged() as scenario:
+        await scenario.begin()
+        member, machine = lone_data_node(scenario)
+        scenario.world.nodes.lose(machine, power=True)
         await asyncio.sleep(300.0)
-        assert member not in removals(story)
+        assert member not in removals(scenario)
         if dies:
-            story.process.kill()
+            scenario.process.kill()
             await asyncio.sleep(60.0)
-            story.process.start()
-        assert await story.until(lambda: "logs-hot-5" in in_database(story), 1800.0)
-        assert await story.until(lambda: removals(story).get(member) == "Terminating", 900.0)
-        assert story.database.health == "green"
-        story.world.nodes.restore(machine)
-        assert await story.until(lambda: removals(story).get(member) == "VolumeKept", 600.0)
+            scenario.process.start()
+        assert await scenario.until(lambda: "logs-hot-5" in in_database(scenario), 1800.0)
+        assert await scenario.until(lambda: removals(scenario).get(member) == "Terminating", 900.0)
+        assert scenario.database.health == "green"
+        scenario.world.nodes.restore(machine)
+        assert await scenario.until(lambda: removals(scenario).get(member) == "VolumeKept", 600.0)
         await asyncio.sleep(600.0)
-        assert member not in in_database(story)
-        assert any(claim.key.name.endswith(member) for claim in story.world.store.all(CLAIMS))
-        assert set(story.disrupted()) <= {member}
+        assert member not in in_database(scenario)
+        assert any(claim.key.name.endswith(member) for claim in scenario.world.store.all(CLAIMS))
+        assert set(scenario.disrupted()) <= {member}
 
 
-async def test_keep_takes_a_replacement_back_while_it_goes_on() -> None:
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        story.edit(members={"replace": ["logs-hot-1"]})
-        assert await story.until(lambda: removals(story).get("logs-hot-1") in ("Waiting", "Draining"), 300.0)
-        story.edit(members={"keep": ["logs-hot-1"]})
-        await story.settle()
-        assert in_database(story) >= {"logs-hot-0", "logs-hot-1", "logs-hot-2"}
-        assert removals(story) == {}
+async def test_keep_cancels_a_replacement_while_it_continues() -> None:
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(members={"replace": ["logs-hot-1"]})
+        assert await scenario.until(lambda: removals(scenario).get("logs-hot-1") in ("Waiting", "Draining"), 300.0)
+        scenario.edit(members={"keep": ["logs-hot-1"]})
+        await scenario.settle()
+        assert in_database(scenario) >= {"logs-hot-0", "logs-hot-1", "logs-hot-2"}
+        assert removals(scenario) == {}
 
 
-async def test_34_a_replacement_that_waits_for_quota_takes_nobody_else_down_and_says_so() -> None:
-    with Story(managers(), hot(5), replacement=POLICY).told() as story:
-        await story.begin()
-        member, machine = lone_data_node(story)
-        story.world.server.admission.quota[NAMESPACE, PODS] = 8
-        story.world.nodes.lose(machine, power=True)
+async def test_34_a_replacement_that_waits_for_quota_takes_no_other_member_down_and_reports_it() -> None:
+    with Scenario(managers(), hot(5), replacement=POLICY).logged() as scenario:
+        await scenario.begin()
+        member, machine = lone_data_node(scenario)
+        scenario.world.server.admission.quota[NAMESPACE, PODS] = 8
+        scenario.world.nodes.lose(machine, power=True)
         await asyncio.sleep(3600.0)
-        assert set(story.disrupted()) <= {member}
-        assert member in story.waits or "logs-hot-5" in story.waits
-        story.world.server.admission.quota.clear()
-        assert await story.until(lambda: "logs-hot-5" in in_database(story), 900.0)
+        assert set(scenario.disrupted()) <= {member}
+        assert member in scenario.waits or "logs-hot-5" in scenario.waits
+        scenario.world.server.admission.quota.clear()
+        assert await scenario.until(lambda: "logs-hot-5" in in_database(scenario), 900.0)
 
 
 async def test_a_member_replaced_by_name_hands_its_data_over_first() -> None:
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin()
-        story.edit(members={"replace": ["logs-hot-0"]})
-        assert await story.until(lambda: "logs-hot-3" in in_database(story), 600.0)
-        await story.settle()
-        assert "logs-hot-0" not in in_database(story)
-        assert story.red == 0.0
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(members={"replace": ["logs-hot-0"]})
+        assert await scenario.until(lambda: "logs-hot-3" in in_database(scenario), 600.0)
+        await scenario.settle()
+        assert "logs-hot-0" not in in_database(scenario)
+        assert scenario.red == 0.0

@@ -1,8 +1,8 @@
 # pyright: reportUnknownLambdaType=false
 """The guards, each with a way to remove it and the scenario that fails then.
 
-A mutation replaces one function of the product. What it removes is said in a sentence, so that whoever changes that
-function knows what they hold in their hands.
+A mutation replaces one function of the product. A sentence says what it removes, for the next
+person to change that function.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,8 +17,8 @@ from tests.simulation.failures import test_stale_reads as stale
 from tests.simulation.inputs import test_secrets as data
 from tests.simulation.membership import test_surge as surges
 from tests.simulation.mutations import without
-from tests.simulation.people import test_people as people
 from tests.simulation.restarts import test_in_place as in_place
+from tests.simulation.users import test_edits as people
 
 Scenario = Callable[[], Awaitable[None]]
 
@@ -60,7 +60,7 @@ MUTATIONS = (
     ),
     Mutation(
         "02",
-        "the live read before anything is let go",
+        "the live read before any member is released",
         without.cached,
         stale.test_03_the_volume_of_a_new_member_does_not_go_with_the_pod_of_the_old,
     ),
@@ -120,7 +120,7 @@ MUTATIONS = (
     ),
     Mutation(
         "16",
-        "members are let go on a live read",
+        "members are released after a live read",
         without.never_caught_up,
         crashes.test_16_scale_events_that_were_missed_end_the_same,
     ),
@@ -158,7 +158,7 @@ MUTATIONS = (
         "25",
         "a wrong member is reported, and is no error in the operator",
         without.strict_names,
-        people.test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_goes_on,
+        people.test_25_a_wrong_name_in_the_replace_list_is_reported_and_the_rest_continues,
     ),
     Mutation(
         "25",
@@ -176,13 +176,13 @@ MUTATIONS = (
         "27",
         "another storage class is a new member",
         without.no_replacement,
-        people.test_27_another_storage_class_replaces_member_by_member_and_other_clusters_go_on,
+        people.test_27_another_storage_class_replaces_member_by_member_and_other_clusters_continue,
     ),
     Mutation(
         "28",
         "who only starts is left alone",
         without.impatient,
-        failures.test_28_a_change_that_waits_disturbs_nobody_who_starts_after_an_outage,
+        failures.test_28_a_change_that_waits_disturbs_no_member_that_starts_after_an_outage,
     ),
     Mutation(
         "28",
@@ -194,28 +194,28 @@ MUTATIONS = (
         "28",
         "who waits for a configuration that was overwritten is being recreated",
         without.left_waiting,
-        failures.test_28_who_was_about_to_restart_when_its_machine_went_does_not_wait_for_what_is_gone,
+        failures.test_28_a_member_that_was_about_to_restart_when_its_node_failed_does_not_wait_for_it,
     ),
     Mutation(
         "30",
         "the number of members is in no template",
         without.scale_in_template,
-        people.test_30_scaling_out_restarts_nobody,
+        people.test_30_scaling_out_restarts_no_member,
     ),
     Mutation(
         "31",
         "versions wait for the turn of their pool",
         without.all_at_once,
-        failures.test_31_an_evicted_member_of_a_pool_whose_turn_has_not_come_keeps_its_version,
+        failures.test_31_an_evicted_member_of_a_pool_that_is_not_next_keeps_its_version,
     ),
     Mutation(
         "32", "one budget for the whole cluster", without.budget_of_each, people.test_32_pools_by_zone_share_one_budget
     ),
     Mutation(
         "34",
-        "nobody goes while others are down",
+        "no member leaves while others are down",
         without.no_waiting,
-        failures.test_34_two_members_fail_while_a_third_is_upgraded_and_nobody_else_is_taken,
+        failures.test_34_two_members_fail_while_a_third_is_upgraded_and_no_other_member_is_taken,
     ),
     Mutation(
         "35",
@@ -233,11 +233,11 @@ MUTATIONS = (
         "36",
         "what was staged and taken back is staged back",
         without.never_staged_back,
-        people.test_36_a_change_taken_back_half_way_ends_like_the_beginning,
+        people.test_36_a_change_reverted_half_way_ends_like_the_beginning,
     ),
     Mutation(
         "37",
-        "nobody begins while data changes",
+        "no restart begins while data changes",
         without.unsettled,
         data.test_37_a_burst_of_changes_of_several_secrets_is_one_restart_of_each_member,
     ),

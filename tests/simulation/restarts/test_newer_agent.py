@@ -8,16 +8,16 @@ from stateward.api.values import names
 from stateward.engines.pods import agent
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.simulation.campaign.run import AGENT_IMAGE
-from tests.simulation.story import PODS, SETS, Story, hot, managers
+from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 NEWER = "stateward:newer"
 
 
-def agents(story: Story, kind: str) -> dict[str, str]:
+def agents(scenario: Scenario, kind: str) -> dict[str, str]:
     """Return the image of the agent in each pod, or in each template."""
     found: dict[str, str] = {}
-    for stored in story.world.store.all(kind):
+    for stored in scenario.world.store.all(kind):
         if names.LABEL_CLUSTER in stored.labels:
             spec = stored.doc["spec"] if kind == PODS else stored.doc["spec"]["template"]["spec"]
             found[stored.labels[names.LABEL_MEMBER]] = next(
@@ -26,63 +26,63 @@ def agents(story: Story, kind: str) -> dict[str, str]:
     return found
 
 
-def processes(story: Story) -> dict[str, int]:
-    return {node.name: id(node) for node in story.nodes()}
+def processes(scenario: Scenario) -> dict[str, int]:
+    return {node.name: id(node) for node in scenario.nodes()}
 
 
-async def upgraded(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+async def upgraded(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the operator by one of a new version, as its Deployment does."""
-    story.process.kill()
+    scenario.process.kill()
     monkeypatch.setattr(agent, "VERSION", "99.0.0")
-    story.process.agent_image = NEWER
-    story.process.start()
+    scenario.process.agent_image = NEWER
+    scenario.process.start()
 
 
 async def test_a_new_version_restarts_nothing_and_the_next_new_pod_has_its_agent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with Story(managers(1), hot(2), agents=True).told() as story:
-        await story.begin()
-        pods, running = story.uids(PODS), processes(story)
-        await upgraded(story, monkeypatch)
-        await story.settle()
-        assert (story.uids(PODS), processes(story), story.disrupted()) == (pods, running, [])
-        assert set(agents(story, PODS).values()) == {AGENT_IMAGE}
-        assert set(agents(story, SETS).values()) == {NEWER}
-        story.edit(config={"indices.first": 1})
-        await story.settle()
-        assert story.uids(PODS) == pods
-        assert all(processes(story)[name] != was for name, was in running.items())
-        assert set(agents(story, PODS).values()) == {AGENT_IMAGE}
-        story.edit(version="2.18.0")
-        await story.settle()
-        assert set(agents(story, PODS).values()) == {NEWER}
+    with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
+        await scenario.begin()
+        pods, running = scenario.uids(PODS), processes(scenario)
+        await upgraded(scenario, monkeypatch)
+        await scenario.settle()
+        assert (scenario.uids(PODS), processes(scenario), scenario.disrupted()) == (pods, running, [])
+        assert set(agents(scenario, PODS).values()) == {AGENT_IMAGE}
+        assert set(agents(scenario, SETS).values()) == {NEWER}
+        scenario.edit(config={"indices.first": 1})
+        await scenario.settle()
+        assert scenario.uids(PODS) == pods
+        assert all(processes(scenario)[name] != was for name, was in running.items())
+        assert set(agents(scenario, PODS).values()) == {AGENT_IMAGE}
+        scenario.edit(version="2.18.0")
+        await scenario.settle()
+        assert set(agents(scenario, PODS).values()) == {NEWER}
 
 
 @pytest.mark.parametrize("when", [1.0, 40.0])
-async def test_a_new_version_in_the_middle_of_a_restart_goes_on_with_it(
+async def test_a_new_version_in_the_middle_of_a_restart_continues_with_it(
     when: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The agents that are there know the words of the one that begun, and those of the one that goes on."""
-    with Story(managers(1), hot(2), agents=True).told() as story:
-        await story.begin()
-        pods = story.uids(PODS)
-        story.edit(config={"indices.first": 1})
+    """The running agents support the protocol of the earlier operator and that of the current one."""
+    with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
+        await scenario.begin()
+        pods = scenario.uids(PODS)
+        scenario.edit(config={"indices.first": 1})
         await asyncio.sleep(when)
-        await upgraded(story, monkeypatch)
-        await story.settle()
-        assert story.uids(PODS) == pods
-        assert sorted(story.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
-        assert all(node.config["indices.first"] == 1 for node in story.nodes())
+        await upgraded(scenario, monkeypatch)
+        await scenario.settle()
+        assert scenario.uids(PODS) == pods
+        assert sorted(scenario.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
+        assert all(node.config["indices.first"] == 1 for node in scenario.nodes())
 
 
 async def test_a_pod_that_is_lost_comes_back_with_the_newer_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Story(managers(1), hot(2), agents=True).told() as story:
-        await story.begin()
-        await upgraded(story, monkeypatch)
-        await story.settle()
-        pod = story.object(PODS, names.pod("logs-hot-1"))
+    with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
+        await scenario.begin()
+        await upgraded(scenario, monkeypatch)
+        await scenario.settle()
+        pod = scenario.object(PODS, names.pod("logs-hot-1"))
         assert pod is not None
-        story.world.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
-        await story.settle()
-        assert agents(story, PODS)["logs-hot-1"] == NEWER
+        scenario.world.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
+        await scenario.settle()
+        assert agents(scenario, PODS)["logs-hot-1"] == NEWER

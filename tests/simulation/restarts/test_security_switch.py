@@ -12,86 +12,86 @@ from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.settings import ENABLE
 from stateward.simulation.timing.loop import run_virtual
 from tests.simulation.restarts.test_in_place_deaths import DEATHS, TOGETHER, phase_of, strike
-from tests.simulation.story import PODS, Story, hot, managers
+from tests.simulation.scenario import PODS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 OFF, ON = {"enabled": False}, {"enabled": True}
 SPECS = {"on": (OFF, ON), "off": (ON, OFF)}
 
 
-async def switched(before: dict[str, bool], after: dict[str, bool], prepare: Callable[[Story], object]) -> Story:
+async def switched(before: dict[str, bool], after: dict[str, bool], prepare: Callable[[Scenario], object]) -> Scenario:
     """Switch the security of a cluster with data, and require that it ends as it should; return what happened."""
-    with Story(managers(1), hot(2), agents=True, security=before).told() as story:
-        await story.begin()
-        pods, processes = story.uids(PODS), {id(node) for node in story.nodes()}
-        met = prepare(story)
-        story.edit(security=after)
-        await story.settle(quiet=300.0)
+    with Scenario(managers(1), hot(2), agents=True, security=before).logged() as scenario:
+        await scenario.begin()
+        pods, processes = scenario.uids(PODS), {id(node) for node in scenario.nodes()}
+        met = prepare(scenario)
+        scenario.edit(security=after)
+        await scenario.settle(quiet=300.0)
         assert met is None or met
-        assert {node.secured for node in story.nodes()} == {after["enabled"]}
-        assert not processes & {id(node) for node in story.nodes()}
-        assert not [pod for pod in story.world.store.all(PODS) if phase_of(pod)]
-        assert ENABLE not in story.database.settings.persistent
-        assert story.status["security"].get("enabled", False) is after["enabled"]
-        story.removed = [(kind, name) for kind, name in story.removed if kind == PODS]
-        assert story.removed or story.uids(PODS) == pods
-        return story
+        assert {node.secured for node in scenario.nodes()} == {after["enabled"]}
+        assert not processes & {id(node) for node in scenario.nodes()}
+        assert not [pod for pod in scenario.world.store.all(PODS) if phase_of(pod)]
+        assert ENABLE not in scenario.database.settings.persistent
+        assert scenario.status["security"].get("enabled", False) is after["enabled"]
+        scenario.removed = [(kind, name) for kind, name in scenario.removed if kind == PODS]
+        assert scenario.removed or scenario.uids(PODS) == pods
+        return scenario
 
 
 @pytest.mark.parametrize(("before", "after"), SPECS.values(), ids=SPECS.keys())
 async def test_security_is_switched_in_kept_pods_with_all_processes_down_once(
     before: dict[str, bool], after: dict[str, bool]
 ) -> None:
-    story = await switched(before, after, lambda _: None)
-    assert story.removed == []
-    assert story.most_down == 3
-    assert len(story.database.users) == 1
+    scenario = await switched(before, after, lambda _: None)
+    assert scenario.removed == []
+    assert scenario.most_down == 3
+    assert len(scenario.database.users) == 1
 
 
 @pytest.mark.parametrize("who", DEATHS)
 @pytest.mark.parametrize("phase", TOGETHER)
 @pytest.mark.parametrize(("before", "after"), SPECS.values(), ids=SPECS.keys())
-async def test_whoever_dies_in_whatever_phase_of_the_switch_it_goes_on(
+async def test_a_death_in_any_phase_of_the_switch_does_not_stop_it(
     before: dict[str, bool], after: dict[str, bool], phase: str, who: str
 ) -> None:
-    story = await switched(before, after, lambda story: strike(story, phase, DEATHS[who]))
-    assert len(story.removed) <= (who != "the operator")
+    scenario = await switched(before, after, lambda scenario: strike(scenario, phase, DEATHS[who]))
+    assert len(scenario.removed) <= (who != "the operator")
 
 
-def test_an_operator_that_dies_in_the_switch_is_followed_by_one_that_goes_on() -> None:
+def test_an_operator_that_dies_in_the_switch_is_followed_by_one_that_continues() -> None:
     """After every fifth of its steps: Secrets, templates, phases, words for agents, the first administrator."""
     taken = [0]
 
-    def count(story: Story, fatal: int = 0) -> None:
+    def count(scenario: Scenario, fatal: int = 0) -> None:
         taken[0] = 0
 
         def step(*_: object) -> None:
             taken[0] += 1
             if taken[0] == fatal:
-                story.process.kill()
+                scenario.process.kill()
 
-        story.process.wrote, story.process.told = step, step
+        scenario.process.write_done, scenario.process.command_done = step, step
 
     run_virtual(switched(OFF, ON, count))
     steps = taken[0]
     assert steps > 30
     for fatal in range(1, steps + 1, 5):
-        run_virtual(switched(OFF, ON, lambda story, fatal=fatal: count(story, fatal)))
+        run_virtual(switched(OFF, ON, lambda scenario, fatal=fatal: count(scenario, fatal)))
 
 
-async def test_a_switch_that_is_taken_back_in_the_middle_ends_like_the_beginning() -> None:
-    def taken_back(story: Story) -> list[str]:
-        return strike(story, "start-coordinated", revert)
+async def test_a_switch_that_is_reverted_in_the_middle_ends_like_the_beginning() -> None:
+    def taken_back(scenario: Scenario) -> list[str]:
+        return strike(scenario, "start-coordinated", revert)
 
-    def revert(story: Story, _pod: Stored) -> None:
-        story.edit(security=OFF)
+    def revert(scenario: Scenario, _pod: Stored) -> None:
+        scenario.edit(security=OFF)
 
-    with Story(managers(1), hot(2), agents=True, security=OFF).told() as story:
-        await story.begin()
-        pods = story.uids(PODS)
-        met = taken_back(story)
-        story.edit(security=ON)
-        assert await story.until(lambda: met)
-        await story.settle()
-        assert {node.secured for node in story.nodes()} == {False}
-        assert story.uids(PODS) == pods
+    with Scenario(managers(1), hot(2), agents=True, security=OFF).logged() as scenario:
+        await scenario.begin()
+        pods = scenario.uids(PODS)
+        met = taken_back(scenario)
+        scenario.edit(security=ON)
+        assert await scenario.until(lambda: met)
+        await scenario.settle()
+        assert {node.secured for node in scenario.nodes()} == {False}
+        assert scenario.uids(PODS) == pods

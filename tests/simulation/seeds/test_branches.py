@@ -1,4 +1,4 @@
-"""What a campaign has to meet follows from the code, and what it cannot meet is real, too."""
+"""The branches that a campaign must reach follow from the code, and each exception names an existing branch."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from stateward.simulation.campaign.branches import (
     OUT_OF_REACH,
     branches,
     decisions,
-    missed,
+    not_covered,
     out_of_reach,
 )
 from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
@@ -21,12 +21,12 @@ def test_what_is_out_of_reach_exists(engine: str) -> None:
     assert set(out_of_reach(engine)) <= set(branches(ADVICE.keys(), engine))
 
 
-def test_what_one_database_cannot_show_another_has_to() -> None:
+def test_a_branch_that_one_database_cannot_reach_another_must_reach() -> None:
     assert set(ONLY_FOUNDATIONDB) <= set(decisions(ADVICE.keys()))
     assert set(ONLY_FOUNDATIONDB) <= set(branches(ADVICE.keys(), FOUNDATIONDB))
-    assert missed({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
+    assert not_covered({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
 
 
-def test_what_was_not_met_is_named_unless_nothing_leads_there() -> None:
+def test_a_branch_that_was_not_reached_is_named_unless_it_is_out_of_reach() -> None:
     counts = {name: 1 for name in branches(ADVICE.keys()) if name not in {"action: Drain", *OUT_OF_REACH}}
-    assert missed(counts, ADVICE.keys()) == ["action: Drain"]
+    assert not_covered(counts, ADVICE.keys()) == ["action: Drain"]

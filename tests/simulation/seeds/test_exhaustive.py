@@ -10,8 +10,8 @@ import pytest
 
 from stateward.simulation.timing.loop import run_virtual
 from stateward.simulation.world.world import Layout
+from tests.simulation.scenario import Scenario, pool
 from tests.simulation.steps import Steps
-from tests.simulation.story import Story, pool
 
 pytestmark = pytest.mark.simulation
 
@@ -27,14 +27,14 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 async def live(change: dict[str, Any], fatal: int = 0, stale: int = 0, *, agents: bool = False) -> int:
     """Make a change, with a crash after one step; return how many steps were taken."""
-    with Story(ALL, layout=SMALL, agents=agents).told() as story:
-        await story.begin(2)
-        steps = Steps(story, fatal)
-        story.process.api_rates.stale = stale
-        story.edit(**change)
-        await story.settle(quiet=300.0)
-        assert len(story.world.formed()) == 1
-        assert story.most_down <= 1, f"{story.most_down} members were down at once"
+    with Scenario(ALL, layout=SMALL, agents=agents).logged() as scenario:
+        await scenario.begin(2)
+        steps = Steps(scenario, fatal)
+        scenario.process.api_rates.stale = stale
+        scenario.edit(**change)
+        await scenario.settle(quiet=300.0)
+        assert len(scenario.world.formed()) == 1
+        assert scenario.most_down <= 1, f"{scenario.most_down} members were down at once"
         return steps.taken
 
 

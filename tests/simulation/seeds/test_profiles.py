@@ -1,34 +1,34 @@
-"""Worlds with a character: what was met by nobody's chance before is met by theirs, again and again."""
+"""Profiles: each makes a few edits and faults frequent, so that rare combinations are reached."""
 
 import pytest
 
 from stateward.simulation.campaign.campaign import attempt
-from stateward.simulation.campaign.engine_setups import ENGINES, SCENES
+from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, ENGINES
 from stateward.simulation.campaign.run import Plan
-from stateward.simulation.people.member_requests import REQUESTS
-from stateward.simulation.people.profiles import profile_of
+from stateward.simulation.users.member_requests import REQUESTS
+from stateward.simulation.users.profiles import profile_of
 
 pytestmark = pytest.mark.simulation
 
 TRIES = 40
-"""Seeds of a profile, of which one has to meet what the profile is there for: about one in seven does."""
+"""Seeds of a profile, one of which must reach its purpose: about one in seven does."""
 HOURS = 0.3
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_profile_names_only_what_there_is(engine: str) -> None:
-    scene = SCENES[engine]
+def test_a_profile_names_only_existing_edits_and_faults(engine: str) -> None:
+    scene = ENGINE_SETUPS[engine]
     does = {edit.name for edit in scene.edits} | {name for name, _, _ in REQUESTS}
-    fails = {fault.name for fault in scene.faults} | {weather.name for weather in scene.weather}
+    fails = {fault.name for fault in scene.faults} | {weather.name for weather in scene.lasting_faults}
     for profile in scene.profiles:
         assert set(profile.edits) <= does, profile.name
-        assert set(profile.often) <= fails, profile.name
+        assert set(profile.frequent_faults) <= fails, profile.name
     assert len({profile.name for profile in scene.profiles}) == len(scene.profiles)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_other_seed_has_a_profile_and_all_have_their_turn(engine: str) -> None:
-    profiles = SCENES[engine].profiles
+def test_every_other_seed_has_a_profile_in_turn(engine: str) -> None:
+    profiles = ENGINE_SETUPS[engine].profiles
     chosen = [profile_of(seed, profiles) for seed in range(2 * len(profiles))]
     assert chosen[::2] == [None] * len(profiles)
     assert chosen[1::2] == list(profiles)
@@ -38,19 +38,19 @@ def test_every_other_seed_has_a_profile_and_all_have_their_turn(engine: str) -> 
     ("profile", "reasons"),
     [
         ("restarts", {"RestartsFirst"}),
-        ("an operator that forgets", {"StoppedUnknown"}),
-        ("disks that hang", {"ProcessDoesNotEnd", "TemplateNotSeen"}),
-        ("upgrades taken back", {"CannotGoBack"}),
-        ("no room", {"NewMemberStuck"}),
-        ("edits that no node can satisfy", {"NewMemberStuck", "TooFewServing"}),
-        ("members that go missing", {"ReplacementHeld"}),
-        ("sizes", {"ReplacedLater"}),
-        ("managers that break", {"PoolNeeded"}),
-        ("before there is data", {"BootstrapInterrupted"}),
-        ("a database that refuses", {"StepRefused"}),
+        ("operator restarts on stale state", {"StoppedUnknown"}),
+        ("unresponsive disks", {"ProcessDoesNotEnd", "TemplateNotSeen"}),
+        ("reverted upgrades", {"CannotGoBack"}),
+        ("insufficient capacity", {"NewMemberStuck"}),
+        ("unsatisfiable edits", {"NewMemberStuck", "TooFewServing"}),
+        ("lost members", {"ReplacementHeld"}),
+        ("scaling", {"ReplacedLater"}),
+        ("broken managers", {"PoolNeeded"}),
+        ("bootstrap with lost volumes", {"BootstrapInterrupted"}),
+        ("read-only database", {"StepRefused"}),
     ],
 )
-def test_a_profile_meets_what_it_is_there_for(profile: str, reasons: set[str]) -> None:
+def test_a_profile_reaches_its_purpose(profile: str, reasons: set[str]) -> None:
     left = {f"wait: {reason}" for reason in reasons}
     for seed in range(1, TRIES + 1):
         outcome = attempt(seed, Plan(chaos=HOURS * 3600, profile=profile))

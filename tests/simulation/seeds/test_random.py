@@ -1,6 +1,6 @@
-"""Random runs: a swarm of faults and a user who edits, seed after seed.
+"""Random runs: a fault schedule and a user's edits, for each seed.
 
-Always the same seeds, so that the result says something about the code and not about the machine's speed.
+The seeds are fixed, so that the result depends on the code and not on the machine's speed.
 """
 
 import os
@@ -13,7 +13,7 @@ from stateward.simulation.campaign.run import Plan
 pytestmark = pytest.mark.simulation
 
 SEEDS = int(os.environ.get("STATEWARD_SIMULATION_SEEDS", "40"))
-"""How many; less than a minute on two cores. `stateward simulate` is for the long lists."""
+"""The number of seeds; less than a minute on two cores. `stateward simulate` runs more."""
 FIRST = {"opensearch": 2000, "elasticsearch": 0}
 
 
@@ -32,22 +32,22 @@ def told(report: Report) -> str:
     return "\n".join(found)
 
 
-def test_nothing_that_must_hold_was_violated(report: Report) -> None:
+def test_no_property_is_violated(report: Report) -> None:
     assert not report.failed, told(report)
 
 
-def test_nothing_was_violated_with_elasticsearch() -> None:
+def test_no_property_is_violated_with_elasticsearch() -> None:
     report = campaign("elasticsearch", max(1, SEEDS // 5))
     assert not report.failed, told(report)
 
 
-def test_faults_edits_and_steps_were_really_met(report: Report) -> None:
+def test_faults_edits_and_steps_were_reached(report: Report) -> None:
     met = set(report.counts)
     usual = {
         "fault: operator killed",
         "fault: user edit",
-        "user: member to be replaced",
-        "user: member kept stopped",
+        "user: member replacement requested",
+        "user: member stop requested",
         "action: DeletePod",
         "action: Stage",
         "action: StopProcess",

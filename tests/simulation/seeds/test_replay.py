@@ -1,4 +1,4 @@
-"""A run is a function of its seed: the same story again, also in a process with other hash seeds."""
+"""A run is a function of its seed: the same trace again, also in a process with another hash seed."""
 
 import os
 import subprocess
@@ -11,12 +11,12 @@ from stateward.simulation.campaign.run import YEAR, Plan, simulate_one
 pytestmark = pytest.mark.simulation
 
 RUNS = {19: 600.0, 1002: 2400.0}
-"""Seeds and the seconds of trouble. In 1002 events are written again after errors, at times that chance decides."""
+"""Seeds, and seconds with faults. In 1002 the operator repeats event writes after errors, at random times."""
 PROGRAM = """
 import hashlib
 from stateward.simulation.campaign.run import Plan, simulate_one
 outcome, _ = simulate_one({seed}, Plan(chaos={chaos}, trace=True))
-print(len(outcome.story), hashlib.sha256(repr(outcome.story).encode()).hexdigest())
+print(len(outcome.trace_lines), hashlib.sha256(repr(outcome.trace_lines).encode()).hexdigest())
 """
 
 
@@ -27,7 +27,7 @@ def told(seed: int, hash_seed: str) -> str:
 
 
 @pytest.mark.parametrize("seed", RUNS)
-def test_a_seed_tells_the_same_story_twice_and_in_any_process(seed: int) -> None:
+def test_a_seed_has_the_same_trace_twice_and_in_any_process(seed: int) -> None:
     first = told(seed, "1")
     assert first == told(seed, "1")
     assert first == told(seed, "2")
@@ -42,6 +42,6 @@ def test_ordinary_days_are_the_same_days_each_time() -> None:
     assert first.skipped > 12.0
 
 
-def test_another_seed_tells_another_story() -> None:
-    plan = Plan(chaos=120.0, trace=True, calm_start=False)
-    assert simulate_one(1, plan)[0].story != simulate_one(2, plan)[0].story
+def test_another_seed_has_another_trace() -> None:
+    plan = Plan(chaos=120.0, trace=True, quiet_start=False)
+    assert simulate_one(1, plan)[0].trace_lines != simulate_one(2, plan)[0].trace_lines

@@ -1,4 +1,4 @@
-"""A guard of the operator is removed, a run fails, and the tool makes it small; the file that it writes repeats it."""
+"""With a removed guard a run fails; it is shrunk, and its file repeats the violation."""
 
 import msgspec
 import pytest

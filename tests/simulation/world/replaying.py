@@ -1,7 +1,7 @@
-"""Plays a recorded sequence on the model, and says where the model does otherwise than the database did.
+"""Replays a recorded sequence on the model, and returns the differences from the database.
 
-Among places that are equally good the database chooses as it likes. So a picture is compared in what the rules decide;
-then the model takes over the choice, so that the steps after it mean the same on both.
+The database chooses freely among equal nodes. So the comparison covers what the rules decide; then the model adopts
+the database's choice, so that the next steps start from the same state.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Wire, WorldTransport
 from stateward.simulation.opensearch.shards import Copy, Shard
 from stateward.simulation.timing.loop import run_virtual
-from tests.simulation.story import Story, hot, managers
+from tests.simulation.scenario import Scenario, hot, managers
 from tests.support.recorded import AWAY, Ground, Picture, Scene, do, settled
 
 
 class Pods:
     """The processes of the world, at their own addresses."""
 
-    def __init__(self, story: Story) -> None:
-        self._story = story
+    def __init__(self, scenario: Scenario) -> None:
+        self._story = scenario
 
     async def endpoints(self) -> tuple[str, ...]:
         nodes = [node for node in self._story.world.databases.nodes.values() if node.alive]
@@ -33,15 +33,15 @@ class Pods:
 
 
 def differences(scenes: Sequence[Scene]) -> list[str]:
-    """Return, step by step, what the model does otherwise; the first picture that differs in a step ends it."""
+    """Return the differences of the model step by step; the first different step ends the replay."""
     return run_virtual(replay(scenes))
 
 
 async def replay(scenes: Sequence[Scene]) -> list[str]:
-    with Story(managers(), hot(3), version=version(scenes[0])).told() as story:
-        await story.begin(0)
-        retire(story)
-        ground = ground_of(story)
+    with Scenario(managers(), hot(3), version=version(scenes[0])).logged() as scenario:
+        await scenario.begin(0)
+        retire(scenario)
+        ground = ground_of(scenario)
         found: list[str] = []
         for number, scene in enumerate(scenes, 1):
             async with asyncio.timeout(3600.0):
@@ -52,7 +52,7 @@ async def replay(scenes: Sequence[Scene]) -> list[str]:
             if found:
                 return found
             if scene.picture is not None:
-                take_over(story.database, scene.picture)
+                take_over(scenario.database, scene.picture)
         return found
 
 
@@ -61,18 +61,18 @@ def version(first: Scene) -> str:
     return first.picture.nodes["hot-0"].partition(" ")[0]
 
 
-def retire(story: Story) -> None:
-    """End the operator, and start none after it."""
-    story.process.start = lambda: None
-    story.process.kill()
+def retire(scenario: Scenario) -> None:
+    """Kill the operator, and do not restart it."""
+    scenario.process.start = lambda: None
+    scenario.process.kill()
 
 
-def ground_of(story: Story) -> Ground:
-    world = story.world
-    network = Network(world.ground.stream("kubectl"), lambda _: None)
-    api = WorldApi(world.server, world.bell, network, "kubectl", Unaudited())
-    transport = WorldTransport(world.databases, Wire(world.ground.stream("replay"), lambda _: None))
-    return Ground(api, opensearch.driver(transport), transport, Pods(story), Key("data", "logs"))
+def ground_of(scenario: Scenario) -> Ground:
+    world = scenario.world
+    network = Network(world.context.stream("kubectl"), lambda _: None)
+    api = WorldApi(world.server, world.change_signal, network, "kubectl", Unaudited())
+    transport = WorldTransport(world.databases, Wire(world.context.stream("replay"), lambda _: None))
+    return Ground(api, opensearch.driver(transport), transport, Pods(scenario), Key("data", "logs"))
 
 
 def compared(real: Picture | None, model: Picture | None) -> list[str]:
@@ -96,7 +96,7 @@ def voters(seen: Picture) -> tuple[int, int]:
 
 
 def loads(seen: Picture) -> list[int]:
-    """Return how many copies the data nodes have, fewest first; a node that is emptied is told apart."""
+    """Return how many copies the data nodes have, fewest first; drained nodes are excluded."""
     count = Counter(member(copy) for copies in seen.shards.values() for copy in copies)
     return sorted(count[name] for name, kind in seen.nodes.items() if kind.endswith("data"))
 
@@ -132,7 +132,7 @@ def put(cluster: Cluster, shard: Shard, copy: Copy, node: str) -> None:
     if copy.node == node:
         return
     for other in shard.copies:
-        if other.node == node:  # They change places.
+        if other.node == node:  # They swap.
             other.node = copy.node
             cluster.nodes[copy.node].disk.copies[shard.name] = other.allocation
             break

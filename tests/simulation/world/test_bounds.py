@@ -11,7 +11,7 @@ from stateward.simulation.campaign import campaign
 from stateward.simulation.campaign.run import Plan, Run, simulate_one
 from stateward.simulation.opensearch.shards import Copy
 from stateward.simulation.timing.bounds import WALL, WALL_PER_HOUR, Bounds
-from tests.simulation.story import Story, hot, managers
+from tests.simulation.scenario import Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -28,11 +28,11 @@ def spinning(monkeypatch: pytest.MonkeyPatch, spin: Callable[[Run], Any]) -> Non
 
 def multiply(run: Run) -> None:
     for _ in range(2):
-        run.world.ground.later(10.0, multiply, run)
+        run.world.context.later(10.0, multiply, run)
 
 
 def stand_still(run: Run) -> None:
-    run.world.ground.loop.call_soon(stand_still, run)
+    run.world.context.loop.call_soon(stand_still, run)
 
 
 def never_end(run: Run) -> None:
@@ -42,7 +42,7 @@ def never_end(run: Run) -> None:
 
 
 def message(bounds: Bounds) -> str:
-    outcome, _ = simulate_one(7, Plan(chaos=3600.0, calm_start=False, profile="", bounds=bounds))
+    outcome, _ = simulate_one(7, Plan(chaos=3600.0, quiet_start=False, profile="", bounds=bounds))
     assert [v.property for v in outcome.violations] == ["bound"]
     return outcome.violations[0].message
 
@@ -56,7 +56,7 @@ def test_a_world_that_spins_ends_at_its_limit_of_steps_at_the_same_step_every_ti
     begins = "seed 7 was ended in the time with faults: it took more than 30,000 steps within one simulated hour; due"
     assert text.startswith(begins)
     assert f" of {spin.__name__}" in text
-    assert "; the last that was told: " in text
+    assert "; the last event: " in text
     assert message(Bounds(steps=30_000)) == text
 
 
@@ -83,15 +83,15 @@ def test_a_campaign_counts_a_run_that_was_ended_as_failed() -> None:
     assert [outcome.seed for outcome in found.failed] == [4]
 
 
-def test_a_longer_run_has_more_real_time_where_nobody_says_how_much() -> None:
+def test_a_longer_run_has_more_real_time_unless_a_limit_is_set() -> None:
     assert Bounds().seconds(720 * 3600.0) == WALL + 720 * WALL_PER_HOUR
     assert Bounds(wall=5.0).seconds(720 * 3600.0) == 5.0
 
 
 async def test_copies_that_are_delayed_are_looked_at_once_each_however_often_the_database_looks() -> None:
-    with Story(managers(), hot(3)).told() as story:
-        await story.begin(indices=0)
-        database, ground = story.database, story.world.ground
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin(indices=0)
+        database, context = scenario.database, scenario.world.context
         for number in range(12):
             database.create_index(f"delayed-{number}", 1, 2**20, 1.0)
         await asyncio.sleep(60.0)
@@ -99,7 +99,7 @@ async def test_copies_that_are_delayed_are_looked_at_once_each_however_often_the
             copy: Copy = next(c for c in shard.copies if not c.primary)
             database.nodes[copy.node].disk.copies.pop(shard.name)
             database.allocator._unassign(copy, "NODE_LEFT")
-            copy.delayed_until = ground.now + 30.0 + number
+            copy.delayed_until = context.now + 30.0 + number
         before = database.version
         database.allocator.reroute()
         await asyncio.sleep(60.0)

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
@@ -32,7 +32,7 @@ async def world() -> World:
     server = Server(store)
     guard(server)
     network = Network(random.Random(0), lambda _: None)  # noqa: S311
-    api = WorldApi(server, Bell(store), network)
+    api = WorldApi(server, ChangeSignal(store), network)
     await api.create(NAMESPACES, {"metadata": {"name": "contract"}})
     return World(api, "contract", clock)
 

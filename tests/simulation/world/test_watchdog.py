@@ -11,13 +11,13 @@ from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.invariants import Watchdog
-from tests.simulation.story import PODS, SETS, Story, hot, managers
+from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
 
 def let_go(watchdog: Watchdog, clusters: str, member: Stored) -> list[str]:
-    """Return what is said of a member that is let go right after a live read."""
+    """Return the violations when a member is released right after a live read."""
     watchdog.read(clusters, Key(member.key.namespace, "logs"))
     owners = member.doc["metadata"]["ownerReferences"]
     watchdog.writing(
@@ -26,53 +26,53 @@ def let_go(watchdog: Watchdog, clusters: str, member: Stored) -> list[str]:
     return sorted({violation.property for violation in watchdog.violations})
 
 
-async def test_who_holds_the_copies_of_shards_or_votes_is_not_let_go() -> None:
-    with Story(managers(1), hot(3)).told() as story:
-        await story.begin()
-        watchdog, held = story.run.watchdog, {copy.node for copy in story.database.shards[0].copies}
-        holder = next(node.name for node in story.nodes() if node.id in held)
+async def test_a_member_that_holds_the_copies_of_shards_or_votes_is_not_released() -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin()
+        watchdog, held = scenario.run.watchdog, {copy.node for copy in scenario.database.shards[0].copies}
+        holder = next(node.name for node in scenario.nodes() if node.id in held)
         for name, properties in ((holder, ["b", "d"]), ("logs-managers-0", ["c", "d"])):
-            member = story.object(SETS, name)
+            member = scenario.object(SETS, name)
             assert member is not None
-            assert let_go(watchdog, story.world.clusters, member) == properties
+            assert let_go(watchdog, scenario.world.clusters, member) == properties
             watchdog.violations.clear()
 
 
-async def test_a_copy_on_its_way_to_who_is_let_go_is_seen() -> None:
-    with Story(managers(1), hot(2)).told() as story:
-        await story.begin(indices=1)
-        (shard,) = story.database.shards
+async def test_a_copy_on_its_way_to_a_released_member_is_seen() -> None:
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin(indices=1)
+        (shard,) = scenario.database.shards
         copy = next(copy for copy in shard.copies if copy.active)
-        other = next(node for node in story.nodes() if node.data and node.id != copy.node)
+        other = next(node for node in scenario.nodes() if node.data and node.id != copy.node)
         shard.copies, copy.target = [copy], other.id
-        story.database.version += 1
-        story.run.watchdog.looked(story.database)
-        member = story.object(SETS, other.name)
+        scenario.database.version += 1
+        scenario.run.watchdog.cluster_observed(scenario.database)
+        member = scenario.object(SETS, other.name)
         assert member is not None
-        assert "b" in let_go(story.run.watchdog, story.world.clusters, member)
+        assert "b" in let_go(scenario.run.watchdog, scenario.world.clusters, member)
 
 
-async def test_a_member_whose_volume_has_what_the_database_misses_is_not_let_go_though_no_node_is_listed() -> None:
-    with Story(managers(1), hot(3)).told() as story:
-        await story.begin(indices=1)
-        (shard,) = story.database.shards
-        machine = {node.id: node.container.node for node in story.nodes()}
-        leader = next(machine[node.id] for node in story.nodes() if node.name == "logs-managers-0")
+async def test_a_member_whose_volume_has_what_the_database_misses_is_not_released_though_no_node_is_listed() -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin(indices=1)
+        (shard,) = scenario.database.shards
+        machine = {node.id: node.container.node for node in scenario.nodes()}
+        leader = next(machine[node.id] for node in scenario.nodes() if node.name == "logs-managers-0")
         copy = next(copy for copy in shard.copies if copy.active and machine[copy.node] != leader)
-        node = story.database.nodes[copy.node]
+        node = scenario.database.nodes[copy.node]
         copy.primary, shard.copies, shard.in_sync = True, [copy], {copy.allocation}
-        story.world.databases.isolate(node.container.node, on=True)
+        scenario.world.databases.isolate(node.container.node, on=True)
         await asyncio.sleep(40.0)
         assert shard.primary.state is State.UNASSIGNED
-        story.run.watchdog.looked(story.database)
-        member = story.object(SETS, node.name)
+        scenario.run.watchdog.cluster_observed(scenario.database)
+        member = scenario.object(SETS, node.name)
         assert member is not None
-        assert "b" in let_go(story.run.watchdog, story.world.clusters, member)
+        assert "b" in let_go(scenario.run.watchdog, scenario.world.clusters, member)
 
 
 async def foundationdb() -> Run:
     """Return a run with a cluster of FoundationDB that is as it should be."""
-    run = Run(1, Plan(engine="foundationdb", only=frozenset(), calm_start=True), asyncio.get_running_loop())
+    run = Run(1, Plan(engine="foundationdb", only=frozenset(), quiet_start=True), asyncio.get_running_loop())
     run.processes[0].start()
     run.user.create()
     await asyncio.sleep(600.0)
@@ -80,50 +80,50 @@ async def foundationdb() -> Run:
     return run
 
 
-async def test_a_member_of_foundationdb_is_not_let_go_before_another_one_is_there() -> None:
+async def test_a_member_of_foundationdb_is_not_released_before_another_one_is_there() -> None:
     run = await foundationdb()
     member = next(stored for stored in run.world.store.all(SETS) if "storage" in stored.key.name)
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.processes[0].kill()
 
 
-async def test_a_member_that_the_database_does_not_list_serves_nobody_though_its_pod_is_ready() -> None:
+async def test_a_member_that_the_database_does_not_list_does_not_serve_though_its_pod_is_ready() -> None:
     run = await foundationdb()
     run.processes[0].kill()
-    store, ground, foundations = run.world.store, run.world.ground, run.world.foundations
+    store, context, processes = run.world.store, run.world.context, run.world.foundationdb
     member, other = [stored for stored in store.all(SETS) if "storage" in stored.key.name][:2]
     pods = [store.get(PODS, Key(s.key.namespace, names.pod(s.key.name))) for s in (member, other)]
     assert pods[0] is not None
     assert pods[1] is not None
-    # One member fewer is asked for, and of those that stay one has joined and is not Ready yet.
+    # The spec has one member fewer, and one of the remaining members has joined but is not Ready yet.
     resource = store.get(run.world.clusters, Key(member.key.namespace, "logs"))
     assert resource is not None
     pools = resource.doc["spec"]["pools"]
     fewer = [p | {"replicas": p["replicas"] - ("storage" in p["name"])} for p in pools]
-    ground.change(resource, ("spec", "pools"), fewer)
+    context.change(resource, ("spec", "pools"), fewer)
     conditions = pods[1].doc["status"]["conditions"]
-    ground.change(pods[1], ("status", "conditions"), [c | {"status": "False"} for c in conditions])
+    context.change(pods[1], ("status", "conditions"), [c | {"status": "False"} for c in conditions])
     await asyncio.sleep(30.0)
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.watchdog.violations.clear()
-    foundations.pods[pods[0].key].cut()
+    processes.pods[pods[0].key].cut()
     await asyncio.sleep(30.0)
-    (database,) = foundations.databases.values()
-    run.watchdog.saw(database)
+    (database,) = processes.databases.values()
+    run.watchdog.ensemble_observed(database)
     assert let_go(run.watchdog, run.world.clusters, member) == []
 
 
 async def test_members_of_a_renamed_pool_count_for_their_role_until_the_new_pool_serves() -> None:
-    with Story(managers(1), hot(2), hot(1) | {"name": "extra"}).told() as story:
-        await story.begin()
-        story.run.processes[0].kill()
-        store, watchdog = story.world.store, story.run.watchdog
-        member = story.object(SETS, "logs-extra-0")
+    with Scenario(managers(1), hot(2), hot(1) | {"name": "extra"}).logged() as scenario:
+        await scenario.begin()
+        scenario.run.processes[0].kill()
+        store, watchdog = scenario.world.store, scenario.run.watchdog
+        member = scenario.object(SETS, "logs-extra-0")
         assert member is not None
         for replicas, properties in ((2, set[str]()), (3, {"d"})):
-            resource = store.get(story.world.clusters, Key(member.key.namespace, "logs"))
+            resource = store.get(scenario.world.clusters, Key(member.key.namespace, "logs"))
             assert resource is not None
             pools = [managers(1), hot(replicas) | {"name": "cold"}]
-            story.world.ground.change(resource, ("spec", "pools"), pools)
-            assert set(let_go(watchdog, story.world.clusters, member)) & {"d"} == properties
+            scenario.world.context.change(resource, ("spec", "pools"), pools)
+            assert set(let_go(watchdog, scenario.world.clusters, member)) & {"d"} == properties
             watchdog.violations.clear()

@@ -1,4 +1,4 @@
-"""What an agent takes of its pod, by the measurement that `make bench` shows with the limits that are aimed at."""
+"""The resources of an agent, measured as in `make bench`, and their limits."""
 
 from pathlib import Path
 
@@ -16,7 +16,9 @@ def test_an_idle_agent_is_small_and_connections_do_not_make_it_grow(release: Pat
     assert busy < 20 * 2**20
 
 
-def test_an_agent_that_does_not_start_is_said(release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_does_not_start_is_reported(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wrong(_root: Path) -> list[str]:
         return ["--grace", "x"]
 

@@ -31,7 +31,7 @@ def test_status_is_a_subresource_and_scale_is_not() -> None:
     assert version["subresources"] == {"status": {}}
 
 
-def test_get_shows_what_people_ask_first() -> None:
+def test_get_shows_what_users_ask_first() -> None:
     (version,) = crd(OPENSEARCH)["spec"]["versions"]
     columns = [column["name"] for column in version["additionalPrinterColumns"] if not column["priority"]]
     assert columns == ["Version", "Health", "Ready", "Doing", "Age"]

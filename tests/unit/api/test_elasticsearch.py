@@ -71,7 +71,7 @@ def test_who_only_votes_is_a_master_too() -> None:
     assert problem.message == "voting_only goes together with master, or the node does not start"
 
 
-def test_a_cluster_needs_somebody_who_can_be_elected() -> None:
+def test_a_cluster_needs_a_member_that_can_be_elected() -> None:
     problem = only(pools=[pool(roles=["master", "voting_only", "data"])])
     assert "and not voting_only" in problem.message
 

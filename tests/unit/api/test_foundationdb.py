@@ -95,7 +95,7 @@ def test_the_cluster_file_in_a_status_of_before_can_be_read() -> None:
     assert of.connection == "a:b@c:1"
 
 
-def test_users_that_are_asked_for_are_refused_and_not_left_out() -> None:
+def test_users_that_are_requested_are_refused_and_not_left_out() -> None:
     """The database has none."""
     spec = {"version": "7.1.67", "pools": POOLS, "security": {"enabled": True, "adminSecretName": "ada"}}
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster", "metadata": {"name": "ledger"}}

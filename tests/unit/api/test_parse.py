@@ -1,4 +1,4 @@
-"""A document that somebody wrote is read, or every deviation is said by path with what is accepted."""
+"""A user's document is read, or each error names its path and the accepted values."""
 
 from typing import Any
 

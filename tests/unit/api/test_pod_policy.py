@@ -262,7 +262,7 @@ def test_what_has_not_the_shape_of_a_pod_is_refused_at_every_level(path: str, gi
         ),
     ],
 )
-def test_accounts_that_somebody_has_to_allow(given: Json, found: tuple[Account, ...]) -> None:
+def test_accounts_that_a_user_has_to_allow(given: Json, found: tuple[Account, ...]) -> None:
     assert account(given) == found
 
 

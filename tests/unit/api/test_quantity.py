@@ -100,7 +100,7 @@ def test_a_value_is_written_with_its_largest_whole_suffix(value: Fraction, text:
         (12_345, "12.1Ki"),
     ],
 )
-def test_a_size_is_written_for_people(size: int, text: str) -> None:
+def test_a_size_is_written_for_users(size: int, text: str) -> None:
     assert readable(size) == text
 
 

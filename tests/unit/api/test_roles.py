@@ -1,4 +1,4 @@
-"""Roles that a version does not have, and clusters whose managers help nobody, are named."""
+"""Roles that a version does not have, and managers that no pool needs, are reported."""
 
 import pytest
 
@@ -68,7 +68,7 @@ class TestManagers:
         assert "at least one member must be a cluster manager" in only(cluster(pools=pools))[1]
 
     @pytest.mark.parametrize(("count", "words"), [(1, "single"), (2, "even"), (4, "even")])
-    def test_a_number_of_managers_that_helps_nobody_is_a_warning(self, count: int, words: str) -> None:
+    def test_a_useless_number_of_managers_is_a_warning(self, count: int, words: str) -> None:
         path, message = only(cluster(pools=[pool(replicas=count)]), Severity.WARNING)
         assert path == "spec.pools"
         assert words in message

@@ -106,7 +106,7 @@ class TestVersionAndImage:
         )
 
     @pytest.mark.parametrize(("version", "words"), [("1.2.4", "from 1.3.0"), ("3.4.0", "before 2.20.0")])
-    def test_a_version_that_nobody_has_tried_is_only_a_warning(self, version: str, words: str) -> None:
+    def test_a_version_that_was_never_tested_is_only_a_warning(self, version: str, words: str) -> None:
         pools = [
             pool("m", roles=["master" if version.startswith("1.") else "cluster_manager"]),
             pool("d", roles=["data"]),

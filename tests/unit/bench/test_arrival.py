@@ -1,4 +1,4 @@
-"""How soon a changed Secret is in its pod, as rows."""
+"""The delay of a changed Secret in its pod, as rows."""
 
 from bench.databases.arrival import PROGRAM, pod, rows
 

@@ -17,7 +17,7 @@ def test_the_package_makes_ten_objects_and_its_workload_uses_one_of_nobodys_pack
     assert used == {"p-0007-0", parcel.outside(7, "1")["metadata"]["name"]}
 
 
-def test_the_wide_package_has_as_many_parameters_as_is_said() -> None:
+def test_the_wide_package_has_the_reported_number_of_parameters() -> None:
     package = parcel.wide(250)
     assert len(package.parameters) == 250
     (rendered,) = render_plan(Use(package, "all", "default"), "deploy")

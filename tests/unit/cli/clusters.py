@@ -10,7 +10,7 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.parse import convert_cluster
 from stateward.engines import opensearch
 from stateward.planning.model.observation import Copy, CopyState, Database, Observation, Unit, Unknown
-from stateward.simulation.forecast.journey import travel
+from stateward.simulation.forecast.forecast import run_forecast
 
 NOW = 1_000.0
 DATA = ("logs-hot-0", "logs-hot-1", "logs-hot-2")
@@ -49,7 +49,7 @@ def new() -> Observation:
 
 def running(copies: int = 2) -> Observation:
     """Return the cluster after everything has come up, with an index of six shards on three zones."""
-    end = travel(new(), NOW).end
+    end = run_forecast(new(), NOW).end
     assert isinstance(end.database, Database)
     members = tuple(
         replace(m, pod=replace(m.pod, zone="abc"[m.ordinal]) if m.pod is not None else None) for m in end.members

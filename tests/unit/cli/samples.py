@@ -98,3 +98,19 @@ def cluster(**status: Any) -> dict[str, Any]:
     document = copy.deepcopy(CLUSTER)
     document["status"] |= status
     return document
+
+
+GOOD = """\
+apiVersion: stateward.dev/v1alpha1
+kind: OpenSearchCluster
+metadata: {name: logs}
+spec:
+  version: 2.19.5
+  pools:
+  - {name: all, replicas: 3}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+"""
+"""A file with a valid cluster and another object."""

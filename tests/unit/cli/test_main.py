@@ -1,4 +1,4 @@
-"""The command line as a whole: what it offers, and how it fails."""
+"""The command line: its commands, and its errors."""
 
 import subprocess
 import sys
@@ -75,7 +75,7 @@ def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.exit_code, result.output) == (130, "")
 
 
-def test_a_port_that_is_taken_is_said() -> None:
+def test_a_port_that_is_taken_is_reported() -> None:
     assert failure_of(OSError(98, "Address already in use")) == "Address already in use"
 
 

@@ -1,4 +1,4 @@
-"""The demo's writer stays within its bounds, and its books tell what the database promised."""
+"""The demo's writer stays within its limits, and its ledger records the acknowledged writes."""
 
 import asyncio
 from typing import Any
@@ -84,7 +84,7 @@ async def test_an_acknowledged_document_that_is_gone_is_found_out() -> None:
     assert await missing(shelf, writer.ledger, batch=7) == {"d3"}
 
 
-async def test_reading_back_notices_a_loss_while_it_goes_on() -> None:
+async def test_reading_back_notices_a_loss_while_it_continues() -> None:
     writer = Writer(Shelf(forgets=frozenset({"d0"})), Bounds(per_second=10, most=1, reading=1), clock=Hurried())
     await writer.run()
     assert writer.ledger.unread == 1

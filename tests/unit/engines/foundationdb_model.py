@@ -58,7 +58,7 @@ class Model:
         return known.get(name, name)
 
     def start(self, member: str, kind: str, zone: str, address: str = "") -> None:
-        """Start a member's process, at this address or at one that nobody had before."""
+        """Start a member's process, at this address or at an unused one."""
         self.numbers += 1
         tls = ":tls" if secured(self.of) else ""
         self.addresses[member] = address or f"10.0.0.{self.numbers}:4500{tls}"

@@ -1,4 +1,4 @@
-"""What the driver of the search family sees in a replayed world."""
+"""The state that the search driver reads in a replayed world."""
 
 from stateward.engines import opensearch
 from stateward.planning.model.observation import Database, Unit, Unknown

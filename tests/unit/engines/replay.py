@@ -1,4 +1,4 @@
-"""A database that answers what a real one was heard to answer, and tells what it was asked."""
+"""A database that replays recorded responses, and records its requests."""
 
 import json
 from collections.abc import Callable, Mapping

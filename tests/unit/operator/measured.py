@@ -1,4 +1,4 @@
-"""What a change of one field really does to a settled cluster, as its planner, its objects and its Secrets say."""
+"""The measured effect of a change of one field on a settled cluster: plan, objects and Secrets."""
 
 import asyncio
 import base64
@@ -39,11 +39,11 @@ from stateward.operator.security.foundationdb_tls import TransportKeeper
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.planning.model.observation import Database, Desired, Health, Observation, Unknown
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
-from stateward.simulation.forecast.journey import travel
+from stateward.simulation.forecast.forecast import run_forecast
 from stateward.simulation.timing.loop import WorldClock
 
 NOW = 1_000.0
@@ -69,7 +69,7 @@ class SettledCluster:
         self.family: Family = family_of(found, cast("Any", None), cast("Any", None), "stateward-agent:1")
         self.clock = clock = WorldClock(asyncio.get_running_loop())
         store = Store(clock.monotonic, clock.now)
-        self.api = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+        self.api = WorldApi(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
         self.keeper = Keeper(self.api, Caches(found), clock)
         self.tls: bool | None = None
         self.transport = TransportKeeper(self.api, Caches(found), clock)
@@ -85,14 +85,14 @@ class SettledCluster:
         there = Database(identity="id", health=Health.GREEN, nodes={}) if self.kind is FOUNDATIONDB else None
         database = there or Unknown("not formed yet")
         start = Observation("c", "data", "u", 1, desired, members=(), database=database)
-        end = travel(start, NOW).end
+        end = run_forecast(start, NOW).end
         members = tuple(replace(m, pod=replace(m.pod, agent=True) if m.pod else None) for m in end.members)
         return replace(end, members=members)
 
     async def secured(self, cluster: Cluster) -> tuple[Cluster, bool]:
         """Return the cluster as its keeper has secured it, and whether what was given is refused."""
         if isinstance(cluster, FoundationDBCluster):
-            # It is made with what was asked for first, and keeps that.
+            # It is created with the first spec, and keeps it.
             self.tls = bool(requested(cluster)) if self.tls is None else self.tls
             found = await self.transport.keep(cluster, on=self.tls)
             return found.cluster, bool(found.refusals)
@@ -160,7 +160,7 @@ def essence(desired: Desired) -> Desired:
 
 
 def told(before: Cluster, after: Cluster) -> bool:
-    """Return whether the database is told something."""
+    """Return whether the database receives a command."""
     if not isinstance(before, FoundationDBCluster) or not isinstance(after, FoundationDBCluster):
         return False
     mode = {"cluster": {"configuration": {"redundancy_mode": before.spec.redundancy.value}}}

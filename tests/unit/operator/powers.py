@@ -1,4 +1,4 @@
-"""What any object that the operator makes for a cluster may be, whatever the spec says: all powers, in one place.
+"""The limits of each object that the operator creates for a cluster, for any spec: all powers in one place.
 
 Written without the code that makes or judges the objects, so that a mistake there does not allow itself.
 

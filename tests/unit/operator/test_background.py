@@ -1,4 +1,4 @@
-"""What takes a processor for long is done while the event loop goes on, within limits, and namespaces take turns."""
+"""Long computations do not block the event loop; they have limits, and namespaces take turns."""
 
 import asyncio
 import base64
@@ -33,12 +33,12 @@ from stateward.packages.rendering.templates import TemplateProblem, Variables
 from tests.unit.packages.samples import files, shop
 
 PATIENCE = 20.0
-"""Seconds after which whoever holds the loop gives up, so that the test fails and does not hang."""
+"""Seconds after which a job that blocks the loop ends, so that the test fails instead of hanging."""
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n"
 
 
 class Slow:
-    """A job that goes on when it is told to, in the thread."""
+    """A job in the thread that the test continues."""
 
     may_be_small: ClassVar[bool] = True
 
@@ -67,7 +67,7 @@ def opening(namespace: str = "prod") -> OpenPackage:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_the_loop_goes_on_while_a_package_is_rendered(*, fails: bool) -> None:
+async def test_the_loop_continues_while_a_package_is_rendered(*, fails: bool) -> None:
     job = Slow(KeyError("of the package") if fails else None)
     rendering = asyncio.create_task(WorkerPool()(job))
     await job.begun.wait()
@@ -195,7 +195,7 @@ async def test_without_a_process_it_is_held_and_tried_again(monkeypatch: pytest.
         await in_process(objects(HEAD + "  a: b"))
 
 
-async def test_each_namespace_has_one_job_at_a_time_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_namespace_has_one_job_at_a_time_and_the_others_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     running: list[str] = []
     order: list[str] = []
     held = asyncio.Event()

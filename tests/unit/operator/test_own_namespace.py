@@ -1,4 +1,4 @@
-"""What a spec names, the operator looks for in the spec's own namespace: no name leads a request out of it.
+"""The operator looks up each name of a spec in the spec's own namespace: no name leads a request out of it.
 
 These are all ways from a spec to a name in a request. `spec.podTemplate` and those of pools: accounts, Secrets, claims,
 SecretProviderClasses (labels), and ConfigMaps, Secrets (what pods were made from); labels of pods: Services.
@@ -126,7 +126,7 @@ async def test_a_package_is_looked_for_in_the_installations_namespace_only(name:
     assert [path for path in api.asked if HOME not in path] == []
 
 
-async def test_an_operator_for_some_namespaces_asks_for_no_package_of_the_whole_cluster() -> None:
+async def test_an_operator_for_some_namespaces_reads_no_cluster_scoped_package() -> None:
     api: Any = Paths()
     with pytest.raises(NoPackageError):
         await Library(api, ("data",), in_foreground).read("data", "shop")

@@ -27,7 +27,7 @@ from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.operator.security import credentials, own_secrets
 from stateward.planning.safety.disruption_budget import Budget
 from tests.support.fuzz import fuzzed
-from tests.unit.operator.pod_rights.test_pod_rights import ELASTIC, PROCESSES, SEARCH
+from tests.unit.operator.pod_rights.clusters import ELASTIC, PROCESSES, SEARCH
 from tests.unit.operator.powers import beyond, beyond_detection
 
 RECORDS: dict[type[Cluster], tuple[str, str, list[Json]]] = {

@@ -29,7 +29,7 @@ from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.planning.model.observation import Database, Health, Observation, Removal, Unknown
 from stateward.planning.model.security import Protection
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -52,7 +52,7 @@ class Written(WorldApi):
 async def api() -> Written:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Written(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Written(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     for name in ("data", "stateward"):
         await made.create(kinds.NAMESPACES, {"metadata": {"name": name}})
     return made
@@ -119,7 +119,7 @@ async def test_a_leader_writes_and_so_does_a_process_without_rivals(
 
 
 class Told:
-    """A database that keeps what it was asked and told."""
+    """A database that records its requests."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -146,13 +146,13 @@ async def introduce(one: Reconciler) -> None:
     secured = Database(identity="i", health=Health.GREEN, nodes={}, secured=True)
     protection = Protection(enabled=True)
     turn: Any = SimpleNamespace(observed=SimpleNamespace(protection=protection, database=secured), existing=existing())
-    with suppress(TypeError):  # What is done with the answer needs a whole round.
+    with suppress(TypeError):  # The response is processed in the next round.
         await one._administrator_created(turn)
 
 
 @pytest.mark.parametrize("call", [look, introduce])
 async def test_a_database_is_not_spoken_to_unless_the_lease_is_held(api: Written, call: Any) -> None:
-    """Also a look may change something: an engine proves by it that members are empty, and takes it back."""
+    """A read may change something too: an engine proves with it that members are empty, and reverts it."""
     for leader_elect in (True, False):
         database: Any = Told()
         one = reconciler(operator(api, leader_elect=leader_elect))

@@ -231,13 +231,13 @@ BACK = {
     "members.replace": Does.AT_ONCE,
     "members.replaceWithoutDraining": Does.AT_ONCE,
 }
-"""What a change does the other way round, where that is something else: the words of the table say so."""
+"""The effect of the reverse change, if it differs: the text of the table says so."""
 NEVER_SETTLED = {"update.paused"}
 """Fields with whose new value no cluster settles, so that there is nothing to change back."""
 
 
 @pytest.mark.parametrize(("kind", "path", "schema"), CASES)
-async def test_a_change_that_is_taken_back_is_obeyed_as_well(kind: Kind, path: str, schema: Json) -> None:
+async def test_a_change_that_is_reverted_is_obeyed_as_well(kind: Kind, path: str, schema: Json) -> None:
     says = TABLES[kind][path]
     if path in NEVER_SETTLED or says.does is Does.REFUSED:
         return
@@ -249,11 +249,11 @@ async def test_a_change_that_is_taken_back_is_obeyed_as_well(kind: Kind, path: s
 
 
 def test_what_should_be_is_read_by_the_planner() -> None:
-    """A field of the spec that differs in what should be, and is read by nobody, would be obeyed in name only."""
+    """A field that changes the desired state and that no code reads would have no effect."""
     text = "".join(path.read_text(encoding="utf-8") for path in Path(planning.__file__).parent.rglob("*.py"))
     for kind in (Desired, Pool, Replacement):
         for name in kind.__struct_fields__:
-            assert re.search(rf"\.{name}\b", text), f"{kind.__name__}.{name} is read by nobody"
+            assert re.search(rf"\.{name}\b", text), f"{kind.__name__}.{name} is never read"
 
 
 async def give(settled: SettledCluster, besides: Json) -> None:

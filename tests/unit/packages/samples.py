@@ -109,7 +109,7 @@ FILES: Mapping[str, str] = {
 
 
 def files(changes: Mapping[str, str | None] | None = None, **replaced: tuple[str, str]) -> dict[str, bytes]:
-    """Return the files with some written anew or (None) left out; `replaced` is old and new text in a file, by stem."""
+    """Return the files with some replaced or (None) left out; `replaced` is old and new text in a file, by stem."""
     texts = {**FILES, **(changes or {})}
     for stem, (old, new) in replaced.items():
         (path,) = (path for path in FILES if path.endswith(f"{stem}.yaml"))

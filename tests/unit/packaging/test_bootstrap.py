@@ -53,7 +53,7 @@ def _bootstrap(checkout: Path, broken: str = "") -> "subprocess.CompletedProcess
         ("uv", "uv could not install requirements/dev.lock; is there a network? (it said: no route to host)"),
     ],
 )
-def test_what_is_missing_is_one_line_and_it_goes_on_when_it_is_there(checkout: Path, broken: str, said: str) -> None:
+def test_what_is_missing_is_one_line_and_it_continues_when_it_is_there(checkout: Path, broken: str, said: str) -> None:
     done = _bootstrap(checkout, broken)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: {said}")
@@ -64,7 +64,7 @@ def test_what_is_missing_is_one_line_and_it_goes_on_when_it_is_there(checkout: P
     assert "did: uv pip sync --quiet" in (checkout / "did").read_text()
 
 
-def test_without_venv_it_is_installed_or_asked_for(checkout: Path) -> None:
+def test_without_venv_it_is_installed_or_requested(checkout: Path) -> None:
     done = _bootstrap(checkout, "venv")
     assert done.returncode == 1
     if os.geteuid() == 0:

@@ -1,4 +1,4 @@
-"""The wheel that people install: built as the documentation says, put into an empty environment, and run there."""
+"""The wheel that users install: built as the documentation says, put into an empty environment, and run there."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel = next((scratch / "dist").glob("stateward-*.whl"))
     venv.create(scratch / "empty", with_pip=False)
     install = [_UV, "pip", "install", "--quiet", f"--python={scratch}/empty/bin/python"]
-    # The locked versions: bootstrap has just fetched them, so this asks nobody.
+    # The locked versions: bootstrap has just fetched them, so this needs no network.
     lock = _ROOT / "requirements" / "runtime.lock"
     _run(*install, "--require-hashes", "-r", lock, directory=scratch)
     _run(*install, "--no-deps", wheel, directory=scratch)

@@ -1,4 +1,4 @@
-"""What people give is used only if it can be what it is given for; what is wrong is said without showing it."""
+"""A user's certificate is used only if it is suitable; an error message does not show its content."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -87,7 +87,7 @@ def test_an_authority_in_the_old_form_can_sign_and_its_key_is_written_as_java_re
 
 
 def test_an_authority_that_others_have_signed_is_trusted_alone_and_comes_along_with_what_it_signs() -> None:
-    """Whoever trusts the company's root can follow the chain; members trust this authority alone."""
+    """Clients that trust the company's root can verify the chain; members trust this CA alone."""
     team = intermediate(CA.signs, NOW)
     given = given_authority({"tls.crt": team.certificate, "tls.key": team.key, "ca.crt": CA.bundle}, NOW)
     authority = pki.Authority(given)

@@ -92,7 +92,7 @@ class Hands(FakeKubernetes):
             and (not places or not places <= {c.member for c in index.copies if c.started})
         ]
         given_up = getattr(self.policy.get("replacement"), "undrained", ())
-        assert not held or body.name in given_up, f"{body.name} is let go while it holds {held}"
+        assert not held or body.name in given_up, f"{body.name} is released while it holds {held}"
         body.workload.replicas = 0
 
     def forget(self, action: a.DeleteMember) -> None:

@@ -74,7 +74,7 @@ class FakeKubernetes(FakeDatabase):
             body.disk_version = max(body.disk_version, pod.version, key=parse)
 
     def bereft(self, body: Body, pod: Pod) -> bool:
-        """Tell whether a container that begins finds another configuration than the one its pod was made for."""
+        """Return whether a starting container finds another configuration than that of its pod's template."""
         wanted, found = self.configured(pod.inputs), self.configured(body.config or {})
         return not pod.agent and pod.steps == 0 and wanted != found
 
@@ -138,6 +138,6 @@ class FakeKubernetes(FakeDatabase):
         self.check_data()
 
     def check_data(self) -> None:
-        """Find out whether something was lost for ever."""
+        """Check whether data was lost permanently."""
         lost = [i.name for i in self.indices if not i.current]
         assert self.lossy or not lost, f"{lost} is lost for ever"

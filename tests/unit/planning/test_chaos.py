@@ -1,4 +1,4 @@
-"""People edit, pods die, nodes vanish and operators are killed, in any order: once that stops, all is as it should be.
+"""Edits, pod and node failures and operator deaths in any order: afterwards the cluster matches its spec.
 
 What must be true in every state is checked after every plan on the way (`World.check`, `World.check_data`).
 """
@@ -38,7 +38,7 @@ class Turmoil:
         self.version = 17
 
     def edit(self) -> None:
-        """Edit the resource as people do."""
+        """Edit the resource as users do."""
         pools = self.world.pools
         i = self.random.randrange(len(pools))
         kind = self.random.choice(["config", "bad", "scale", "version", "rename", "size", "add", "managers"])
@@ -94,7 +94,7 @@ class Turmoil:
             self.world.kill(name)
 
     def heal(self) -> None:
-        """Let whoever broke something mend it: also a StatefulSet scaled to zero, of which no template is known now."""
+        """Revert the faults, including a StatefulSet scaled to zero whose template is unknown now."""
         wanted = {pool.name for pool in self.world.pools}
         for body in self.world.bodies.values():
             if body.pool not in wanted and body.workload is not None:
@@ -132,7 +132,7 @@ def changed(spec: PoolSpec, **fields: object) -> PoolSpec:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=0, max_value=2**32))
-def test_all_comes_to_what_was_asked_for_whatever_happens_on_the_way(seed: int) -> None:
+def test_the_cluster_reaches_its_spec_whatever_happens_on_the_way(seed: int) -> None:
     world = Turmoil(seed).go()
     assert len(world.pods()) == sum(pool.replicas for pool in world.pools)
     assert set(world.pods().values()) <= {world.version}

@@ -1,7 +1,7 @@
 """Turmoil among members with agents: silent agents, containers that die in any phase, late configurations, requests.
 
-Whatever people, agents and nodes do: once that stops, every process runs what was asked for, no phase is left, and the
-promises that `World.check` watches held in every state on the way.
+After all actions of users, agents and nodes, each process runs the desired configuration and no phase is left. The
+promises of `World.check` held in every state.
 """
 
 from hypothesis import HealthCheck, given, settings
@@ -36,7 +36,7 @@ class AgentTurmoil(Turmoil):
         self.security = 0
 
     def edit(self) -> None:
-        """Edit the resource, or annotate it or its pods, as people do."""
+        """Edit the resource, or annotate it or its pods, as users do."""
         world, pods = self.world, [b.pod for b in self.world.bodies.values() if b.pod is not None]
         kind = self.random.choice(EDITS)
         i = self.random.randrange(len(world.pools))
@@ -107,7 +107,7 @@ class AgentTurmoil(Turmoil):
             self.world.kept_stopped = frozenset()
 
     def go(self) -> World:
-        """Let it all happen, and then let everybody want the same again."""
+        """Run all events, and then set the final spec."""
         for _ in range(self.random.randint(2, 6)):
             if self.random.random() < 0.5:
                 self.edit()
@@ -126,7 +126,7 @@ COORDINATED = {"coordinated": frozenset({"security"})}
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(min_value=0, max_value=2**32))
-def test_every_process_runs_what_was_asked_for_whatever_happens_on_the_way(seed: int) -> None:
+def test_every_process_runs_what_was_requested_whatever_happens_on_the_way(seed: int) -> None:
     world = AgentTurmoil(seed).go()
     assert len(world.pods()) == sum(pool.replicas for pool in world.pools)
     assert set(world.pods().values()) <= {world.version}

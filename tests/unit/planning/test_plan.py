@@ -1,4 +1,4 @@
-"""The plan as a whole: the order of its actions, and the one sentence that says what goes on."""
+"""The plan as a whole: the order of its actions, and its one-sentence summary."""
 
 from msgspec.structs import replace
 
@@ -36,19 +36,19 @@ def test_a_drain_that_is_lifted_does_not_go_before_what_keeps_a_process_stopped(
     assert [type(action) for action in made.steps] == [a.Drain]
 
 
-def test_the_sentence_names_what_goes_on_before_what_waits() -> None:
+def test_the_sentence_names_what_continues_before_what_waits() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=A), hot(config=A)])
     assert world.tick().doing == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"
     assert world.tick().doing == "c-hot-2 restarts with a new pod (its pod has no agent) to apply config/a"
     assert "c-hot-2" in world.tick().doing
 
 
-def test_a_refusal_is_said_where_nothing_else_goes_on() -> None:
+def test_a_refusal_is_reported_if_no_other_step_continues() -> None:
     refusal = o.Refusal("spec.version", "UpgradeRefused", "2.17.1 cannot become 1.3.0", everything=False)
     assert settled(managers(), hot()).edit(refusals=(refusal,)).plan().doing == "2.17.1 cannot become 1.3.0"
 
 
-def test_a_pause_is_said() -> None:
+def test_a_pause_is_reported() -> None:
     made = settled(managers(), hot()).edit(policy={"paused": True}, version="2.19.5").plan()
     assert made.doing == "update.paused is set: no new step is taken"
     assert not made.settled
@@ -85,7 +85,7 @@ def test_a_plan_with_one_action_that_needs_live_reads_is_made_from_them() -> Non
     assert not limited.needs_live
 
 
-def test_while_caches_lag_behind_nobody_is_drained_and_drains_that_nothing_needs_are_lifted_on_a_live_read() -> None:
+def test_while_caches_lag_behind_no_member_is_drained_and_drains_that_nothing_needs_are_lifted_on_a_live_read() -> None:
     world = settled(managers(), hot(4), indices=((2,), (2,))).edit(settled_writes=False)
     assert not world.copy().edit(pools=[managers(), hot(3)]).plan().actions
     drained = frozenset({"c-hot-0", "c-hot-1"})
@@ -115,7 +115,7 @@ def test_a_stopped_process_does_not_wait_for_caches_that_lag_behind() -> None:
     assert made.needs_live
 
 
-def test_a_plan_by_which_somebody_is_forgotten_is_made_from_live_reads() -> None:
+def test_a_plan_that_forgets_a_member_is_made_from_live_reads() -> None:
     """A member that is not seen may be one that an old cache does not show."""
     seen = settled(managers(), hot(), indices=((2,),)).observe()
     assert not planned(seen, 0.0).needs_live

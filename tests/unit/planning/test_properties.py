@@ -81,7 +81,7 @@ def test_no_member_goes_down_with_the_last_live_copy_unless_there_is_no_other_wa
     deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod)}
     if database is None:
         wished = {m.name for m in obs.members if facts.phase(m) is o.Phase.SCHEDULE} | obs.stopped
-        assert taken <= wished - deleted, "only a process that a person means, and never its pod"
+        assert taken <= wished - deleted, "only a process that a user requested, and never its pod"
         return
     for unit in database.units:
         live = {c.member for c in unit.copies if c.live}
@@ -188,7 +188,7 @@ def test_while_paused_or_refused_only_what_was_begun_is_ended_and_undone(obs: o.
 
 @moderate
 @given(observations)
-def test_where_nothing_has_changed_nobody_is_restarted_whatever_the_scale(obs: o.Observation) -> None:
+def test_where_nothing_has_changed_no_member_is_restarted_whatever_the_scale(obs: o.Observation) -> None:
     pools = {p.name: p for p in obs.desired.pools}
     obs = msgspec.structs.replace(
         obs,
@@ -252,7 +252,7 @@ def test_no_volume_goes_while_it_may_hold_the_last_copy(obs: o.Observation) -> N
 
 @moderate
 @given(observations)
-def test_a_member_is_let_go_only_when_it_holds_nothing_and_has_no_vote(obs: o.Observation) -> None:
+def test_a_member_is_released_only_when_it_holds_nothing_and_has_no_vote(obs: o.Observation) -> None:
     database = database_of(obs)
     for action in plan(obs, NOW).actions:
         if isinstance(action, a.Release) and database is not None:

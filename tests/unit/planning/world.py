@@ -26,7 +26,7 @@ from tests.unit.planning.world_objects import Body, Index, Shard
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
 RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.RetainVolume, a.OwnVolume)
-"""What is only written down."""
+"""Recorded state."""
 
 TICK = 10.0
 """Seconds that pass in one step."""
@@ -171,7 +171,7 @@ class World(Hands):
         self.check_data()
 
     def run(self, limit: int = 400) -> "World":
-        """Go on until the cluster matches its spec and stays so; fails with what happened if that never comes."""
+        """Continue until the cluster matches its spec and stays so; otherwise fail with the trace."""
         calm = 0
         for _ in range(limit):
             made = self.tick()
@@ -265,7 +265,7 @@ class World(Hands):
         )
 
     def check_departures(self, observed: o.Observation, made: Plan) -> None:
-        """A member that serves is let go only while its pool keeps as many that serve as it asks for."""
+        """A serving member is released only if its pool keeps as many serving members as its spec requests."""
         if observed.desired.surge is o.Surge.PREFERRED:
             return
         released = {x.member for x in made.actions if isinstance(x, a.Release)}
@@ -278,8 +278,8 @@ class World(Hands):
             )
 
     def check_blind(self, observed: o.Observation, gone: set[str]) -> None:
-        """Of a database that does not answer one process at a time is restarted, and only for a person."""
-        assert len(gone) == 1, f"{gone} are down together, and nobody knows what they hold"
+        """If a database does not respond, one process at a time is restarted, and only on request."""
+        assert len(gone) == 1, f"{gone} are down together, and their data is unknown"
         asked = {m.name for m in observed.members if m.pod is not None and m.pod.phase is o.Phase.SCHEDULE}
         assert gone <= asked | observed.stopped, f"{gone} go, and the database does not answer"
 

@@ -1,4 +1,4 @@
-"""What there is in the small world: the objects of members, the shards, and everything that is remembered."""
+"""The state of the small world: the objects of members, the shards, and the recorded status."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -146,7 +146,7 @@ class WorldObjects:
         self.stuck: set[str] = set()
         """Members whose pods never finish stopping."""
         self.dead_nodes: set[str] = set()
-        """Nodes that nobody hears of: their pods do not serve, and never finish stopping."""
+        """Unreachable nodes: their pods do not serve, and never finish stopping."""
         self.taints: dict[str, list[str]] = {}
         """Keys of taints by node."""
         self.slots: int | None = None

@@ -1,4 +1,4 @@
-"""What a person writes to name a package in a registry, and what a registry asks of a person."""
+"""References to packages in a registry, and credentials for a registry."""
 
 import base64
 import json

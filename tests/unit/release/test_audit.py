@@ -38,7 +38,7 @@ def test_a_weakness_fails_and_is_named_with_its_repair(cache: Path) -> None:
     assert audited(answers(SOUND, WEAK), LOCKED, cache, NOW) == (1, ["weak==2.0: CVE-1, repaired in 2.1, 3.0"])
 
 
-def test_what_was_answered_last_counts_without_a_network_and_its_age_is_said(cache: Path) -> None:
+def test_what_was_answered_last_counts_without_a_network_and_its_age_is_reported(cache: Path) -> None:
     audited(answers(SOUND, WEAK), LOCKED, cache, NOW)
     code, said = audited(unreachable, LOCKED, cache, NOW + 3 * 86400)
     assert code == 1

@@ -1,4 +1,4 @@
-"""The check of the English that people read."""
+"""The check of the English of pages and docstrings."""
 
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from release import prose
         "The pod is made anew.",
         "It makes the pods anew.",
         "That goes on for ever.",
+        "It replaces a member that is none.",
+        "The operator has not heard of it.",
+        "A member is let go.",
     ],
 )
 def test_a_term_that_is_not_accepted_is_found_with_its_line_and_what_to_write(text: str) -> None:
@@ -41,12 +44,13 @@ def test_a_page_that_is_not_accepted_fails_the_check(
     assert capsys.readouterr().out.startswith('README.md:2: "Nobody": write ')
 
 
-def test_docstrings_of_the_code_are_checked_and_its_messages_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("tree", ["src", "tests", "sandbox", "bench", "demo", "release"])
+def test_docstrings_of_each_tree_are_checked_and_its_messages_are_not(
+    tree: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    module = tmp_path / "src" / "one.py"
+    module = tmp_path / tree / "one.py"
     module.parent.mkdir()
     module.write_text('"""A module."""\n\nTEXT = (lambda: "nobody")()\n"""Words that\nnobody reads."""\n')
     assert prose.main([]) == 1
-    assert capsys.readouterr().out.startswith('src/one.py:5: "nobody": write ')
+    assert capsys.readouterr().out.startswith(f'{tree}/one.py:5: "nobody": write ')

@@ -1,4 +1,4 @@
-"""What a person did wrong, or the machine lacks, ends in one line and exit code 1; nothing is begun."""
+"""A wrong input, or a missing feature of the machine, ends in one line and exit code 1; nothing is started."""
 
 import os
 import signal

@@ -3,12 +3,12 @@
 import pytest
 
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
-from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.copies import Copies
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 
 GIB = 2**30
-PACE = Pace(rate=GIB / 100, reopen=3.0, overhead=1.0)
+PACE = Durations(rate=GIB / 100, reopen=3.0, overhead=1.0)
 
 
 def units(number: int, members: str = "ab") -> list[Unit]:
@@ -16,15 +16,15 @@ def units(number: int, members: str = "ab") -> list[Unit]:
     return [Unit(f"docs[{i}]", len(members), copies, size=GIB) for i in range(number)]
 
 
-def world(found: list[Unit], nodes: str = "abc", pace: Pace = PACE) -> tuple[Agenda, Copies]:
-    agenda = Agenda(0.0)
+def world(found: list[Unit], nodes: str = "abc", pace: Durations = PACE) -> tuple[EventQueue, Copies]:
+    agenda = EventQueue(0.0)
     copies = Copies(agenda, pace, found, lambda: None)
     copies.nodes = {name: Node(name, "2.17.1", data=True, voting=False) for name in nodes}
     copies.begin()
     return agenda, copies
 
 
-def rest(agenda: Agenda) -> float:
+def rest(agenda: EventQueue) -> float:
     """Let everything happen; return when the last thing did."""
     while not agenda.empty:
         agenda.step()
@@ -37,14 +37,14 @@ def where(copies: Copies) -> dict[str, list[str]]:
 
 def test_a_primary_that_leaves_is_followed_by_its_replica() -> None:
     _, copies = world(units(1))
-    copies.left("a")
+    copies.node_left("a")
     assert where(copies) == {"docs[0]": ["r:", "p:b"]}
 
 
 def test_a_copy_whose_node_is_back_is_there_soon() -> None:
     agenda, copies = world(units(1))
-    copies.left("a")
-    copies.came(Node("a", "2.17.1", data=True, voting=False))
+    copies.node_left("a")
+    copies.node_joined(Node("a", "2.17.1", data=True, voting=False))
     agenda.until(2.9)
     assert copies.busy
     agenda.until(3.1)
@@ -52,17 +52,17 @@ def test_a_copy_whose_node_is_back_is_there_soon() -> None:
     assert where(copies) == {"docs[0]": ["r:a", "p:b"]}
 
 
-def test_a_copy_whose_node_stays_away_is_made_anew_after_a_minute() -> None:
+def test_a_copy_whose_node_stays_away_is_recreated_after_a_minute() -> None:
     agenda, copies = world(units(1))
-    copies.left("a")
+    copies.node_left("a")
     assert rest(agenda) == pytest.approx(60.1 + 1.0 + 100.0)
     assert where(copies) == {"docs[0]": ["r:c", "p:b"]}
 
 
-def test_nothing_is_made_anew_while_only_primaries_may_be_placed() -> None:
+def test_nothing_is_recreated_while_only_primaries_may_be_placed() -> None:
     agenda, copies = world(units(1))
     copies.allocation = Allocation.PRIMARIES
-    copies.left("a")
+    copies.node_left("a")
     rest(agenda)
     assert where(copies) == {"docs[0]": ["r:", "p:b"]}
 
@@ -88,10 +88,10 @@ def test_a_copy_does_not_go_to_an_older_node() -> None:
 
 def test_the_only_copy_waits_for_its_node() -> None:
     agenda, copies = world(units(1, "a"))
-    copies.left("a")
+    copies.node_left("a")
     rest(agenda)
     assert where(copies) == {"docs[0]": ["p:"]}
-    copies.came(Node("a", "2.17.1", data=True, voting=False))
+    copies.node_joined(Node("a", "2.17.1", data=True, voting=False))
     rest(agenda)
     assert where(copies) == {"docs[0]": ["p:a"]}
 
@@ -100,6 +100,6 @@ def test_a_target_that_leaves_ends_the_move_and_another_one_begins() -> None:
     agenda, copies = world(units(1, "a"))
     copies.draining = frozenset("a")
     copies.route()
-    copies.left("b")
+    copies.node_left("b")
     rest(agenda)
     assert where(copies) == {"docs[0]": ["p:c"]}

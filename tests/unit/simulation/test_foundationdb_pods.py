@@ -29,7 +29,7 @@ class Town:
     def __init__(self, world: World, *, agents: bool = False) -> None:
         self.world = world
         self.annotations = {names.ANNOTATION_AGENT: "1"} if agents else {}
-        self.shell = WorldShell(world.foundations, Wire(world.ground.stream("test"), world.ground.count))
+        self.shell = WorldShell(world.foundationdb, Wire(world.context.stream("test"), world.context.count))
         self.cluster_file(FILE, "create")
         for name in NAMES:
             self.member(name)
@@ -46,7 +46,7 @@ class Town:
             return
         stored = self.world.store.get("/configmaps", Key(NAMESPACE, "logs-cluster-file"))
         assert stored is not None
-        self.world.ground.change(stored, ("data",), body["data"])
+        self.world.context.change(stored, ("data",), body["data"])
 
     def member(self, name: str, version: str = "7.1.67", processes: int = 1) -> None:
         files = {"arguments": "--class\nunset\n--knob_a=b\n", "processes": f"{processes}\n"}
@@ -123,17 +123,17 @@ def head(version: str, kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
 
 
-def live(story: Callable[[Town], Awaitable[None]], *, agents: bool = False) -> None:
-    """Live through a story in a world in which nothing goes wrong by chance."""
+def live(scenario: Callable[[Town], Awaitable[None]], *, agents: bool = False) -> None:
+    """Run a scenario in a world without random faults."""
 
     async def go() -> None:
-        await story(Town(World(7, Layout(capacity=1), asyncio.get_running_loop()), agents=agents))
+        await scenario(Town(World(7, Layout(capacity=1), asyncio.get_running_loop()), agents=agents))
 
     run_virtual(go())
 
 
 def test_pods_form_a_database_and_come_back_with_their_data_and_their_votes() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         for name in NAMES[1:]:
             town.restart(name)
@@ -147,11 +147,11 @@ def test_pods_form_a_database_and_come_back_with_their_data_and_their_votes() ->
         assert await town.whole(NAMES[3])
         assert not town.world.databases.damage.losses
 
-    live(story)
+    live(scenario)
 
 
 def test_all_processes_are_killed_and_started_again_in_their_pods() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         pods = {pod.uid for pod in town.world.store.all("/pods")}
         assert (await town.run("kill; kill all; sleep 5"))[0] == 0
@@ -160,11 +160,11 @@ def test_all_processes_are_killed_and_started_again_in_their_pods() -> None:
         assert {pod.uid for pod in town.world.store.all("/pods")} == pods
         assert max(p["uptime_seconds"] for p in (await town.status())["cluster"]["processes"].values()) < 40
 
-    live(story)
+    live(scenario)
 
 
 def test_a_pod_with_an_old_cluster_file_finds_the_others_while_coordinators_of_before_run() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         command = f"coordinators {' '.join(HOSTS[1:])}"
         assert (await town.run(command))[1] == "Coordination state changed\n"
@@ -172,11 +172,11 @@ def test_a_pod_with_an_old_cluster_file_finds_the_others_while_coordinators_of_b
         await asyncio.sleep(60)
         assert await town.whole(NAMES[3])
 
-    live(story)
+    live(scenario)
 
 
 def test_a_pod_whose_cluster_file_leads_nowhere_joins_when_it_is_right() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         town.cluster_file("data_logs:gone@10.0.0.1:4500\n")
         await asyncio.sleep(60)
@@ -189,28 +189,28 @@ def test_a_pod_whose_cluster_file_leads_nowhere_joins_when_it_is_right() -> None
         found = (await town.status())["cluster"]["processes"].values()
         assert NAMES[3] in {p["locality"].get("instance_id") for p in found}
 
-    live(story)
+    live(scenario)
 
 
 def test_a_pod_whose_process_was_away_for_a_moment_is_ready_when_it_is_back() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         for name in NAMES:
             town.restart(name)
         for _ in range(30):
             await asyncio.sleep(0.7)
-            town.world.foundations.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].killed(f"{town.address(NAMES[3])}:4500")
+            town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].killed(f"{town.address(NAMES[3])}:4500")
         await asyncio.sleep(60)
         assert all(town.ready(name) for name in NAMES)
 
-    live(story)
+    live(scenario)
 
 
 @pytest.mark.parametrize("agents", [False, True])
 def test_a_pod_that_was_ending_when_its_machine_lost_power_is_gone_when_it_is_back(*, agents: bool) -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
-        pod = town.world.foundations.pods[Key(NAMESPACE, f"{NAMES[3]}-0")]
+        pod = town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")]
         before = town.pod(NAMES[3]).uid
         town.restart(NAMES[3])
         await asyncio.sleep(0.15)
@@ -221,22 +221,22 @@ def test_a_pod_that_was_ending_when_its_machine_lost_power_is_gone_when_it_is_ba
         assert town.pod(NAMES[3]).uid != before
         assert await town.whole()
 
-    live(story, agents=agents)
+    live(scenario, agents=agents)
 
 
 def test_what_is_only_on_disks_that_go_is_lost_and_counted() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         for name in NAMES[:2]:
             town.forget(name)
         await asyncio.sleep(60)
         assert town.world.databases.damage.losses
 
-    live(story)
+    live(scenario)
 
 
 def test_a_member_that_was_emptied_takes_nothing_along() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         assert "safe to remove" in (await town.run(f"exclude locality_instance_id:{NAMES[3]}", seconds=120))[1]
         await asyncio.sleep(20)
@@ -245,11 +245,11 @@ def test_a_member_that_was_emptied_takes_nothing_along() -> None:
         assert not town.world.databases.damage.losses
         assert await town.whole()
 
-    live(story)
+    live(scenario)
 
 
-def test_members_that_are_made_anew_coordinate_on_the_disks_that_they_have_then() -> None:
-    async def story(town: Town) -> None:
+def test_members_that_are_recreated_coordinate_on_the_disks_that_they_have_then() -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         for number in (0, 1, 3):
             others = [host for host in HOSTS if host != HOSTS[number]]
@@ -263,18 +263,18 @@ def test_members_that_are_made_anew_coordinate_on_the_disks_that_they_have_then(
             await asyncio.sleep(60)
             assert not town.world.databases.damage.losses
             await town.run("include all", asked)
-            town.cluster_file(town.world.foundations.pods[town.pod(asked).key].file)
+            town.cluster_file(town.world.foundationdb.pods[town.pod(asked).key].file)
             await asyncio.sleep(60)
             town.member(NAMES[number])
             await asyncio.sleep(60)
 
-    live(story)
+    live(scenario)
 
 
-def test_a_node_whose_processes_reach_nobody_is_silent_and_comes_back() -> None:
-    async def story(town: Town) -> None:
+def test_a_node_whose_processes_reach_no_member_is_silent_and_comes_back() -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
-        node = town.world.foundations.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].container.node
+        node = town.world.foundationdb.pods[Key(NAMESPACE, f"{NAMES[3]}-0")].container.node
         town.world.isolate(node, on=True)
         await asyncio.sleep(5)
         found = (await town.status())["cluster"]
@@ -283,13 +283,13 @@ def test_a_node_whose_processes_reach_nobody_is_silent_and_comes_back() -> None:
         await asyncio.sleep(20)
         assert await town.whole()
 
-    live(story)
+    live(scenario)
 
 
 def test_no_command_runs_in_a_pod_that_is_not_there() -> None:
-    async def story(town: Town) -> None:
+    async def scenario(town: Town) -> None:
         await town.made()
         with pytest.raises(UnreachableError):
             await town.run("status json", "logs-storage-9")
 
-    live(story)
+    live(scenario)

@@ -13,7 +13,7 @@ Phase = Literal["setup", "call", "teardown"]
 
 
 def told(reporter: Reporter, name: str, *outcomes: Outcome, figures: dict[str, str] | None = None) -> None:
-    """Tell a reporter of the phases of a case, each of ten seconds."""
+    """Report the phases of a case to a reporter, each of ten seconds."""
     phases: tuple[Phase, ...] = ("setup", "call", "teardown") if len(outcomes) == 3 else ("setup", "teardown")
     for phase, outcome in zip(phases, outcomes, strict=True):
         known = list((figures or {}).items()) if phase == "teardown" else []
@@ -87,5 +87,5 @@ def test_a_checkout_with_changes_has_no_commit(tmp_path: Path) -> None:
     assert commit_of(tmp_path) == ""
 
 
-def test_a_page_of_nothing_says_so() -> None:
+def test_a_page_of_nothing_reports_it() -> None:
     assert "no case" in page({}, "c0de")

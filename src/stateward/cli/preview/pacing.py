@@ -10,7 +10,7 @@ from stateward.engines.search.database.recovery import Speed, speed
 from stateward.kube.objects.pods import Pod
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.observation import Database, Observation
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
 
 MIB = 2**20
 
@@ -18,7 +18,7 @@ MIB = 2**20
 class Pacing(Struct, frozen=True):
     """A pace, its sources in words, and what no forecast can know."""
 
-    pace: Pace = Pace()
+    durations: Durations = Durations()
     rests_on: tuple[str, ...] = ()
 
 
@@ -32,17 +32,17 @@ async def asked(transport: Transport, target: Target) -> Speed:
 
 def pacing(existing: ClusterObjects, known: Speed) -> Pacing:
     """Return the pace of a cluster: measured if possible, otherwise from settings, otherwise assumed."""
-    pace = Pace()
+    durations = Durations()
     starts = starts_of(existing.pods)
     everyone = [seconds for found in starts.values() for seconds in found]
-    start = median(everyone) if everyone else pace.start
-    limit = known.limit or pace.rate
-    made = Pace(
+    start = median(everyone) if everyone else durations.start
+    limit = known.limit or durations.rate
+    made = Durations(
         start=start,
         starts={pool: median(found) for pool, found in starts.items()},
-        rate=min(known.rate * (known.at_once or pace.at_once), limit) if known.rate else limit,
-        at_once=known.at_once or pace.at_once,
-        reopen=known.reopen or pace.reopen,
+        rate=min(known.rate * (known.at_once or durations.at_once), limit) if known.rate else limit,
+        at_once=known.at_once or durations.at_once,
+        reopen=known.reopen or durations.reopen,
     )
     return Pacing(made, (*start_words(made, starts), *recovery_words(made, known)))
 
@@ -62,27 +62,27 @@ def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
     return found
 
 
-def start_words(pace: Pace, starts: dict[str, list[float]]) -> list[str]:
+def start_words(durations: Durations, starts: dict[str, list[float]]) -> list[str]:
     """Return how long members take to start, and the source."""
     if not starts:
-        return [f"a member starts in {pace.start:.0f} s: assumed, because no pod shows its last start"]
+        return [f"a member starts in {durations.start:.0f} s: assumed, because no pod shows its last start"]
     words: list[str] = []
     for pool, found in sorted(starts.items()):
         pods = f"the last starts of {len(found)} pods" if len(found) > 1 else "the last start of its pod"
-        words.append(f"a member of {pool} starts in {pace.start_of(pool):.0f} s: measured, {pods}")
+        words.append(f"a member of {pool} starts in {durations.start_of(pool):.0f} s: measured, {pods}")
     return words
 
 
-def recovery_words(pace: Pace, known: Speed) -> list[str]:
+def recovery_words(durations: Durations, known: Speed) -> list[str]:
     """Return how fast copies recover, and the source."""
-    rate = f"a node takes {pace.rate / MIB:.0f} MiB/s of recovering copies"
+    rate = f"a node takes {durations.rate / MIB:.0f} MiB/s of recovering copies"
     if known.rate:
         source = f"measured, the last {known.rates} recoveries"
     else:
         source = "the database's setting" if known.limit else "assumed, the database's default"
-    again = f"a copy whose data is on its node already is back in {pace.reopen:.1f} s"
+    again = f"a copy whose data is on its node already is back in {durations.reopen:.1f} s"
     measured = f"measured, the last {known.reopened} of them" if known.reopen else "assumed"
-    return [f"{rate}, {pace.at_once} at once: {source}", f"{again}: {measured}"]
+    return [f"{rate}, {durations.at_once} at once: {source}", f"{again}: {measured}"]
 
 
 def not_known(observed: Observation, *, grows: bool, joins: bool) -> tuple[str, ...]:

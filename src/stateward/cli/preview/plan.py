@@ -64,7 +64,7 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
             found = await read_inputs(session, kind, wanted, changed, data, level=Level(pod_policy))
         except NotFound as error:
             raise no_such_cluster(session, wanted) from error
-        return found, preview(found.observed, session.now(), found.pacing.pace)
+        return found, preview(found.observed, session.now(), found.pacing.durations)
 
     found, shown = run(work, **target)
     if output == "table":

@@ -16,8 +16,8 @@ from stateward.planning.model import actions as a
 from stateward.planning.model.intent import State, Wait
 from stateward.planning.model.observation import Effect, Member, Observation, Pool, Refusal
 from stateward.planning.plan import plan
-from stateward.simulation.forecast.journey import Journey, travel
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.forecast import Forecast, run_forecast
 
 
 class Kind(StrEnum):
@@ -88,33 +88,33 @@ class Preview(Struct, frozen=True):
         return not self.refused and not self.waits
 
 
-def preview(observed: Observation, now: float, pace: Pace | None = None) -> Preview:
+def preview(observed: Observation, now: float, durations: Durations | None = None) -> Preview:
     """Return what happens from now on without failures, at a pace; a pause is ignored."""
     start = replace(observed, desired=replace(observed.desired, paused=False), live=True)
-    journey = travel(start, now, pace)
+    forecast = run_forecast(start, now, durations)
     done = tuple(
-        replace(step, seconds=seconds_of(step.does, step.members, step.at, journey)) for step in steps(journey)
+        replace(step, seconds=seconds_of(step.does, step.members, step.at, forecast)) for step in steps(forecast)
     )
     refused = refusals(start, now)
     known = {(refusal.reason, refusal.message) for refusal in refused}
-    waits = [] if journey.last.settled else [w for w in remaining(journey) if (w.reason, w.message) not in known]
+    waits = [] if forecast.last.settled else [w for w in remaining(forecast) if (w.reason, w.message) not in known]
     return Preview(
         cluster=start.name,
         namespace=start.namespace,
         deployed=start.deployed_version,
         wanted=start.desired.version,
-        members=tuple(replace(c, seconds=taken(c.name, done)) for c in member_changes(start, journey, done)),
+        members=tuple(replace(c, seconds=taken(c.name, done)) for c in member_changes(start, forecast, done)),
         steps=done,
-        volumes=tuple(volume_changes(start, journey)),
+        volumes=tuple(volume_changes(start, forecast)),
         refused=refused,
         waits=tuple(waits),
-        seconds=journey.arrived - now if journey.last.settled else None,
+        seconds=forecast.ended_at - now if forecast.last.settled else None,
     )
 
 
-def remaining(journey: Journey) -> tuple[Wait, ...]:
+def remaining(forecast: Forecast) -> tuple[Wait, ...]:
     """Return what waits at the end; if nothing reports a wait but the cluster is not settled, the last activity."""
-    return journey.last.waits or (Wait(journey.end.name, "Unsettled", journey.last.doing),)
+    return forecast.last.waits or (Wait(forecast.end.name, "Unsettled", forecast.last.doing),)
 
 
 def refusals(start: Observation, now: float) -> tuple[Refusal, ...]:
@@ -124,11 +124,11 @@ def refusals(start: Observation, now: float) -> tuple[Refusal, ...]:
     return (*start.desired.refusals, *(Refusal(w.subject, w.reason, w.message, everything=False) for w in stalled))
 
 
-def steps(journey: Journey) -> Iterator[Step]:
+def steps(forecast: Forecast) -> Iterator[Step]:
     """Yield the steps in order, without preparations and reverted settings."""
     drained: frozenset[str] = frozenset()
-    for leg in journey.legs:
-        made, at = leg.made, leg.at - journey.began
+    for planned in forecast.steps:
+        made, at = planned.made, planned.at - forecast.began
         for does, kind in VERBS:
             found = [action for action in made.actions if isinstance(action, kind)]
             if found:
@@ -168,20 +168,20 @@ VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
 )
 
 
-def member_changes(start: Observation, journey: Journey, done: Iterable[Step]) -> Iterator[MemberChange]:
+def member_changes(start: Observation, forecast: Forecast, done: Iterable[Step]) -> Iterator[MemberChange]:
     """Yield the change of each member: existing members by name, then new ones."""
     did = {does: {name for step in done if step.does == does for name in step.members} for does, _ in VERBS}
     pools = {pool.name: pool for pool in start.desired.pools}
     here = [member for member in start.members if member.workload is not None or member.pod is not None]
     for member in here:
-        yield member_change(member, pools.get(member.pool), did, journey, tuple(done))
+        yield member_change(member, pools.get(member.pool), did, forecast, tuple(done))
     for name in sorted(did["create"] - {member.name for member in here}):
         pool = next(p for p in pools if name.startswith(f"{start.name}-{p}-"))
         yield MemberChange(name, pool, Kind.CREATE, mode_of("create", name, done))
 
 
 def member_change(
-    member: Member, pool: Pool | None, did: dict[str, set[str]], journey: Journey, done: tuple[Step, ...]
+    member: Member, pool: Pool | None, did: dict[str, set[str]], forecast: Forecast, done: tuple[Step, ...]
 ) -> MemberChange:
     """Return the change of an existing member."""
     name = member.name
@@ -197,15 +197,15 @@ def member_change(
     if name in did["restart the process of"]:
         mode = mode_of("restart the process of", name, done)
         return MemberChange(name, member.pool, Kind.RESTART, mode, because or "a user's request")
-    held = next((w.message for w in journey.last.waits if w.subject == name), "")
+    held = next((w.message for w in forecast.last.waits if w.subject == name), "")
     if static is Effect.NONE and name in did["grow the volume of"]:
         return MemberChange(name, member.pool, Kind.RELOAD, "in place", "volume")
     if static is Effect.NONE:
-        intent = journey.last.intents.get(name)
+        intent = forecast.last.intents.get(name)
         leaves = intent is not None and intent.state in (State.LEAVING, State.DRAINING)
         return MemberChange(name, member.pool, Kind.REMOVE if leaves else Kind.NONE, held=held if leaves else "")
     kind = {Effect.RELOAD: Kind.RELOAD, Effect.REPLACE: Kind.REPLACE}.get(static, Kind.RECREATE)
-    return MemberChange(name, member.pool, kind, because=because, held=held or journey.last.doing)
+    return MemberChange(name, member.pool, kind, because=because, held=held or forecast.last.doing)
 
 
 def inputs_of(member: Member, pool: Pool | None) -> tuple[str, Effect]:
@@ -231,10 +231,10 @@ def taken(name: str, done: Iterable[Step]) -> float | None:
     return sum(known) if known and len(known) == len(mine) else None
 
 
-def volume_changes(start: Observation, journey: Journey) -> Iterator[VolumeChange]:
+def volume_changes(start: Observation, forecast: Forecast) -> Iterator[VolumeChange]:
     """Yield the volumes that are expanded in place."""
     before = {m.name: m.claim.requested for m in start.members if m.claim is not None}
-    for leg in journey.legs:
-        for action in leg.made.actions:
+    for planned in forecast.steps:
+        for action in planned.made.actions:
             if isinstance(action, a.GrowVolume) and action.member in before:
                 yield VolumeChange(action.member, before[action.member], action.size)

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from stateward.cli.run import simulated
 from stateward.cli.shared import screen
 from stateward.cli.status.advice import ADVICE
-from stateward.simulation.campaign.branches import missed
+from stateward.simulation.campaign.branches import not_covered
 from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual, workers
 from stateward.simulation.campaign.engine_setups import ENGINES, FOUNDATIONDB
 from stateward.simulation.campaign.record import STDOUT, Campaign, Record, RecordError, code_digest, read, write
@@ -108,7 +108,7 @@ def simulate(
     else:
         seeds = range(campaign["first"], campaign["first"] + campaign["seeds"])
         found = recorded(campaign["results"], common, part_of(seeds, campaign["shard"]), jobs or os.cpu_count() or 1)
-    never = missed(found.counts, ADVICE.keys(), common.engine)
+    never = not_covered(found.counts, ADVICE.keys(), common.engine)
     if campaign["results"] == STDOUT:
         return  # Violations are in the record; a failed pod would only be run again.
     show(found, common, never, table=not trace)
@@ -176,7 +176,7 @@ def replayed(path: Path) -> SmallRun:
 def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
     """Run one seed, and print its trace if requested."""
     outcome, seconds = simulate_one(seed, structs.replace(plan, trace=trace))
-    for line in simulated.story(outcome):
+    for line in simulated.trace_lines(outcome):
         click.echo(line)
     return report([outcome], seconds)
 

@@ -66,10 +66,10 @@ def small(seed: int, run: SmallRun, file: Path) -> str:
     )
 
 
-def story(outcome: Outcome) -> Iterator[str]:
+def trace_lines(outcome: Outcome) -> Iterator[str]:
     """Yield the trace, one line per step; repetitions of a step are one line."""
     last, again = "", 0
-    for at, sentence in outcome.story:
+    for at, sentence in outcome.trace_lines:
         if sentence == last:
             again += 1
             continue

@@ -1,4 +1,4 @@
-"""What the server refuses, and what it fills in, before an object is stored."""
+"""Validation and defaults of objects before the server stores them."""
 
 import base64
 import re
@@ -22,7 +22,7 @@ from stateward.simulation.apiserver.refusals import forbidden, invalid, not_foun
 from stateward.simulation.apiserver.store import Store
 
 CLUSTERS = {f"{GROUP}/{kind.plural}": kind.record for kind in CLUSTER_KINDS}
-"""The kinds of clusters, as the server names them, and what their objects are read as."""
+"""The cluster kinds by the server's name, with the types that decode them."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 
@@ -80,7 +80,7 @@ class Admission:
         return new
 
     def check(self, kind: str, key: Key, doc: Doc) -> None:
-        """Refuse what is no object of its kind."""
+        """Refuse an object that does not match the schema of its kind."""
         if sum(bool(owner.get("controller")) for owner in items(doc, "metadata", "ownerReferences")) > 1:
             raise invalid(kind, key, "metadata.ownerReferences", "only one reference can have controller set to true")
         record = CLUSTERS.get(kind)
@@ -143,7 +143,7 @@ def _stateful_set(doc: Doc) -> Doc:
 
 
 PRIORITIES = frozenset({"", "system-cluster-critical", "system-node-critical"})
-"""The priority classes that there are; a pod with another one is refused (plug-in Priority)."""
+"""The existing priority classes; the server refuses a pod with another one (admission plug-in Priority)."""
 
 
 def _pod(doc: Doc) -> Doc:

@@ -1,4 +1,4 @@
-"""Server-side apply: merge what a manager wants into an object, and prune what it no longer wants."""
+"""Server-side apply: merge a manager's configuration into an object, and prune the fields that it no longer sets."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,7 +10,7 @@ from stateward.simulation.apiserver.store import Fields, Manager, Path
 
 
 class Applied:
-    """What an apply makes of an object: the document, everybody's fields, and the fields that others hold."""
+    """The result of an apply: the document, the fields of each manager, and the fields in conflict."""
 
     def __init__(self, doc: Doc, managers: dict[Manager, Fields], conflicts: list[tuple[Manager, Path]]) -> None:
         self.doc = doc
@@ -29,7 +29,7 @@ def apply(kind: str, live: Doc, managers: Mapping[Manager, Fields], config: Doc,
     conflicts = [(other, path) for other, owned in others.items() for path in sorted(clashing & owned, key=str)]
     dropped = managers.get(manager, frozenset()) - fields - frozenset[Path]().union(*others.values())
     doc = merge(kind, live, config, ())
-    # Items before what is in them: a path into an item that is gone already leads nowhere.
+    # Remove items before their contents: a path into a removed item leads nowhere.
     for path in sorted(dropped, key=lambda path: (len(path), str(path))):
         doc = prune(kind, doc, path, 0)
     kept = {other: owned - clashing for other, owned in others.items()}
@@ -38,12 +38,12 @@ def apply(kind: str, live: Doc, managers: Mapping[Manager, Fields], config: Doc,
 
 
 def _agrees(live: Any, wanted: Any) -> bool:
-    """Return whether a live value is what is wanted; an empty object is content with any object."""
+    """Return whether a live value equals the desired one; an empty object matches any object."""
     return live == wanted or (wanted == {} and isinstance(live, dict))
 
 
 def merge(kind: str, live: Any, config: Any, path: Path) -> Any:
-    """Return live with config merged into it; what stays the same is shared."""
+    """Return live with config merged into it; unchanged parts are shared."""
     if isinstance(config, dict) and (not path or path[-1] not in ATOMIC):
         result = dict(cast("Doc", live)) if isinstance(live, dict) else {}
         for name, value in cast("Doc", config).items():
@@ -70,7 +70,7 @@ def _merge_list(
 
 
 def prune(kind: str, doc: Any, path: Path, depth: int) -> Any:
-    """Return the document without what is at a path, and without objects that are empty for it."""
+    """Return the document without the value at a path, and without the objects that this leaves empty."""
     part = path[depth]
     last = depth == len(path) - 1
     if isinstance(part, Element):
@@ -86,7 +86,7 @@ def prune(kind: str, doc: Any, path: Path, depth: int) -> Any:
     if last:
         return rest
     inner = prune(kind, members[part], path, depth + 1)
-    # Objects are never left behind empty; so says the merge of the real server.
+    # As on the real server, the merge leaves no empty objects.
     return rest if inner in ({}, []) and members[part] not in ({}, []) else {**members, part: inner}
 
 

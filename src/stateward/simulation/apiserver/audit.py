@@ -1,4 +1,4 @@
-"""What one client does, as it happens at the server: the place from which invariants are checked."""
+"""The requests of one client at the moment when the server performs them; the invariants are checked here."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +10,7 @@ from stateward.simulation.apiserver.documents import Doc
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write: its verb, its object and what is sent."""
+    """One write: its verb, its object and its body."""
 
     verb: str
     kind: str
@@ -21,14 +21,14 @@ class Write:
 
 
 class Audit(Protocol):
-    """Hears of the requests of one client in the instant in which the server carries them out."""
+    """Receives the requests of one client at the moment when the server performs them."""
 
     def read(self, kind: str, key: Key) -> None:
         """Note a live read of one object."""
         ...
 
     def writing(self, write: Write) -> None:
-        """Look at a write right before it is carried out."""
+        """Check a write right before the server performs it."""
         ...
 
     def wrote(self, write: Write) -> None:

@@ -1,4 +1,4 @@
-"""The `Api` protocol on the server in memory: what the product talks to in a world."""
+"""The operator's `Api` protocol on the server in memory."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -33,7 +33,7 @@ from stateward.simulation.apiserver.watches import Cursor, bookmark, gone
 from stateward.simulation.apiserver.writes import Server
 
 BOOKMARKS = 120.0
-"""Seconds between the bookmarks of a quiet stream; less than a client's patience."""
+"""Seconds between the bookmarks of a quiet stream; less than the client's timeout."""
 
 R = TypeVar("R")
 
@@ -48,8 +48,8 @@ def document(body: object) -> Doc:
     return cast("Doc", msgspec.json.decode(msgspec.json.encode(body)))
 
 
-class Bell:
-    """Wakes the streams that wait for a change of a kind."""
+class ChangeSignal:
+    """Wakes the watch streams that wait for a change of a kind."""
 
     def __init__(self, store: Store) -> None:
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
@@ -80,21 +80,26 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 
 class WorldApi:
-    """One client of the server in memory; `name` is how its writes show up in ownership."""
+    """One client of the server in memory; `name` is the field manager of its writes."""
 
     def __init__(
-        self, server: Server, bell: Bell, network: Network, name: str = "client", audit: Audit | None = None
+        self,
+        server: Server,
+        change_signal: ChangeSignal,
+        network: Network,
+        name: str = "client",
+        audit: Audit | None = None,
     ) -> None:
         self.network = network
         self._audit = audit or Unaudited()
         self.name = name
         self._server = server
         self._store = server.store
-        self._bell = bell
+        self._change_signal = change_signal
         self.user = ""
 
     def acting_as(self, user: str) -> "WorldApi":
-        """Return the same client with another user's name; in a world everybody may do everything."""
+        """Return the same client with another user's name; the world has no authorization."""
         other = copy(self)
         other.user = user
         return other
@@ -128,7 +133,7 @@ class WorldApi:
         if start.initial_state or start.resource_version in {"", "0"}:
             version, behind = self._stale(kind), max(0.0, self.network.due(kind, self._now) - self._now)
             if version < self._store.version:
-                # A server that is behind answers at once, with what it has; the rest comes when it has caught up.
+                # A server that lags answers at once with its state, and sends the rest when it has caught up.
                 held = self._now + behind
             else:
                 await self._sleep(behind)
@@ -182,7 +187,7 @@ class WorldApi:
         )
 
     async def request(self, request: RawRequest) -> bytes:
-        """Send a request outside the object model: the server's version and health, and as whom it knows a client."""
+        """Send a request outside the object model: the server's version and health, and the identity of the client."""
         await self._reach()
         if request.path.endswith("/selfsubjectreviews"):
             return msgspec.json.encode({"status": {"userInfo": {"username": self.user or self.name}}})
@@ -208,7 +213,7 @@ class WorldApi:
         result = do()
         if self._store.version != before:
             self._audit.wrote(write)
-            self.network.wrote(write.verb, write.kind)
+            self.network.write_done(write.verb, write.kind)
         await self._back()
         if self.network.loses():
             raise TransportError("the connection broke before the answer came", may_have_committed=True)
@@ -255,7 +260,7 @@ class WorldApi:
         end = self._now + start.timeout_seconds
         broken = self._now + self.network.life()
         quiet = self._now
-        # The server says how far it is once more before it ends a stream, so that the next one begins there.
+        # The server sends a bookmark before it ends a stream, so that the next stream starts there.
         last = end - 2.0
         while True:
             self._alive()
@@ -281,7 +286,7 @@ class WorldApi:
             if event is not None:
                 await self._sleep(max(until - now, 0.001))
             else:
-                await self._bell.wait(kind, until)
+                await self._change_signal.wait(kind, until)
 
 
 def _placed(resource: Resource[Any], key: Key) -> Key:

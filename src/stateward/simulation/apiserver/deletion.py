@@ -1,4 +1,4 @@
-"""Deletion: preconditions, grace, finalizers, and what happens to the objects that a deleted one owns."""
+"""Deletion: preconditions, grace periods, finalizers, and garbage collection of owned objects."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,11 +12,11 @@ from stateward.simulation.apiserver.store import Event, Store, Stored
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 GRACE = 30
-"""Seconds that a pod gets when it does not say otherwise."""
+"""The default grace period of a pod, in seconds."""
 
 
 def check(stored: Stored, options: DeleteOptions) -> None:
-    """Raise Conflict when the preconditions of a deletion do not hold."""
+    """Raise Conflict if the preconditions of a deletion do not hold."""
     wanted = options.preconditions
     if wanted.uid and wanted.uid != stored.uid:
         raise conflict(
@@ -27,7 +27,7 @@ def check(stored: Stored, options: DeleteOptions) -> None:
 
 
 def delete(store: Store, stored: Stored, options: DeleteOptions) -> Stored | None:
-    """Delete an object as far as that can be done at once; return it while it still terminates."""
+    """Delete an object, or mark it as terminating; return it while it terminates."""
     finalizers = items(stored.doc, "metadata", "finalizers")[:]
     extra = {Propagation.FOREGROUND: FOREGROUND, Propagation.ORPHAN: ORPHAN}.get(options.propagation)
     if extra is not None and extra not in finalizers and any_dependents(store, stored):
@@ -56,7 +56,7 @@ def delete(store: Store, stored: Stored, options: DeleteOptions) -> Stored | Non
 
 
 def grace_of(stored: Stored, options: DeleteOptions) -> int:
-    """Return the seconds that an object gets: only a pod that is on a node gets any."""
+    """Return the grace period in seconds; only a pod on a node has one."""
     spec = part(stored.doc, "spec")
     if stored.kind != "/pods" or not spec.get("nodeName"):
         return 0
@@ -72,20 +72,20 @@ def owners(stored: Stored) -> list[Doc]:
 
 
 def any_dependents(store: Store, owner: Stored) -> bool:
-    """Return whether any object names this one as its owner."""
+    """Return whether any object has this one as its owner."""
     return bool(store.owned_by(owner.uid))
 
 
 class GarbageCollector:
-    """Removes what has lost its owners; `later` runs a function after some seconds of virtual time."""
+    """Removes objects without owners; `later` runs a function after some seconds of virtual time."""
 
     def __init__(self, store: Store, later: Callable[[float, Callable[[], None]], None]) -> None:
         self._store = store
         self._later = later
         self.delay = 1.0
-        store.subscribers.append(self._heard)
+        store.subscribers.append(self._on_event)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         old, new = event.old, event.new
         if new is None and old is not None:
             if kind not in {"events.k8s.io/events", "coordination.k8s.io/leases"}:
@@ -140,7 +140,7 @@ def background(stored: Stored, propagation: Propagation = Propagation.BACKGROUND
 
 
 def finalize(store: Store, stored: Stored, finalizer: str) -> None:
-    """Remove a finalizer; the object goes when it was the last and deletion has been asked for."""
+    """Remove a finalizer; if it was the last one of a terminating object, the object is deleted."""
     rest = [f for f in items(stored.doc, "metadata", "finalizers") if f != finalizer]
     if stored.terminating and not rest:
         store.remove(stored)

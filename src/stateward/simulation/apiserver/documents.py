@@ -1,4 +1,4 @@
-"""Reading parts of JSON documents that may be left out."""
+"""Reads optional parts of JSON documents."""
 
 from typing import Any, cast
 
@@ -7,7 +7,7 @@ Doc = dict[str, Any]
 
 
 def part(doc: Doc, *path: str) -> Doc:
-    """Return the object at a path; an empty one where there is none."""
+    """Return the object at a path; empty if there is none."""
     found: Any = doc
     for name in path:
         found = found.get(name)
@@ -17,13 +17,13 @@ def part(doc: Doc, *path: str) -> Doc:
 
 
 def items(doc: Doc, *path: str) -> list[Any]:
-    """Return the list at a path; an empty one where there is none."""
+    """Return the list at a path; empty if there is none."""
     found = part(doc, *path[:-1]).get(path[-1])
     return cast("list[Any]", found or [])
 
 
 def put(doc: Doc, path: tuple[str, ...], value: Any) -> Doc:
-    """Return the document with a value at a path; what stays the same is shared."""
+    """Return the document with a value at a path; unchanged parts are shared."""
     if not path:
         return cast("Doc", value)
     return {**doc, path[0]: put(part(doc, path[0]), path[1:], value) if len(path) > 1 else value}

@@ -1,4 +1,4 @@
-"""What differs between kinds: generations, status, how lists merge, and what may never change."""
+"""Properties of each kind: generation, status subresource, merge keys of lists, and immutable fields."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,9 +15,9 @@ class Kind(Struct, frozen=True):
     """How the server treats the objects of one kind."""
 
     generation: bool = False
-    """Whether changes of the spec are counted in `metadata.generation`."""
+    """Whether a change of the spec increments `metadata.generation`."""
     status: bool = False
-    """Whether the status is a subresource, so that writes to the object itself leave it alone."""
+    """Whether the status is a subresource, which writes to the object itself do not change."""
     namespaced: bool = True
     mutable: frozenset[str] | None = None
     """The only fields of the spec that may change; None for all."""
@@ -80,13 +80,13 @@ MERGE_KEYS: Mapping[str, tuple[tuple[str, object], ...]] = {
 """Lists of built-in kinds that merge item by item, with the keys of an item and their defaults, by the field's name."""
 
 ATOMIC = frozenset({"selector", "nodeSelector", "labelSelector", "secretKeyRef", "configMapKeyRef", "fieldRef"})
-"""Objects that are owned as a whole."""
+"""Objects that one manager owns as a whole."""
 
 _PORTS = {"containers": "containerPort", "initContainers": "containerPort", "spec": "port"}
 
 
 def kind_of(name: str) -> Kind:
-    """Return how a kind is treated; a kind that is not known here is a plain one."""
+    """Return the properties of a kind; a kind that is not listed has the defaults."""
     return KINDS.get(name, Kind())
 
 

@@ -1,4 +1,4 @@
-"""Patches: JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on documents that are never changed in place."""
+"""Patches: JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on immutable documents."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -7,7 +7,7 @@ from stateward.simulation.apiserver.refusals import refusal
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return the target with a merge patch applied; what stays the same is shared."""
+    """Return the target with a merge patch applied; unchanged parts are shared."""
     if not isinstance(patch, Mapping):
         return patch
     result = dict(cast("Mapping[str, Any]", target)) if isinstance(target, Mapping) else {}
@@ -20,7 +20,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def json_patch(target: Any, operations: Sequence[Any]) -> Any:
-    """Return the target with a JSON patch applied; raises Invalid when a test or a path does not hold."""
+    """Return the target with a JSON patch applied; raises Invalid if a test fails or a path is missing."""
     for operation in operations:
         path = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
         target = _operate(target, path, operation)

@@ -1,6 +1,6 @@
-"""The way between one client and the server: latency, lag, errors, answers that are lost, and streams that break.
+"""The network between one client and the server: latency, lag, errors, lost responses, and broken streams.
 
-A `Network` belongs to one client. Its rates are zero unless a fault sets them, so that a calm world is calm.
+A `Network` belongs to one client. Its rates are zero unless a fault sets them.
 """
 
 import random
@@ -17,7 +17,7 @@ class Rates:
     error: float = 0.0
     """The server answers 5xx or 429 and does nothing."""
     lost: float = 0.0
-    """A write is carried out and its answer never arrives."""
+    """The server performs a write, and its response is lost."""
     slow: float = 0.0
     """A request takes up to a minute, or times out."""
     latency: tuple[float, float] = (0.001, 0.012)
@@ -26,42 +26,42 @@ class Rates:
     stream: tuple[float, float] = (0.0, 0.0)
     """After how many seconds a watch breaks; zero for never."""
     stale: int = 0
-    """By how many revisions the state is behind that a watch or a list from the server's cache begins with."""
+    """By how many revisions the first state of a watch, or of a list from the server's cache, is stale."""
 
 
 @dataclass(slots=True)
 class Network:
-    """The way of one client; `wrote` is called right after each write was carried out, and may kill the client."""
+    """The network of one client; `write_done` is called right after each performed write, and may kill the client."""
 
-    chance: random.Random
+    rng: random.Random
     count: Callable[[str], None]
-    wrote: Callable[[str, str], None] = lambda _verb, _kind: None
+    write_done: Callable[[str, str], None] = lambda _verb, _kind: None
     rates: Rates = field(default_factory=Rates)
     lags: dict[str, float] = field(default_factory=dict)
     """Extra lag of the watches of one kind, in seconds."""
     stales: dict[str, int] = field(default_factory=dict[str, int])
     """The same as `Rates.stale`, for one kind."""
     frozen_until: float = 0.0
-    """Until when nothing arrives on any watch."""
+    """The time until which no event arrives on any watch."""
     dead: bool = False
 
     def latency(self) -> float:
-        """Return how long one way takes."""
+        """Return the latency of one direction."""
         low, high = self.rates.latency
-        return low + (high - low) * self.chance.random()
+        return low + (high - low) * self.rng.random()
 
     def hindrance(self) -> float:
-        """Return how long a request hangs before it goes on; raises what happens instead of carrying it out."""
-        if self.rates.slow and self.chance.random() < self.rates.slow:
+        """Return the delay of a request; raises the error of a request that does not reach the server."""
+        if self.rates.slow and self.rng.random() < self.rates.slow:
             self.count("api request slow")
-            return self.chance.uniform(1.0, 40.0)
+            return self.rng.uniform(1.0, 40.0)
         return 0.0
 
     def refuse(self) -> ApiError | None:
-        """Return the error with which the server answers instead of doing anything, if it does."""
-        if not self.rates.error or self.chance.random() >= self.rates.error:
+        """Return the error with which the server rejects a request; None if it accepts it."""
+        if not self.rates.error or self.rng.random() >= self.rates.error:
             return None
-        code = self.chance.choice((429, 500, 503, 504, 0))
+        code = self.rng.choice((429, 500, 503, 504, 0))
         self.count(f"api error {code}")
         if code == 0:
             return TransportError("connection refused")
@@ -69,17 +69,17 @@ class Network:
         return error_for(Status(kind="Status", code=code, reason=reason, message="the server cannot answer now"))
 
     def loses(self) -> bool:
-        """Return whether the answer to a write is lost."""
-        if not self.rates.lost or self.chance.random() >= self.rates.lost:
+        """Return whether the response to a write is lost."""
+        if not self.rates.lost or self.rng.random() >= self.rates.lost:
             return False
         self.count("api answer lost")
         return True
 
     def due(self, kind: str, at: float) -> float:
-        """Return when a change made at a time arrives on a watch."""
+        """Return when a change of a given time arrives on a watch."""
         return max(at + self.rates.lag + self.lags.get(kind, 0.0), self.frozen_until)
 
     def life(self) -> float:
         """Return after how many seconds a new stream breaks."""
         low, high = self.rates.stream
-        return self.chance.uniform(low, high) if high else float("inf")
+        return self.rng.uniform(low, high) if high else float("inf")

@@ -25,18 +25,18 @@ class Element(NamedTuple):
 
 
 MISSING = object()
-"""What is found at a path that leads nowhere."""
+"""The value at a path that does not exist."""
 
 _UNOWNED = {("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")}
 
 
 def item_of(keys: tuple[tuple[str, object], ...], item: Mapping[str, Any]) -> Item:
-    """Return what identifies an item of a merging list."""
+    """Return the identity of an item of a merging list."""
     return Item(tuple(item.get(key, default) for key, default in keys))
 
 
 def leaves(kind: str, doc: Doc) -> dict[Path, Any]:
-    """Return every field that a manager can own, with its value; items of merging lists are there by themselves too."""
+    """Return every field that a manager can own, with its value; each item of a merging list is a field too."""
     return {path: value for path, value in _walk(kind, doc, ()) if path not in _UNOWNED}
 
 
@@ -60,7 +60,7 @@ def _walk(kind: str, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def find(kind: str, doc: Any, path: Path) -> Any:
-    """Return what is at a path of a document, or MISSING."""
+    """Return the value at a path of a document, or MISSING."""
     value: Any = doc
     for depth, part in enumerate(path):
         if isinstance(part, Item):
@@ -82,7 +82,7 @@ def after_update(
     """Return the ownership after an ordinary write: the writer owns what it changed; a removed field has no owner."""
     if not kind_of(kind).tracked:
         return {}
-    # Documents share what a write has left as it was: only the other parts need to be walked.
+    # Documents share their unchanged parts, so only the other parts are walked.
     old = leaves(kind, {name: value for name, value in before.items() if after.get(name) is not value})
     new = leaves(kind, {name: value for name, value in after.items() if before.get(name) is not value})
     changed = frozenset(path for path, value in new.items() if path not in old or old[path] != value)

@@ -1,4 +1,4 @@
-"""The API server's ways of saying no, as the same typed errors that the HTTP client makes of its answers."""
+"""The error responses of the API server, as the typed errors that the HTTP client raises for them."""
 
 from collections.abc import Sequence
 
@@ -15,17 +15,17 @@ def refusal(
 
 
 def not_found(kind: str, key: Key) -> ApiError:
-    """Return the error for an object that is not there."""
+    """Return the error for a missing object."""
     return refusal(404, "NotFound", f'{kind} "{key.name}" not found', name=key.name, kind=kind)
 
 
 def exists(kind: str, key: Key) -> ApiError:
-    """Return the error for a name that is taken."""
+    """Return the error for an existing name."""
     return refusal(409, "AlreadyExists", f'{kind} "{key.name}" already exists', name=key.name)
 
 
 def unserved(kind: str) -> ApiError:
-    """Return the error for a path that the server does not know."""
+    """Return the error for a path that the server does not serve."""
     return refusal(404, "NotFound", f"the server could not find the requested resource ({kind})")
 
 

@@ -1,4 +1,4 @@
-"""Label and field selectors, as a list or watch takes them."""
+"""Label and field selectors of lists and watches."""
 
 import re
 from functools import cache

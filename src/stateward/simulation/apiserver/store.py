@@ -1,7 +1,7 @@
-"""The objects of the API server and the log of everything that ever happened to them.
+"""The objects of the API server, and the log of their changes.
 
-Documents are never changed in place: every write makes a new one that shares what stayed the same. So an old version
-is kept for nothing, a typed view of a version is made once, and a watch can be as far behind as it likes.
+Documents are immutable: every write creates a new one that shares the unchanged parts. So old versions cost little
+memory, each version is decoded once, and a watch can lag by any number of versions.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 
 BASE = 1000
-"""The version with which a world begins; nothing is known of earlier ones."""
+"""The first version of a world; there are no earlier ones."""
 
 
 class Manager(NamedTuple):
@@ -49,7 +49,7 @@ class Stored:
 
     @property
     def key(self) -> Key:
-        """Where the object is."""
+        """Its namespace and name."""
         meta = self.doc["metadata"]
         return Key(meta.get("namespace", ""), meta["name"])
 
@@ -60,7 +60,7 @@ class Stored:
 
     @property
     def terminating(self) -> bool:
-        """Whether deletion has been asked for."""
+        """Whether its deletion was requested."""
         return "deletionTimestamp" in self.doc["metadata"]
 
     def view(self, kind: Any) -> Any:
@@ -71,7 +71,7 @@ class Stored:
 
 
 class Event(NamedTuple):
-    """One change: what was there before, and what is there now (None: nothing)."""
+    """One change: the object before and after it (None if it did not exist)."""
 
     version: int
     at: float
@@ -91,7 +91,7 @@ class Log:
         self._keep = keep
 
     def append(self, event: Event) -> None:
-        """Add a change, and drop the oldest once there are far too many."""
+        """Add a change, and drop the oldest ones beyond the limit."""
         self.events.append(event)
         if len(self.events) > 2 * self._keep:
             self.compact(self._keep)
@@ -129,7 +129,7 @@ class Store:
         return self._objects.get(kind, {}).get(key)
 
     def all(self, kind: str) -> list[Stored]:
-        """Return all objects of a kind, in the order in which they were made."""
+        """Return all objects of a kind, in the order of their creation."""
         return list(self._objects.get(kind, {}).values())
 
     def everything(self) -> Iterator[Stored]:
@@ -163,7 +163,7 @@ class Store:
         return self.wall().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def put(self, kind: str, doc: Doc, managers: dict[Manager, Fields]) -> Stored:
-        """Store a new version of an object and tell everyone; its resourceVersion is set here."""
+        """Store a new version of an object, set its resourceVersion, and notify the subscribers."""
         self.version += 1
         meta = {**doc["metadata"], "resourceVersion": str(self.version)}
         stored = Stored(kind, {**doc, "metadata": meta}, self.version, managers)
@@ -172,17 +172,17 @@ class Store:
         objects[stored.key] = stored
         if old is None or old.doc["metadata"].get("ownerReferences") != meta.get("ownerReferences"):
             self._index(old, stored)
-        self._tell(kind, old, stored)
+        self._publish(kind, old, stored)
         return stored
 
     def remove(self, old: Stored) -> Stored:
-        """Remove an object for good; the version in which it is gone is that of its last state."""
+        """Remove an object; the version of its removal is that of its last state."""
         self.version += 1
         del self._objects[old.kind][old.key]
         self._index(old, None)
         meta = {**old.doc["metadata"], "resourceVersion": str(self.version)}
         last = Stored(old.kind, {**old.doc, "metadata": meta}, self.version, old.managers)
-        self._tell(old.kind, last, None)
+        self._publish(old.kind, last, None)
         return last
 
     def state_at(self, kind: str, version: int) -> list[Stored]:
@@ -200,7 +200,7 @@ class Store:
         return list(objects.values())
 
     def past(self, kind: str, key: Key, at: float) -> Stored | None:
-        """Return an object as it was at a time, as far back as the log reaches."""
+        """Return an object as it was at a time, as far back as the log goes."""
         found = self.get(kind, key)
         for event in reversed(self.log(kind).events):
             if event.at <= at:
@@ -220,7 +220,7 @@ class Store:
             for owner in items(new.doc, "metadata", "ownerReferences"):
                 self._owned.setdefault(owner["uid"], {})[new.kind, new.key] = None
 
-    def _tell(self, kind: str, old: Stored | None, new: Stored | None) -> None:
+    def _publish(self, kind: str, old: Stored | None, new: Stored | None) -> None:
         event = Event(self.version, self.monotonic(), old, new)
         self.log(kind).append(event)
         for subscriber in self.subscribers:

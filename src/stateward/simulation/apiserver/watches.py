@@ -1,4 +1,4 @@
-"""Watch cursors: each reads the log at its own pace, and may be behind, broken, or from before what is still kept."""
+"""Watch cursors: each reads the log independently, and may lag, break, or start before the oldest kept version."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +27,7 @@ class Cursor:
         self._next = 0
 
     def start_after(self, version: int) -> None:
-        """Begin after a version; raises Gone when the log no longer reaches back to it."""
+        """Start after a version; raises Gone if the log no longer contains it."""
         if version < self._log.compacted:
             raise gone(version, self._log.compacted)
         events = self._log.events
@@ -37,21 +37,21 @@ class Cursor:
         self._next = self._log.first + place
 
     def state(self, version: int) -> Iterator[Any]:
-        """Yield everything as of a version as ADDED events, then the bookmark that says that this was all."""
+        """Yield all objects of a version as ADDED events, and then the bookmark that ends the list."""
         for stored in self._store.state_at(self._kind, version):
             if self.selects(stored):
                 yield self._decoded(Added, stored)
         yield bookmark(version, _END)
 
     def pending(self) -> Event | None:
-        """Return the next change, without taking it; raises Gone when it was dropped meanwhile."""
+        """Return the next change without consuming it; raises Gone if the log has dropped it."""
         if self._next < self._log.first:
             raise gone(self._log.compacted - 1, self._log.compacted)
         place = self._next - self._log.first
         return self._log.events[place] if place < len(self._log.events) else None
 
     def take(self, event: Event) -> Any | None:
-        """Move past a change; return it as this selection sees it, None when it does not."""
+        """Consume a change; return its event for this selection, None if there is none."""
         self._next += 1
         before = event.old is not None and self.selects(event.old)
         after = event.new is not None and self.selects(event.new)
@@ -80,7 +80,7 @@ def _moved(stored: Stored, version: int) -> Stored:
 
 
 def bookmark(version: int, annotations: dict[str, str] | None = None) -> Bookmark:
-    """Return the server's word that everything up to a version has been sent."""
+    """Return the bookmark of a version: all earlier events were sent."""
     return Bookmark(Marked(ObjectMeta(resource_version=str(version), annotations=annotations or {})))
 
 

@@ -1,4 +1,4 @@
-"""The verbs of the server, each carried out at once and as a whole; `client` puts the network in between."""
+"""The verbs of the server, each atomic; `client` adds the network."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -19,13 +19,13 @@ _SERVER_OWNED = ("uid", "resourceVersion", "generation", "creationTimestamp", "d
 
 
 class Server:
-    """Everything that can be asked of the API server, without any network."""
+    """All requests of the API server, without a network."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.admission = Admission(store)
         self.evictions: Callable[[Stored], None] = lambda _: None
-        """Raises TooManyRequests when no budget allows the eviction of a pod."""
+        """Raises TooManyRequests if a disruption budget forbids the eviction of a pod."""
         self._names = 0
 
     def get(self, kind: str, key: Key) -> Stored:
@@ -48,7 +48,7 @@ class Server:
         return self._insert(kind, key, doc, Manager(manager, "", applies=False), dry=dry)
 
     def apply(self, kind: str, key: Key, body: Doc, options: ApplyOptions) -> Stored:
-        """Apply a configuration; raises Conflict when others own fields and `force` is not set."""
+        """Apply a configuration; raises Conflict if other managers own its fields and `force` is not set."""
         live = self.store.get(kind, key)
         manager = Manager(options.manager, options.subresource, applies=True)
         body = {n: v for n, v in body.items() if v is not None}
@@ -73,7 +73,7 @@ class Server:
     def patch(
         self, kind: str, key: Key, patch: object, how: PatchKind, subresource: str = "", manager: str = "patch"
     ) -> Stored:
-        """Patch an object or its subresource; raises Conflict when it names another version."""
+        """Patch an object or its subresource; raises Conflict if it names another version."""
         live = self.get(kind, key)
         if subresource == "scale":
             scaled = put(live.doc, ("spec", "replicas"), part(cast("Doc", patch), "spec")["replicas"])
@@ -88,19 +88,19 @@ class Server:
         return self._changed(live, doc, subresource, manager)
 
     def update(self, kind: str, key: Key, doc: Doc, subresource: str = "", manager: str = "update") -> Stored:
-        """Replace an object; raises Conflict when it was made from another version."""
+        """Replace an object; raises Conflict if it was read at another version."""
         live = self.get(kind, key)
         self._same(live, part(doc, "metadata"))
         return self._changed(live, doc, subresource, manager)
 
     def delete(self, kind: str, key: Key, options: DeleteOptions) -> Stored | None:
-        """Delete an object; return it while it terminates, None when it is gone."""
+        """Delete an object; return it while it terminates, None once it is deleted."""
         stored = self.get(kind, key)
         deletion.check(stored, options)
         return stored if options.dry_run else deletion.delete(self.store, stored, options)
 
     def evict(self, key: Key, options: DeleteOptions) -> None:
-        """Delete a pod if its disruption budget allows; raises TooManyRequests when not."""
+        """Delete a pod if its disruption budget allows it; raises TooManyRequests otherwise."""
         pod = self.get("/pods", key)
         deletion.check(pod, options)
         if pod.terminating:
@@ -168,7 +168,7 @@ class Server:
 
     @staticmethod
     def _part(kind: str, body: Doc, subresource: str) -> Doc:
-        """Return what a write may touch: the status through its subresource, everything else without it."""
+        """Return the part that a write may change: the status through its subresource, all other fields without it."""
         if not kind_of(kind).status:
             return body
         if subresource == "status":

@@ -1,1 +1,1 @@
-"""Runs by seed, alone and in campaigns: how a run is put together, and what many runs found."""
+"""Runs by seed: how one run is assembled, and campaigns of many runs with their reports."""

@@ -1,9 +1,8 @@
-"""Coverage of a campaign: every fault, every edit, every decision of the planner.
+"""Coverage of a campaign: each fault, edit, and decision of the planner that its runs should reach.
 
-A simulation that never reached a branch has proved nothing about it. The list is derived from the code, so a new fault,
-action, state or reason is on it as soon as it exists; exceptions are named here, each with its reason. The worlds of
-FoundationDB have to reach what no other world does: their own faults and edits, and the decisions that only such a
-database needs.
+A simulation that never reached a branch has proved nothing about it. The list follows from the code, so it contains a
+new fault, action, state or reason as soon as it exists. Exceptions are listed here, each with its reason. The worlds of
+FoundationDB must reach what other worlds cannot: their own faults and edits, and the decisions for such a database.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -11,66 +10,66 @@ from collections.abc import Collection, Iterator, Mapping
 from stateward.planning.model import actions
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Effect
-from stateward.simulation.campaign.engine_setups import FOUNDATIONDB, SCENES
-from stateward.simulation.people.member_requests import REQUESTS
-from stateward.simulation.people.user import DRAWN
+from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, FOUNDATIONDB
+from stateward.simulation.users.member_requests import REQUESTS
+from stateward.simulation.users.user import DRAWN
 from stateward.simulation.world.engine_products import DEFAULT
 
-BY_WORD = "only databases that are made by a command, as FoundationDB"
-CROSSING = "only versions that do not talk to each other, as those of FoundationDB"
-NO_DATA = "nobody names a Secret or a ConfigMap of their own in these worlds, or secures the database"
+EXPLICIT_BOOTSTRAP = "only databases that a command creates, such as FoundationDB"
+INCOMPATIBLE_VERSIONS = "only incompatible versions, such as those of FoundationDB"
+NO_DATA = "in these worlds no user references a Secret or a ConfigMap, or enables TLS"
 
 ONLY_FOUNDATIONDB: Mapping[str, str] = {
-    "action: CreateDatabase": BY_WORD,
-    "action: ConfigureDatabase": BY_WORD,
-    "wait: DatabaseGone": BY_WORD,
-    "wait: MembersFirst": BY_WORD,
-    "wait: Tending": BY_WORD,
-    "wait: InMaintenance": "only databases that know of zones in maintenance, as FoundationDB",
-    "wait: RemovalPaced": "only databases with a wait between two members that leave, as FoundationDB has by default",
+    "action: CreateDatabase": EXPLICIT_BOOTSTRAP,
+    "action: ConfigureDatabase": EXPLICIT_BOOTSTRAP,
+    "wait: DatabaseGone": EXPLICIT_BOOTSTRAP,
+    "wait: MembersFirst": EXPLICIT_BOOTSTRAP,
+    "wait: Tending": EXPLICIT_BOOTSTRAP,
+    "wait: InMaintenance": "only databases with maintenance zones, such as FoundationDB",
+    "wait: RemovalPaced": "only databases with a pause between two removals, such as FoundationDB by default",
     "wait: ClusterFileLost": "only FoundationDB has a cluster file",
-    "wait: SecurityFixed": "only FoundationDB keeps what it was made with; scenarios show it",
-    "wait: CrossingFirst": CROSSING,
-    "wait: ProgramsBeside": CROSSING,
+    "wait: SecurityFixed": "only FoundationDB cannot change this setting later; scenarios cover it",
+    "wait: CrossingFirst": INCOMPATIBLE_VERSIONS,
+    "wait: ProgramsBeside": INCOMPATIBLE_VERSIONS,
 }
-"""Branches that only worlds with FoundationDB can take, and why."""
+"""Branches that only worlds with FoundationDB reach, and why."""
 
 OUT_OF_REACH: Mapping[str, str] = {
-    "effect: reload": "nothing that the model knows is set at run time yet",
+    "effect: reload": "the model has no setting that changes at run time",
     "action: RecordData": NO_DATA,
     "wait: DataSettling": NO_DATA,
     "wait: DataUnknown": NO_DATA,
     "wait: SecretMissing": NO_DATA,
     "wait: SecretNotUsable": NO_DATA,
-    "wait: ImageWithoutVersion": "every image that people ask for has its version in its tag",
+    "wait: ImageWithoutVersion": "every image in a drawn spec has its version in its tag",
     **ONLY_FOUNDATIONDB,
 }
-"""Branches that worlds with shards cannot take, and why; one that is met nevertheless is to be taken off."""
+"""Branches that worlds with shards cannot reach, and why. Remove one that is reached after all."""
 
 BEYOND_FOUNDATIONDB: Mapping[str, str] = {
-    "wait: ClusterFileLost": "nobody deletes its Secret while the database is away; a scenario does",
-    "wait: SecurityFixed": "nobody switches TLS; scenarios do",
-    "wait: DatabaseGone": "whoever loses the volumes of most coordinators has lost the data; scenarios show it",
+    "wait: ClusterFileLost": "no user deletes its Secret while the database is unavailable; a scenario does",
+    "wait: SecurityFixed": "no user switches TLS; scenarios do",
+    "wait: DatabaseGone": "it needs the loss of most coordinators, which loses the data; scenarios cover it",
 }
-"""The same of worlds with FoundationDB."""
+"""Branches that worlds with FoundationDB cannot reach, and why."""
 
 
 def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator[str]:
-    """Yield the name of everything that runs of an engine are there to meet, as they count it.
+    """Yield the counter name of each fault, edit and decision that the runs of an engine should reach.
 
-    `reasons` are those to wait.
+    `reasons` are the wait reasons.
     """
-    scene = SCENES[engine]
-    yield from (f"fault: {fault.name}" for fault in scene.faults)
-    yield from (f"weather: {weather.name}" for weather in scene.weather)
-    yield from (f"user: {edit.name}" for edit in scene.edits)
+    setup = ENGINE_SETUPS[engine]
+    yield from (f"fault: {fault.name}" for fault in setup.faults)
+    yield from (f"lasting fault: {lasting_faults.name}" for lasting_faults in setup.lasting_faults)
+    yield from (f"user: {edit.name}" for edit in setup.edits)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from DRAWN
     yield from ONLY_FOUNDATIONDB if engine == FOUNDATIONDB else decisions(reasons)
 
 
 def decisions(reasons: Collection[str]) -> Iterator[str]:
-    """Yield the name of everything that the planner may decide."""
+    """Yield the counter name of each decision of the planner."""
     yield from (f"action: {kind.__name__}" for kind in kinds_of_actions())
     yield from (f"state: {state}" for state in State)
     yield from (f"effect: {effect.name.lower()}" for effect in Effect)
@@ -83,11 +82,11 @@ def kinds_of_actions() -> list[type[actions.Action]]:
 
 
 def out_of_reach(engine: str = DEFAULT.engine) -> Mapping[str, str]:
-    """Return what the worlds of an engine cannot show, and why."""
+    """Return the branches that the worlds of an engine cannot reach, and why."""
     return BEYOND_FOUNDATIONDB if engine == FOUNDATIONDB else OUT_OF_REACH
 
 
-def missed(counts: Mapping[str, int], reasons: Collection[str], engine: str = DEFAULT.engine) -> list[str]:
-    """Return what should have been met and was not."""
+def not_covered(counts: Mapping[str, int], reasons: Collection[str], engine: str = DEFAULT.engine) -> list[str]:
+    """Return the branches that should have been reached and were not."""
     never = out_of_reach(engine)
     return [name for name in branches(reasons, engine) if not counts.get(name) and name not in never]

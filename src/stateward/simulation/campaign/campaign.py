@@ -1,4 +1,4 @@
-"""Many runs, on all cores: what they found, what they met, and how fast they were."""
+"""Many runs on all cores, and their report: violations, coverage and speed."""
 
 import gc
 import multiprocessing
@@ -17,13 +17,13 @@ from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.timing.bounds import Bounds
 
 MONTHLY = 10
-"""One of that many seeds is a month of ordinary operation, if no duration is given."""
+"""One of this many seeds is a month of ordinary operation if no duration is given."""
 MONTH = 30 * 86400.0
 """Seconds of virtual time."""
 
 
 class Report(Struct, frozen=True):
-    """What came of many runs."""
+    """The results of many runs."""
 
     seeds: int
     failed: tuple[Outcome, ...]
@@ -32,9 +32,9 @@ class Report(Struct, frozen=True):
     seconds: float
     """Real time."""
     counts: Mapping[str, int]
-    """How often each fault, edit, action and event was met."""
+    """How often each fault, edit, action and event occurred."""
     skipped: float = 0.0
-    """Those of the hours that were passed over, because nothing could happen in them."""
+    """The skipped part of these hours, in which no event was due."""
 
     @property
     def hours_per_minute(self) -> float:
@@ -51,17 +51,17 @@ def simulate_many(
     cores: int | None = None,
     progress: Callable[[Outcome], None] = lambda _: None,
 ) -> Report:
-    """Run all seeds, on all cores; without a plan each as `usual`. Raises ValueError for an engine unknown.
+    """Run all seeds, on all cores; without a plan each as `usual`. Raises ValueError for an unknown engine.
 
-    A failing seed is run again alone, with a trace, to tell its story.
+    To see the events of a failing seed, run it again alone with a trace.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r} is not simulated; known are {', '.join(ENGINES)}")
     began = time.perf_counter()
     outcomes: list[Outcome] = []
-    work = partial(one_of_many, engine=engine, plan=plan, bounds=bounds)
-    # Objects of the modules are frozen out of garbage collection before each run: it would take as long as minutes of a
-    # world.
+    work = partial(run_one, engine=engine, plan=plan, bounds=bounds)
+    # Each worker excludes the objects of its modules from garbage collection, because collecting them takes as long as
+    # minutes of a world.
     with multiprocessing.get_context("spawn").Pool(cores or os.cpu_count(), initializer=gc.freeze) as pool:
         for outcome in pool.imap_unordered(work, seeds):
             outcomes.append(outcome)
@@ -71,7 +71,7 @@ def simulate_many(
 
 @contextmanager
 def workers(cores: int) -> Generator[Callable[[Sequence[tuple[int, Plan]]], list[Outcome]]]:
-    """Provide a function that runs seeds with their plans, on several cores, for as long as the block runs."""
+    """Provide a function that runs seeds with their plans on several cores."""
     with multiprocessing.get_context("spawn").Pool(cores, initializer=gc.freeze) as pool:
         yield lambda cases: pool.starmap(attempt, cases, chunksize=1)
 
@@ -79,31 +79,31 @@ def workers(cores: int) -> Generator[Callable[[Sequence[tuple[int, Plan]]], list
 def usual(engine: str, seed: int) -> Plan:
     """Return the run of a seed if no duration is given: a storm of an hour, or a month of ordinary operation.
 
-    A storm shows the interaction of concurrent events, a month the remains after each of them. Every tenth seed is a
-    month, except with FoundationDB, where quiet time between two faults cannot be skipped.
+    A storm shows the interaction of concurrent events; a month shows what each of them leaves behind. Every tenth seed
+    is a month, except with FoundationDB, where a quiet period between two faults cannot be skipped.
     """
     if engine == FOUNDATIONDB or seed % MONTHLY:
         return Plan(engine=engine)
     return Plan(engine=engine, chaos=MONTH, slower=YEAR)
 
 
-def one_of_many(seed: int, engine: str, plan: Plan | None, bounds: Bounds | None = None) -> Outcome:
+def run_one(seed: int, engine: str, plan: Plan | None, bounds: Bounds | None = None) -> Outcome:
     """Run one seed of a campaign."""
     plan = usual(engine, seed) if plan is None else plan
     return attempt(seed, structs.replace(plan, engine=engine, bounds=bounds or plan.bounds))
 
 
 def attempt(seed: int, plan: Plan) -> Outcome:
-    """Run one seed; a world that breaks down is a violation of its run, and ends no other."""
+    """Run one seed; an uncaught error is a violation of its run, and does not end other runs."""
     try:
         return simulate_one(seed, plan)[0]
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown with its seed
-        broken = Violation("crash", 0.0, f"the world broke down: {type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - any error is reported with its seed
+        broken = Violation("crash", 0.0, f"the run raised {type(error).__name__}: {error}")
         return Outcome(seed, (broken,), 0.0, {})
 
 
 def report(outcomes: Sequence[Outcome], seconds: float) -> Report:
-    """Return what came of runs that took that many real seconds together."""
+    """Return the report of runs that took this many real seconds together."""
     counts: Counter[str] = Counter()
     for outcome in outcomes:
         counts.update(outcome.counts)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stateward.api.values.base import Json
-from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, LastingFault
-from stateward.simulation.people.edits import Edit
-from stateward.simulation.people.profiles import PROFILES, Profile, pools_of
-from stateward.simulation.people.user import CHOICE, User
+from stateward.simulation.faults.faults import FAULTS, LASTING_FAULTS, Fault, LastingFault
 from stateward.simulation.properties.goal import unmet
+from stateward.simulation.users.edits import Edit
+from stateward.simulation.users.profiles import PROFILES, Profile, pools_of
+from stateward.simulation.users.user import CHOICE, User
 from stateward.simulation.world.engine_products import Product
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import RIGID, Layout, World
@@ -23,27 +23,27 @@ class EngineSetup(Protocol):
 
     @property
     def layouts(self) -> Sequence[Layout]:
-        """The machines that there may be."""
+        """The possible node layouts."""
         ...
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """What may strike."""
+        """The point faults of the engine."""
         ...
 
     @property
-    def weather(self) -> Sequence[LastingFault]:
-        """What may be so for a whole run."""
+    def lasting_faults(self) -> Sequence[LastingFault]:
+        """The lasting faults of the engine."""
         ...
 
     @property
     def profiles(self) -> Sequence[Profile]:
-        """The profiles that every other seed has, in turn."""
+        """The profiles, which every other seed takes in turn."""
         ...
 
     @property
     def edits(self) -> Sequence[Edit]:
-        """What people may do to the spec."""
+        """The edits of the spec that users make."""
         ...
 
     def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
@@ -54,12 +54,12 @@ class EngineSetup(Protocol):
         """Return an operator process."""
         ...
 
-    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+    def user(self, world: World, spec: Json, frequent_edits: Sequence[str]) -> User:
         """Return the simulated user."""
         ...
 
-    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
-        """Return a cluster to begin with."""
+    def spec(self, rng: random.Random, profile: Profile | None) -> Json:
+        """Return the initial spec."""
         ...
 
     def unmet(self, world: World) -> list[str]:
@@ -67,7 +67,7 @@ class EngineSetup(Protocol):
         ...
 
     def fill(self, world: World) -> None:
-        """Put some data into a database that was just formed."""
+        """Write some data to a new database."""
         ...
 
 
@@ -84,57 +84,57 @@ class SearchSetup:
         Layout(where=""),
     )
     faults: Sequence[Fault] = FAULTS
-    weather: Sequence[LastingFault] = WEATHER
+    lasting_faults: Sequence[LastingFault] = LASTING_FAULTS
     profiles: Sequence[Profile] = PROFILES
     edits: Sequence[Edit] = CHOICE
 
     def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
         """Return a world for the engine."""
         world = World(seed, layout, loop, self.product)
-        world.kubelets.habits.missing = frozenset({self.product.absent})
-        world.databases.habits.broken = frozenset({self.product.broken})
+        world.kubelets.behavior.missing = frozenset({self.product.absent})
+        world.databases.behavior.broken = frozenset({self.product.broken})
         return world
 
     def process(self, world: World, name: str, *, leader_elect: bool) -> Process:
         """Return an operator process."""
         return Process(world, name, leader_elect=leader_elect)
 
-    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+    def user(self, world: World, spec: Json, frequent_edits: Sequence[str]) -> User:
         """Return the simulated user."""
-        return User(world, spec, often=often)
+        return User(world, spec, frequent_edits=frequent_edits)
 
-    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
+    def spec(self, rng: random.Random, profile: Profile | None) -> Json:
         """Return an initial cluster: random, except for the fields of the profile."""
-        drawn: Json = {"version": self.product.versions[0], "pools": self._pools(chance)}
+        drawn: Json = {"version": self.product.versions[0], "pools": self._pools(rng)}
         if profile is None:
             return drawn
         pools = pools_of(profile, self.product)
-        return {**drawn, **deepcopy(profile.more), **({"pools": pools} if pools else {})}
+        return {**drawn, **deepcopy(profile.spec), **({"pools": pools} if pools else {})}
 
     def unmet(self, world: World) -> list[str]:
         """Return the differences from the desired state."""
         return unmet(world)
 
     def fill(self, world: World) -> None:
-        """Put some indices into a database that was just formed."""
+        """Create some indices in a new database."""
         database = world.database()
         for number in range(3 if database is not None else 0):
-            assert database is not None  # noqa: S101 - asked right above
+            assert database is not None  # noqa: S101 - checked above
             database.create_index(f"first-{number}", 1, 50 * 2**20, 5.0)
 
-    def _pools(self, chance: random.Random) -> list[Json]:
-        storage: Json = {"size": f"{chance.randint(2, 20)}Gi"}
-        if chance.random() < 0.2:
+    def _pools(self, rng: random.Random) -> list[Json]:
+        storage: Json = {"size": f"{rng.randint(2, 20)}Gi"}
+        if rng.random() < 0.2:
             storage["storageClass"] = RIGID
-        data: Json = {"name": "hot", "replicas": chance.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
-        managers = chance.choice((1, 3, 3))
-        if chance.random() < 0.3:
+        data: Json = {"name": "hot", "replicas": rng.randint(2, 4), "roles": ["data", "ingest"], "storage": storage}
+        managers = rng.choice((1, 3, 3))
+        if rng.random() < 0.3:
             roles = [self.product.manager, "data"]
             return [{"name": "all", "replicas": 3, "roles": roles, "storage": dict(storage)}]
         pools: list[Json] = [
             {"name": "managers", "replicas": managers, "roles": [self.product.manager], "storage": {"size": "1Gi"}},
             data,
         ]
-        if chance.random() < 0.3:
+        if rng.random() < 0.3:
             pools.append({"name": "gateway", "replicas": 1, "roles": [], "storage": {"size": "1Gi"}})
         return pools

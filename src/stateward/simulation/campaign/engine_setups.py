@@ -1,15 +1,15 @@
-"""The scenes of all engines, by the engine's name; the first is the default."""
+"""The setups of all engines by name; the first is the default."""
 
 from collections.abc import Mapping
 
 from stateward.simulation.campaign.engine_setup import EngineSetup, SearchSetup
-from stateward.simulation.campaign.foundationdb_setup import FoundationSetup
+from stateward.simulation.campaign.foundationdb_setup import FoundationDBSetup
 from stateward.simulation.world.engine_products import PRODUCTS
 
 FOUNDATIONDB = "foundationdb"
 
-SCENES: Mapping[str, EngineSetup] = {
+ENGINE_SETUPS: Mapping[str, EngineSetup] = {
     **{name: SearchSetup(product) for name, product in PRODUCTS.items()},
-    FOUNDATIONDB: FoundationSetup(),
+    FOUNDATIONDB: FoundationDBSetup(),
 }
-ENGINES = tuple(SCENES)
+ENGINES = tuple(ENGINE_SETUPS)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from stateward.api.values.base import Json
 from stateward.operator.objects.kinds import FOUNDATIONDB
-from stateward.simulation.faults import foundationdb_accidents
-from stateward.simulation.faults.faults import FAULTS, WEATHER, Fault, LastingFault
-from stateward.simulation.people.edits import Edit
-from stateward.simulation.people.foundationdb_edits import ABSENT, BROKEN, CHOICE, VERSIONS, pool_of
-from stateward.simulation.people.foundationdb_user import FoundationUser
-from stateward.simulation.people.profiles import MACHINES, NETWORK, UNPLACEABLE, Profile
-from stateward.simulation.people.user import User
+from stateward.simulation.faults import foundationdb_faults
+from stateward.simulation.faults.faults import FAULTS, LASTING_FAULTS, Fault, LastingFault
 from stateward.simulation.properties.foundationdb_goal import unmet
+from stateward.simulation.users.edits import Edit
+from stateward.simulation.users.foundationdb_edits import ABSENT, BROKEN, CHOICE, VERSIONS, pool_of
+from stateward.simulation.users.foundationdb_user import FoundationDBUser
+from stateward.simulation.users.profiles import MACHINES, NETWORK, UNPLACEABLE, Profile
+from stateward.simulation.users.user import User
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import Layout, World
 
@@ -24,83 +24,85 @@ ELSEWHERE = frozenset(
         "volumes of an empty cluster lost",
         "index created",
         "database made read-only",
-        "cluster deleted and created again",
+        "cluster deleted and recreated",
     }
 )
-"""Faults of worlds with shards; users here do not create a cluster again on its old volumes."""
+"""Faults of worlds with shards; here no user recreates a cluster on its old volumes."""
 
-FOUNDATION_FAULTS = (
+FOUNDATIONDB_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
-    Fault("zone in maintenance", foundationdb_accidents.maintenance, (600, 3600), 0.25),
-    Fault("disks almost full", foundationdb_accidents.disks_full, (600, 3600), 0.2),
+    Fault("zone in maintenance", foundationdb_faults.maintenance, (600, 3600), 0.25),
+    Fault("disks almost full", foundationdb_faults.disks_full, (600, 3600), 0.2),
 )
-FOUNDATION_WEATHER = tuple(weather for weather in WEATHER if weather.name != "copies move slowly")
+FOUNDATIONDB_LASTING_FAULTS = tuple(
+    lasting_faults for lasting_faults in LASTING_FAULTS if lasting_faults.name != "slow shard recovery"
+)
 
-FOUNDATION_PROFILES = (
+FOUNDATIONDB_PROFILES = (
     Profile(
-        "versions that do not talk",
-        edits=("version up", "version up", "member to be replaced", "pool shrunk", "pool grown"),
-        often={"user edit": 4.0, "slow start": 1.0, "StatefulSet controller slow": 1.0},
+        "incompatible versions",
+        edits=("version up", "version up", "member replacement requested", "pool shrunk", "pool grown"),
+        frequent_faults={"user edit": 4.0, "slow database start": 1.0, "slow StatefulSet controller": 1.0},
     ),
     Profile(
         "zones in maintenance",
         edits=("environment changed", "knob changed", "version up", "volumes shrunk"),
-        often={"user edit": 5.0, "zone in maintenance": 8.0},
+        frequent_faults={"user edit": 5.0, "zone in maintenance": 8.0},
     ),
     Profile(
         "restarts",
-        edits=("restart asked for", "coordinated restart asked for", "member kept stopped", "knob changed"),
-        often={"user edit": 5.0, "StatefulSet controller slow": 1.0},
+        edits=("restart requested", "coordinated restart requested", "member stop requested", "knob changed"),
+        frequent_faults={"user edit": 5.0, "slow StatefulSet controller": 1.0},
         agents=True,
     ),
     UNPLACEABLE,
     Profile(
-        "disks that fill",
-        edits=("member to be replaced", "pool shrunk", "pool grown", "pool added", "pool removed"),
-        often={"user edit": 3.0, "disks almost full": 5.0},
+        "full disks",
+        edits=("member replacement requested", "pool shrunk", "pool grown", "pool added", "pool removed"),
+        frequent_faults={"user edit": 3.0, "disks almost full": 5.0},
     ),
     Profile(
-        "members that go missing",
-        edits=("member to be replaced", "replacement taken back", "member to be kept", "environment changed"),
-        often={"user edit": 2.0, "node without power": 4.0, "node cut off": 3.0, "process crash": 2.0},
-        more={
+        "lost members",
+        edits=("member replacement requested", "replacement cancelled", "member marked to keep", "environment changed"),
+        frequent_faults={"user edit": 2.0, "node powered off": 4.0, "node cut off": 3.0, "process crash": 2.0},
+        spec={
             "replacement": {"enabled": True, "after": "2m", "maxConcurrent": 1},
             "security": {"enabled": True},
         },
     ),
     Profile(
-        "people who try everything",
+        "remaining edits",
         edits=(
             "version down",
             "knob changed",
             "knob removed",
-            "selector that fits no node",
+            "unsatisfiable node selector",
             "paused or resumed",
             "processes of a member changed",
             "invalid edit",
             "volumes grown",
             "storage class changed",
-            "smaller volumes refused or not",
-            "volumes of who left deleted or not",
-            "member to be replaced undrained",
-            "member to be kept and replaced at once",
-            "member replaced that is none",
-            "pool to be replaced",
-            "pool to be replaced undrained",
-            "wishes for members taken back",
-            "automatic replacement on or off",
-            "restart of a pool that is none",
-            "restart of a kind that is none",
+            "onShrink toggled",
+            "onScaleDown toggled",
+            "member replacement without draining requested",
+            "member marked to keep and to replace",
+            "replacement of an unknown member requested",
+            "pool replacement requested",
+            "pool replacement without draining requested",
+            "member requests removed",
+            "automatic replacement toggled",
+            "restart of an unknown pool requested",
+            "restart of an unknown kind requested",
         ),
-        often={"user edit": 8.0, "disk hangs": 2.0, "storage class gone": 4.0},
+        frequent_faults={"user edit": 8.0, "disk unresponsive": 2.0, "storage class deleted": 4.0},
     ),
-    Profile("bad weather", often={**NETWORK, "restart taken off a pod": 2.0}),
-    Profile("bad machines", often={**MACHINES, "Secret of a member that is gone restored": 4.0}),
+    Profile("network and file faults", frequent_faults={**NETWORK, "restart annotation removed from a pod": 2.0}),
+    Profile("node and pod faults", frequent_faults={**MACHINES, "Secret of a removed member restored": 4.0}),
 )
 
 
 @dataclass(frozen=True)
-class FoundationSetup:
+class FoundationDBSetup:
     """Runs with FoundationDB."""
 
     layouts: Sequence[Layout] = (
@@ -108,38 +110,38 @@ class FoundationSetup:
         Layout(zones=1, nodes_per_zone=9, capacity=5),
         Layout(zones=3, nodes_per_zone=4, capacity=4, where="node"),
     )
-    faults: Sequence[Fault] = FOUNDATION_FAULTS
-    weather: Sequence[LastingFault] = FOUNDATION_WEATHER
-    profiles: Sequence[Profile] = FOUNDATION_PROFILES
+    faults: Sequence[Fault] = FOUNDATIONDB_FAULTS
+    lasting_faults: Sequence[LastingFault] = FOUNDATIONDB_LASTING_FAULTS
+    profiles: Sequence[Profile] = FOUNDATIONDB_PROFILES
     edits: Sequence[Edit] = CHOICE
 
     def world(self, seed: int, layout: Layout, loop: asyncio.AbstractEventLoop) -> World:
         """Return a world for the engine."""
         world = World(seed, layout, loop, kind=FOUNDATIONDB)
-        world.kubelets.habits.missing = frozenset({ABSENT})
-        world.foundations.habits.broken = frozenset({BROKEN})
+        world.kubelets.behavior.missing = frozenset({ABSENT})
+        world.foundationdb.behavior.broken = frozenset({BROKEN})
         return world
 
     def process(self, world: World, name: str, *, leader_elect: bool) -> Process:
         """Return an operator process."""
         return Process(world, name, leader_elect=leader_elect, foundationdb=True)
 
-    def user(self, world: World, spec: Json, often: Sequence[str]) -> User:
+    def user(self, world: World, spec: Json, frequent_edits: Sequence[str]) -> User:
         """Return the simulated user."""
-        return FoundationUser(world, spec, often=often)
+        return FoundationDBUser(world, spec, frequent_edits=frequent_edits)
 
-    def spec(self, chance: random.Random, profile: Profile | None) -> Json:
-        """Return a cluster to begin with."""
+    def spec(self, rng: random.Random, profile: Profile | None) -> Json:
+        """Return the initial spec."""
         pools = [
-            pool_of("storage", "storage", chance.randint(4, 5)),
-            pool_of("log", "log", chance.randint(3, 4)),
-            pool_of("stateless", "stateless", chance.randint(2, 3)),
+            pool_of("storage", "storage", rng.randint(4, 5)),
+            pool_of("log", "log", rng.randint(3, 4)),
+            pool_of("stateless", "stateless", rng.randint(2, 3)),
         ]
-        return {"version": VERSIONS[0], "pools": pools, **(deepcopy(profile.more) if profile is not None else {})}
+        return {"version": VERSIONS[0], "pools": pools, **(deepcopy(profile.spec) if profile is not None else {})}
 
     def unmet(self, world: World) -> list[str]:
         """Return the differences from the desired state."""
         return unmet(world)
 
     def fill(self, world: World) -> None:
-        """Do nothing: the model's database has its data from its creation on."""
+        """Do nothing: the model's database has data from the start."""

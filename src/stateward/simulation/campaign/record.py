@@ -1,8 +1,8 @@
 """The record of a campaign: a file with one line for each finished run, so that it can be resumed, split and merged.
 
 The first line says which campaign it is: engine, duration, limits, and a digest of the code. Records of different
-campaigns are never mixed. A run is a function of its seed and the code, so two records that differ about a seed are an
-error, and a run that has been recorded is not run again.
+campaigns cannot be mixed. A run is a function of its seed and the code, so two different results of a seed are an
+error, and a recorded run is not repeated.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class RecordError(ValueError):
 
 
 class Campaign(Struct, frozen=True, tag="campaign", tag_field="line", forbid_unknown_fields=True):
-    """What all runs of a record have in common."""
+    """The common parameters of all runs of a record."""
 
     engine: str
     code: str
@@ -60,7 +60,7 @@ def code_digest() -> str:
 
 
 class Record:
-    """A record that is being written; a context manager. Lines are on disk when `add` returns.
+    """A record that is written; a context manager. A line is on disk when `add` returns.
 
     Raises RecordError if the file belongs to another campaign or cannot be read. An unfinished last line, which an
     interrupted run leaves, is removed.
@@ -71,10 +71,10 @@ class Record:
         self._campaign = campaign
         self._file: TextIO | None = None
         self.outcomes: Mapping[int, Outcome] = {}
-        """The runs that were recorded before, by seed."""
+        """The runs recorded earlier, by seed."""
 
     def __enter__(self) -> Self:
-        """Read what was recorded before, and open the file for more."""
+        """Read the earlier runs, and open the file to append."""
         if self._path == STDOUT:
             self._write(self._campaign)
             return self
@@ -109,7 +109,7 @@ class Record:
 
 
 def read(paths: Iterable[Path]) -> tuple[Campaign, dict[int, Outcome]]:
-    """Return the campaign of records and their runs by seed; several records may stand in one file.
+    """Return the campaign of some records and their runs by seed; one file may contain several records.
 
     Raises RecordError for a file that is not a record, for records of different campaigns, and for two different
     results of one seed.
@@ -130,14 +130,14 @@ def read(paths: Iterable[Path]) -> tuple[Campaign, dict[int, Outcome]]:
                             f"{path}: seed {outcome.seed} ended differently in {first}, with the same code"
                         )
                 case _:
-                    raise RecordError(f"{path}: the first line does not say which campaign it is")
+                    raise RecordError(f"{path}: the first line does not name the campaign")
     if campaign is None:
         raise RecordError("no record names its campaign: a record is written by --results")
     return campaign, {seed: outcome for seed, (_, outcome) in sorted(found.items())}
 
 
 def write(path: Path, campaign: Campaign, outcomes: Iterable[Outcome]) -> None:
-    """Write a whole record; the file is replaced at once, never half written."""
+    """Write a complete record; the file is replaced atomically."""
     beside = path.with_name(path.name + ".new")
     lines = (campaign, *(Finished(outcome) for outcome in outcomes))
     beside.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))

@@ -1,4 +1,4 @@
-"""One run: a world, a user, the operator, faults for a while, then peace, and what must hold in the end."""
+"""One run: a world with a user and the operator, a time with faults, a quiet period, and the final checks."""
 
 import asyncio
 import gc
@@ -12,14 +12,14 @@ from typing import cast
 from msgspec import Struct
 
 from stateward.api.values.base import Json
-from stateward.simulation.campaign.engine_setups import SCENES
-from stateward.simulation.campaign.quiet_hours import QuietTime
-from stateward.simulation.faults.faults import FaultTargets, Swarm
-from stateward.simulation.people.profiles import Profile, profile_of
+from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
+from stateward.simulation.campaign.quiet_period import QuietPeriod
+from stateward.simulation.faults.faults import FaultSchedule, FaultTargets
 from stateward.simulation.properties.invariants import Violation, Watchdog
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop
-from stateward.simulation.world import listening, trace_text
+from stateward.simulation.users.profiles import Profile, profile_of
+from stateward.simulation.world import log_capture, trace_text
 from stateward.simulation.world.engine_products import DEFAULT
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import Layout
@@ -27,13 +27,13 @@ from stateward.simulation.world.world import Layout
 PATIENCE = 3 * 3600.0
 """Seconds of virtual time within which the desired state must be reached once faults have stopped."""
 QUIET = 1200.0
-"""Seconds of virtual time for which nothing may be written then."""
+"""Seconds of virtual time after that in which nothing may be written."""
 
 YEAR = 120.0
 """The factor from a storm to ordinary operation: a minute between two faults becomes two hours, ten faults and edits a
 day.
 """
-ON_DUTY = 900.0
+INTERVENTION_DELAY = 900.0
 """Seconds after which the simulated user intervenes in an unsettled cluster, in ordinary operation."""
 
 AGENT_IMAGE = "stateward:simulated"
@@ -51,17 +51,17 @@ class Plan(Struct, frozen=True):
     layout: Layout | None = None
     spec: Json | None = None
     processes: int | None = None
-    calm_start: bool | None = None
+    quiet_start: bool | None = None
     agents: bool | None = None
     """Whether pods have agents; None lets the seed choose."""
     profile: str | None = None
-    """The name of a profile; None lets the seed choose if nothing else is given, and "" is the plain swarm."""
+    """The name of a profile; None lets the seed choose if nothing else is set, and "" means no profile."""
     trace: bool = False
     bounds: Bounds = Bounds()
 
 
 class Outcome(Struct, frozen=True):
-    """What came of a run."""
+    """The result of a run."""
 
     seed: int
     violations: tuple[Violation, ...]
@@ -69,10 +69,10 @@ class Outcome(Struct, frozen=True):
     """Hours of virtual time."""
     counts: Mapping[str, int]
     skipped: float = 0.0
-    """Those of the hours that were passed over, because nothing could happen in them."""
-    story: tuple[tuple[float, str], ...] = ()
+    """The skipped part of these hours, in which no event was due."""
+    trace_lines: tuple[tuple[float, str], ...] = ()
     spec: Json = {}
-    """The spec at the beginning, of a run that violated something."""
+    """The initial spec of a run with violations."""
 
 
 def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
@@ -91,108 +91,113 @@ def simulate_one(seed: int, plan: Plan | None = None) -> tuple[Outcome, float]:
         loop.limit(steps=plan.bounds.steps, seconds=seconds)
         try:
             with interrupted_after(seconds + GRACE):
-                return runner.run(run.go()), time.perf_counter() - began
+                return runner.run(run.execute()), time.perf_counter() - began
         except (Exhausted, Interrupted) as error:
             loop.limit(steps=STEPS, seconds=GRACE)
             return run.exhausted(str(error)), time.perf_counter() - began
     finally:
-        with suppress(Exhausted):  # What is cancelled at the end of a run that spins may spin as well.
+        with suppress(Exhausted):  # Cancelled tasks of an endless run may be endless too.
             runner.close()
         gc.enable()
 
 
 class Run:
-    """Puts the parts of a run together and lets them go."""
+    """Assembles the parts of a run and executes them."""
 
     def __init__(self, seed: int, plan: Plan, loop: asyncio.AbstractEventLoop) -> None:
-        chance = random.Random(f"{seed}/run")  # noqa: S311 - a run is repeated by its seed
+        rng = random.Random(f"{seed}/run")  # noqa: S311 - the seed repeats the run
         self.seed, self.plan = seed, plan
-        self.scene = SCENES[plan.engine]
-        profile, drawn = chosen(plan, seed, self.scene.profiles), chance.choice(self.scene.layouts)
-        self.world = self.scene.world(seed, plan.layout or (profile and profile.layout) or drawn, loop)
+        self.setup = ENGINE_SETUPS[plan.engine]
+        profile, drawn = chosen(plan, seed, self.setup.profiles), rng.choice(self.setup.layouts)
+        self.world = self.setup.world(seed, plan.layout or (profile and profile.layout) or drawn, loop)
         if profile is not None:
-            self.world.ground.count(f"profile: {profile.name}")
+            self.world.context.count(f"profile: {profile.name}")
         self.violations: list[Violation] = []
-        self.stage = "nothing yet"
-        """What the run is about now, for a message."""
+        self.stage = "the start"
+        """The current stage of the run, for messages."""
         self.watchdog = Watchdog(self.world, self.violations)
         if plan.trace:
-            self.world.ground.story = []
-        by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - a run is repeated by its seed
-        self.agents = first_said(plan.agents, profile and profile.agents, by_chance)
-        count = plan.processes or chance.choice((1, 1, 1, 2))
+            self.world.context.trace_lines = []
+        by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - the seed repeats the run
+        self.agents = first_set(plan.agents, profile and profile.agents, by_chance)
+        count = plan.processes or rng.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
-        spec = self.scene.spec(chance, profile)
-        often = () if profile is None else profile.edits
+        spec = self.setup.spec(rng, profile)
+        frequent_edits = () if profile is None else profile.edits
         self.spec = deepcopy(plan.spec) if plan.spec else spec
-        self.user = self.scene.user(self.world, deepcopy(self.spec), often)
-        self.user.wrong = lambda text: self._violated("edit", text)
-        stage = FaultTargets(self.world, self.processes, self.user, self.world.ground.stream("faults"))
-        self.swarm = Swarm(stage, (self.scene.faults, self.scene.weather), plan.only, plan.slower, profile)
-        self.calm_start = first_said(plan.calm_start, profile and profile.calm_start, chance.random() < 0.6)
+        self.user = self.setup.user(self.world, deepcopy(self.spec), frequent_edits)
+        self.user.validation_failed = lambda text: self._violated("edit", text)
+        stage = FaultTargets(self.world, self.processes, self.user, self.world.context.stream("faults"))
+        self.fault_schedule = FaultSchedule(
+            stage, (self.setup.faults, self.setup.lasting_faults), plan.only, plan.slower, profile
+        )
+        self.quiet_start = first_set(plan.quiet_start, profile and profile.quiet_start, rng.random() < 0.6)
 
-    async def go(self) -> Outcome:
-        """Live through the run."""
-        self.world.ground.loop.set_exception_handler(self._broken)
-        with listening.to(self._heard):
+    async def execute(self) -> Outcome:
+        """Execute the run."""
+        self.world.context.loop.set_exception_handler(self._on_uncaught_error)
+        with log_capture.to(self._on_log_event):
             for process in self.processes:
                 process.start()
             self.user.create()
             self.stage = "the creation of the cluster"
-            if self.calm_start:
+            if self.quiet_start:
                 await self.until_formed()
             self.stage = "the time with faults"
-            self.swarm.begin()
+            self.fault_schedule.begin()
             await self.live(self.plan.chaos)
-            self.swarm.end()
+            self.fault_schedule.end()
             await asyncio.sleep(60.0)
-            self.user.calm_down()
-            self.stage = "the time in which the desired state has to be reached"
+            self.user.request_satisfiable_spec()
+            self.stage = "the time to reach the desired state"
             await self.settle()
             for process in self.processes:
                 process.kill()
         return self.outcome()
 
     async def until_formed(self) -> None:
-        """Wait until the database is there, and put some indices into it."""
+        """Wait until the cluster is formed, and write some data."""
         for _ in range(120):
             await asyncio.sleep(5.0)
             if not self.unmet():
-                self.scene.fill(self.world)
+                self.setup.fill(self.world)
                 await asyncio.sleep(60.0)
                 return
         self._violated("g", f"the cluster was not created: {'; '.join(self.unmet()[:4])}")
 
     def unmet(self) -> list[str]:
         """Return the differences from the desired state."""
-        return self.scene.unmet(self.world)
+        return self.setup.unmet(self.world)
 
     async def live(self, seconds: float) -> None:
-        """Let time pass; if faults are rare, the quiet time between them is skipped."""
+        """Let time pass; if faults are rare, skip the quiet periods between them."""
         if self.plan.slower <= 1.0:
             await asyncio.sleep(seconds)
             return
-        ground, calm = self.world.ground, QuietTime(self.world, lambda: self.swarm.fair)
-        end = ground.passed + seconds
-        while ground.passed < end:
-            await asyncio.sleep(min(30.0, max(1.0, end - ground.passed)))
-            calm.look(end - ground.passed)
-            if calm.unmet_for() > ON_DUTY:
-                ground.tell("somebody sees to the cluster")
-                ground.count("user: sees to the cluster")
+        context, quiet_period = (
+            self.world.context,
+            QuietPeriod(self.world, lambda: self.fault_schedule.requests_unaffected),
+        )
+        end = context.passed + seconds
+        while context.passed < end:
+            await asyncio.sleep(min(30.0, max(1.0, end - context.passed)))
+            quiet_period.skip_if_quiet(end - context.passed)
+            if quiet_period.unmet_for() > INTERVENTION_DELAY:
+                context.trace("a user intervenes")
+                context.count("user: intervention")
                 self.user.create()
-                self.user.calm_down()
-                self.user.heed()
-                calm.seen()
+                self.user.request_satisfiable_spec()
+                self.user.resolve_waits()
+                quiet_period.user_intervened()
 
     async def settle(self, quiet: float = QUIET) -> None:
-        """Wait until the desired state is reached, and see that it stays and that nothing is written then."""
+        """Wait until the desired state is reached; check that it stays and that nothing is written then."""
         for _ in range(int(PATIENCE / 30)):
             await asyncio.sleep(30.0)
             if self.violations or not self.unmet():
                 break
-            self.user.heed()
+            self.user.resolve_waits()
         missing = self.unmet()
         if missing and not self.violations:
             self._violated("g", f"the desired state was not reached: {'; '.join(missing[:6])}")
@@ -212,54 +217,54 @@ class Run:
                 "e", f"a settled cluster caused {self.watchdog.writes - before} writes, the latest: {latest}"
             )
         if pods != {pod.uid for pod in self.world.store.all("/pods")}:
-            self._violated("e", "pods were made anew in a settled cluster")
+            self._violated("e", "pods were recreated in a settled cluster")
 
     def exhausted(self, reached: str) -> Outcome:
-        """Return what came of it until it reached a limit."""
-        last = self.world.ground.last
-        said = f"; the last that was told: {last}" if last else ""
+        """Return the result of a run that reached a limit."""
+        last = self.world.context.last
+        said = f"; the last event: {last}" if last else ""
         self._violated("bound", f"seed {self.seed} was ended in {self.stage}: it {reached}{said}")
         return self.outcome()
 
     def outcome(self) -> Outcome:
-        """Return what came of it."""
+        """Return the result."""
         for loss in self.world.databases.damage.losses:
             self._violated("i", f"{loss.documents} acknowledged documents of {loss.shard} are lost")
-        story = tuple(self.world.ground.story or ())
-        ground = self.world.ground
-        hours, skipped = ground.passed / 3600, ground.skipped / 3600
+        trace_lines = tuple(self.world.context.trace_lines or ())
+        context = self.world.context
+        hours, skipped = context.passed / 3600, context.skipped / 3600
         spec = self.spec if self.violations else {}
-        return Outcome(self.seed, tuple(self.violations), hours, ground.counts, skipped, story, spec)
+        return Outcome(self.seed, tuple(self.violations), hours, context.counts, skipped, trace_lines, spec)
 
     def _process(self, number: int) -> Process:
-        # A lease is renewed every few seconds, which costs much; a single process needs none.
+        # Lease renewals cost much time; a single process needs no lease.
         elected = number > 0 or self._several
-        process = self.scene.process(self.world, f"op{number}", leader_elect=elected)
+        process = self.setup.process(self.world, f"op{number}", leader_elect=elected)
         process.audit = self.watchdog
-        process.looked = self.watchdog.looked
-        process.saw = self.watchdog.saw
-        process.missed = self.watchdog.missed
+        process.cluster_observed = self.watchdog.cluster_observed
+        process.ensemble_observed = self.watchdog.ensemble_observed
+        process.answer_lost = self.watchdog.answer_lost
         process.stopping = self.watchdog.stopping
         process.agent_image = AGENT_IMAGE if self.agents else ""
         process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")
         return process
 
-    def _heard(self, event: str, values: Mapping[str, object]) -> None:
-        """Hear the operator's log."""
+    def _on_log_event(self, event: str, values: Mapping[str, object]) -> None:
+        """Handle an event of the operator's log."""
         error = values.get("exc_info")
-        if isinstance(error, BaseException) and not listening.expected(error):
+        if isinstance(error, BaseException) and not log_capture.expected(error):
             self._violated("crash", f"{event}: {type(error).__name__}: {error}")
         if event == "action":
-            self.world.ground.count(f"action: {values.get('action')}")
+            self.world.context.count(f"action: {values.get('action')}")
             name, member, why = (str(values.get(key, "")) for key in ("action", "member", "why"))
-            self.world.ground.tell(trace_text.action(name, member, why))
+            self.world.context.trace(trace_text.action(name, member, why))
 
-    def _broken(self, _loop: object, context: Mapping[str, object]) -> None:
-        """Record an uncaught error: in the world itself, or in a task without a waiter."""
+    def _on_uncaught_error(self, _loop: object, context: Mapping[str, object]) -> None:
+        """Record an uncaught error of the world or of a task."""
         self._violated("crash", f"{context.get('message')}: {context.get('exception')!r}")
 
     def _violated(self, letter: str, message: str) -> None:
-        self.world.ground.tell(f"VIOLATION [{letter}] {message}")
+        self.world.context.trace(f"VIOLATION [{letter}] {message}")
         self.violations.append(Violation(letter, self.world.now, message))
 
 
@@ -271,6 +276,6 @@ def chosen(plan: Plan, seed: int, profiles: Sequence[Profile]) -> Profile | None
     return profile_of(seed, profiles) if free else None
 
 
-def first_said(*words: bool | None) -> bool:
+def first_set(*words: bool | None) -> bool:
     """Return the first of several values that was set; the last one always is."""
     return next(word for word in words if word is not None)

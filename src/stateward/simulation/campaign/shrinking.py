@@ -1,8 +1,8 @@
-"""Makes a failing run small: less time, fewer faults, operators and members, while the same property is violated.
+"""Shrinks a failing run: less time, fewer faults, operators and members, while it violates the same property.
 
-The method is greedy: of the smaller runs that `smaller` proposes, the first that still fails is taken, until none does
-or the attempts are used up (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). A
-smaller run draws other random numbers than the failing one, so each proposal is tried with several seeds.
+The method is greedy: it takes the first proposal of `smaller` that still fails, until none fails or the attempts are
+used up (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). A
+smaller run draws other random numbers, so each proposal is tried with several seeds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ SEEDS = 4
 STEP = 1_000_003
 """Distance between these seeds: far outside of a usual campaign."""
 SHORTEST = 60.0
-"""Seconds of virtual time with faults, below which a run is not shortened."""
+"""The shortest time with faults, in seconds of virtual time."""
 
 Runs = Callable[[Sequence[tuple[int, Plan]]], Sequence[Outcome]]
 """Runs seeds with their plans, and returns the outcomes in that order."""
@@ -34,11 +34,11 @@ class SmallRun(Struct, frozen=True, forbid_unknown_fields=True):
     plan: Plan
     violation: Violation
     attempts: int
-    """How many proposals were tried."""
+    """The number of tried proposals."""
 
 
 def shrink(outcome: Outcome, plan: Plan, runs: Runs, attempts: int = ATTEMPTS) -> SmallRun:
-    """Return the smallest run found that violates what the outcome violates first; at worst that run itself."""
+    """Return the smallest run found with the first violation of the outcome; at worst that run itself."""
     kind, best, used = kind_of(outcome.violations[0]), (outcome, plan), 0
     while used < attempts:
         for proposal in smaller(*best):
@@ -56,7 +56,7 @@ def shrink(outcome: Outcome, plan: Plan, runs: Runs, attempts: int = ATTEMPTS) -
 
 
 def kind_of(violation: Violation) -> tuple[str, str]:
-    """Return what two violations of one kind have in common: the property, and for a goal what was not reached."""
+    """Return the key of a kind of violation: the property, and for the goal the part that was not reached."""
     return violation.property, violation.message.partition(":")[0] if violation.property == "g" else ""
 
 
@@ -68,16 +68,16 @@ def still_failing(kind: tuple[str, str], plan: Plan, seed: int, runs: Runs) -> O
 
 
 def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
-    """Yield smaller plans, the ones that take most away first. `outcome` is that of the plan."""
+    """Yield smaller plans, the smallest first. `outcome` is that of the plan."""
     for factor in (0.5, 0.75):
         if plan.chaos * factor >= SHORTEST:
             yield structs.replace(plan, chaos=plan.chaos * factor // 60 * 60)
     if plan.profile is None:
-        # The seed chooses a profile only while it chooses everything; said by name it stays when faults are taken away.
+        # The seed chooses a profile only if it chooses everything; a named profile stays when faults are removed.
         plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
     elif plan.profile:
         yield structs.replace(plan, profile="")
-    for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "weather"))):
+    for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "lasting fault"))):
         yield structs.replace(plan, only=only)
     if plan.processes != 1:
         yield structs.replace(plan, processes=1)

@@ -1,4 +1,4 @@
-"""What Kubernetes does by itself: controllers, scheduler, nodes, volumes and budgets, each as small as it can be.
+"""A small model of Kubernetes: controllers, scheduler, kubelets, nodes, volumes and disruption budgets.
 
-All of them work on the store directly, in the order of events and after delays in virtual time; none makes mistakes.
+All of them work on the store directly, in the order of events and after delays in virtual time. They make no errors.
 """

@@ -1,7 +1,7 @@
-"""The agents in the pods, as a model: process 1 of a managed container, with the database as its child.
+"""A model of the agents in pods: process 1 of a managed container, with the database as its child.
 
-What it keeps for the process outlives a crash of the container, and goes with the pod. What is mounted follows the
-Secret late, and never goes back.
+The files that an agent keeps for its process survive a crash of the container, but not the pod. Mounted files follow
+the Secret with a delay, and never return to an older state.
 """
 
 import base64
@@ -12,18 +12,18 @@ from stateward.agent.process.phase import Phase
 from stateward.api.values import names
 from stateward.planning.model.process import Process as Said
 from stateward.planning.model.process import ProcessState
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container, Launcher, Process
 
 PATIENCE = 300.0
-"""Seconds in which the configuration of a new pod arrives, or its container ends."""
+"""Seconds within which the configuration of a new pod must arrive; otherwise its container exits."""
 UP = (ProcessState.STARTING, ProcessState.RUNNING)
 
 Files = dict[str, str]
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer, and no error of the agent
-    """What an agent does not do, in its words."""
+    """A request that the agent refuses; the message says why."""
 
 
 class Agent:
@@ -37,15 +37,15 @@ class Agent:
         self._running = ""
         self._leaving = False
         self._launcher = launcher
-        self._ground = launcher.ground
-        self._since = self._ground.now
+        self._context = launcher.context
+        self._since = self._context.now
         phase = self.phase()
         if not phase.stays_stopped:
             self._boot(phase)
 
     @property
     def serves(self) -> bool:
-        """Whether its database serves, and was not told to stop."""
+        """Whether its database serves, and was not asked to stop."""
         return self.state in UP and self.child is not None and self.child.serves
 
     @property
@@ -55,35 +55,35 @@ class Agent:
 
     @property
     def state(self) -> ProcessState:
-        """What the database process is doing."""
+        """The state of the database process."""
         if self._state is ProcessState.STARTING and self.answers:
             self._state = ProcessState.RUNNING
         return self._state
 
     def phase(self) -> Phase:
-        """Return the restart phase of the pod, as far as its node has heard of it."""
+        """Return the restart phase of the pod that its node has received."""
         try:
             return Phase(self.container.annotation(names.ANNOTATION_PHASE))
         except ValueError:
             return Phase.NONE
 
     def said(self) -> Said:
-        """Return what it answers when it is asked."""
+        """Return its answer to a status request."""
         up = self.state is not ProcessState.STOPPED
         return Said(self.state, digest(self.container.shown()), self._running if up else "")
 
-    # What the operator told the agent.
+    # Requests of the operator.
 
     def stop_process(self) -> None:
-        """Stop the database; asking again changes nothing."""
+        """Stop the database; a second request changes nothing."""
         if self.state in UP and self.child is not None:
-            self._ground.count("process stopped in its pod")
+            self._context.count("process stopped in its pod")
             self._state = ProcessState.STOPPING
             self.container.probe()
             self.child.stop()
 
     def start_process(self, expected: str) -> None:
-        """Start the database with what is mounted, if that is what is expected; raises Refused."""
+        """Start the database with the mounted configuration if it is the expected one; raises Refused."""
         if self.state in UP:
             if expected not in ("", self._running):
                 raise Refused("the process runs with another configuration; stop it first")
@@ -93,13 +93,13 @@ class Agent:
         files = self.container.shown()
         if expected not in ("", digest(files)):
             raise Refused("another configuration is mounted")
-        self._ground.count("process started in its pod")
+        self._context.count("process started in its pod")
         self._start(files)
 
-    # What the node told the agent.
+    # Requests of the node.
 
     def stop(self) -> None:
-        """End in good order: the database first."""
+        """Stop gracefully: the database first."""
         self._leaving = True
         if self.child is None:
             self._end(0, "stopped")
@@ -108,13 +108,13 @@ class Agent:
             self.child.stop()
 
     def kill(self) -> None:
-        """End at once, and the database with it."""
+        """Kill the agent and the database."""
         self.ended = True
         if self.child is not None:
             self.child.kill()
 
     def _boot(self, phase: Phase) -> None:
-        """Start the database of a container that has started: with what was kept, or else what the pod was made for."""
+        """Start the database of a new container: with the kept configuration, or else with that of the pod."""
         if self.ended or self._leaving or self.child is not None:
             return
         kept, files = self._launcher.kept.get(self.container.uid), self.container.shown()
@@ -124,10 +124,10 @@ class Agent:
         wanted = self.container.annotation(names.ANNOTATION_CHECKSUM)
         if not wanted or digest(files) == wanted:
             self._start(files)
-        elif self._ground.now - self._since >= PATIENCE:
+        elif self._context.now - self._since >= PATIENCE:
             self._end(1, "the configuration is not the one that this pod was made for")
         else:
-            self._ground.later(4.0, self._boot, phase)
+            self._context.later(4.0, self._boot, phase)
 
     def _start(self, files: Files) -> None:
         self._launcher.kept[self.container.uid] = files
@@ -135,7 +135,7 @@ class Agent:
         self.child = self._launcher.inner.start(replace(self.container, config=lambda: files, exited=self._exited))
 
     def _exited(self, code: int, why: str) -> None:
-        """Note that the database has ended; by itself, Kubernetes must see it."""
+        """Handle the exit of the database; after an unexpected one the container exits too, for Kubernetes to react."""
         if self.ended:
             return
         self.child = None
@@ -150,13 +150,13 @@ class Agent:
 
 
 class Agents:
-    """Starts what runs in containers: an agent where the pod has one, or else the database itself."""
+    """Starts the process of a container: an agent if the pod has one, or else the database itself."""
 
-    def __init__(self, ground: SimulationBase, inner: Launcher) -> None:
-        self.ground = ground
+    def __init__(self, context: SimulationContext, inner: Launcher) -> None:
+        self.context = context
         self.inner = inner
         self.kept: dict[str, Files] = {}
-        """By pod: the configuration that its process was started with last."""
+        """By pod: the configuration of the last start of its process."""
         self._agents: dict[str, Agent] = {}
 
     def start(self, container: Container) -> Process:
@@ -167,7 +167,7 @@ class Agents:
         return agent
 
     def discard(self, disk: str) -> None:
-        """Forget what was kept in a pod that is gone, and its data where it kept that, too."""
+        """Forget the files kept in a deleted pod, and its data if that was ephemeral."""
         self.kept.pop(disk, None)
         self._agents.pop(disk, None)
         self.inner.discard(disk)
@@ -178,5 +178,5 @@ class Agents:
 
 
 def digest(files: Files) -> str:
-    """Return the checksum of files in base64, as the operator writes it down; empty where there are none."""
+    """Return the operator's checksum of files in base64; empty if there are none."""
     return checksum({name: base64.b64decode(content) for name, content in files.items()}) if files else ""

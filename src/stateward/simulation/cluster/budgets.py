@@ -1,4 +1,4 @@
-"""Disruption budgets: how many pods may be evicted now, and the eviction that asks."""
+"""Disruption budgets: how many pods may be evicted now, and the check of each eviction."""
 
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.refusals import refusal
@@ -8,12 +8,12 @@ from stateward.simulation.apiserver.writes import Server
 
 
 def guard(server: Server) -> None:
-    """Make a server ask its budgets before it evicts a pod."""
+    """Make a server check its disruption budgets before it evicts a pod."""
     server.evictions = lambda pod: check(server.store, pod)
 
 
 def check(store: Store, pod: Stored) -> None:
-    """Raise TooManyRequests when a budget does not allow the eviction of a pod now."""
+    """Raise TooManyRequests if a budget does not allow the eviction of a pod now."""
     for budget in store.all("policy/poddisruptionbudgets"):
         same = budget.key.namespace == pod.key.namespace
         if same and selector_matches(part(budget.doc, "spec", "selector"), pod.labels) and allowed(store, budget) < 1:

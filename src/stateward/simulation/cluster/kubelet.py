@@ -1,6 +1,7 @@
-"""The nodes' agents: they start containers, watch over them, say how they are, and end them.
+"""The kubelets: they start, probe, report and stop containers.
 
-A node that is *cut off* reports nothing and hears nothing while its processes run on; one without *power* has none.
+A node that is *cut off* neither reports nor receives anything, and its processes continue. A node without *power* has
+no processes.
 """
 
 from stateward.api.values import names
@@ -8,42 +9,42 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import SimulationBase
-from stateward.simulation.cluster.mounts import Mounts, NodeDelays, Run
+from stateward.simulation.cluster.context import SimulationContext
+from stateward.simulation.cluster.mounts import Mounts, NodeBehavior, Run
 from stateward.simulation.cluster.process import Container, Launcher
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, ZONE, claim_names
 
 BACKOFF = (10.0, 300.0)
-"""Seconds before a container that ended is started again: at first, and at most."""
+"""Seconds before an exited container is restarted: the first and the longest delay."""
 
 
 class Kubelets:
     """The kubelets of all nodes."""
 
-    def __init__(self, ground: SimulationBase, launcher: Launcher) -> None:
-        self.habits = NodeDelays()
+    def __init__(self, context: SimulationContext, launcher: Launcher) -> None:
+        self.behavior = NodeBehavior()
         self.cut_off: set[str] = set()
         self.powerless: set[str] = set()
         self.runs: dict[str, Run] = {}
-        self._ground = ground
-        self._store = ground.store
+        self._context = context
+        self._store = context.store
         self._launcher = launcher
-        self._mounts = Mounts(ground, lambda: self.habits, self._up)
+        self._mounts = Mounts(context, lambda: self.behavior, self._up)
         self._addresses: list[str] = []
         self._next_address = 1
-        self._store.subscribers.append(self._heard)
+        self._store.subscribers.append(self._on_event)
 
     def power_off(self, node: str) -> None:
-        """End every process of a node at once."""
+        """Kill every process of a node."""
         self.powerless.add(node)
         for run in self._on(node):
             if run.process is not None:
                 run.process.kill()
                 run.process = None
-            run.stopping = False  # What was being ended is told so again when there is power.
+            run.stopping = False  # Processes that were stopping are stopped again when the power returns.
 
     def back(self, node: str) -> None:
-        """Let a node report again; what has no process is started, what should be gone goes."""
+        """Let a node report again: it starts missing processes, and removes deleted pods."""
         self.cut_off.discard(node)
         self.powerless.discard(node)
         for run in self._on(node):
@@ -52,18 +53,18 @@ class Kubelets:
                 self._stop(run)
             elif run.process is None:
                 run.restarts += 1
-                self._ground.soon(1.0, 5.0, self._begin, run)
+                self._context.soon(1.0, 5.0, self._begin, run)
             else:
                 self._report(run)
 
     def crash(self, run: Run, code: int, why: str) -> None:
-        """Make a container's process die now."""
+        """Kill the process of a container."""
         if run.process is not None and not run.stopping:
             run.process.kill()
             self._exited(run, code, why)
 
     def forget(self, run: Run) -> None:
-        """Take back what a pod that is gone had on its node."""
+        """Release the resources of a deleted pod on its node."""
         if run.address:
             self._addresses.append(run.address)
         self._launcher.discard(run.uid)
@@ -74,13 +75,13 @@ class Kubelets:
     def _up(self, run: Run) -> bool:
         return run.node not in self.cut_off and run.node not in self.powerless
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if kind != PODS:
             return
         new, old = event.new, event.old
         if new is None:
             if old is not None and old.uid in self.runs:
-                self._ground.later(0.1, self._stop, self.runs[old.uid])
+                self._context.later(0.1, self._stop, self.runs[old.uid])
             return
         run = self.runs.get(new.uid)
         if run is None and new.doc["spec"].get("nodeName") and not new.terminating:
@@ -88,11 +89,11 @@ class Kubelets:
                 return
             run = Run(new.key, new.uid, new.doc["spec"]["nodeName"], born=part(new.doc, "metadata", "annotations"))
             self.runs[new.uid] = run
-            self._ground.later(0.1, self._begin, run)
+            self._context.later(0.1, self._begin, run)
         elif run is not None and new.terminating and not run.stopping:
-            self._ground.later(0.1, self._stop, run)
+            self._context.later(0.1, self._stop, run)
         elif run is None and new.terminating and new.doc["spec"].get("nodeName"):
-            self._ground.later(0.5, self._finish, Run(new.key, new.uid, new.doc["spec"]["nodeName"]))
+            self._context.later(0.5, self._finish, Run(new.key, new.uid, new.doc["spec"]["nodeName"]))
 
     def _begin(self, run: Run) -> None:
         pod = self._store.get(PODS, run.pod)
@@ -101,14 +102,14 @@ class Kubelets:
         problem = self._mounts.problem(pod)
         if problem:
             self._waiting(run, pod, "ContainerCreating", problem)
-            self._ground.later(3.0, self._begin, run)
+            self._context.later(3.0, self._begin, run)
             return
-        if {image_version(pod), beside_version(pod)} & set(self.habits.missing):
-            self._ground.count("image not pulled")
+        if {image_version(pod), beside_version(pod)} & set(self.behavior.missing):
+            self._context.count("image not pulled")
             self._waiting(run, pod, "ImagePullBackOff", f"Back-off pulling image {image_of(pod)}")
-            self._ground.later(30.0, self._begin, run)
+            self._context.later(30.0, self._begin, run)
             return
-        self._ground.soon(*self.habits.pull, self._run, run)
+        self._context.soon(*self.behavior.pull, self._run, run)
 
     def _run(self, run: Run) -> None:
         pod = self._store.get(PODS, run.pod)
@@ -142,11 +143,11 @@ class Kubelets:
             annotation=lambda what: self._mounts.annotation(run, what),
             disk=claim.uid if claim is not None else run.uid,
             exited=lambda code, why: self._exited(run, code, why),
-            probe=lambda: self._ground.soon(*self.habits.probe, self._probed, run) and None,
+            probe=lambda: self._context.soon(*self.behavior.probe, self._probed, run) and None,
         )
 
     def _probed(self, run: Run) -> None:
-        # What counts is what it finds: by then the process may have been told to stop, or been started again.
+        # The probe reads the state when it runs: meanwhile the process may have been stopped or restarted.
         yes = run.process is not None and run.process.serves
         if run.process is not None and run.ready != yes and not run.stopping:
             run.ready = yes
@@ -163,7 +164,7 @@ class Kubelets:
         if pod is not None and self._up(run) and pod.uid == run.uid:
             self._waiting(run, pod, "CrashLoopBackOff", f"back-off restarting failed container: {why}")
         first, longest = BACKOFF
-        self._ground.later(min(longest, first * 2 ** min(run.restarts - 1, 5)), self._begin, run)
+        self._context.later(min(longest, first * 2 ** min(run.restarts - 1, 5)), self._begin, run)
 
     def _stop(self, run: Run) -> None:
         if not self._up(run) or run.stopping:
@@ -175,7 +176,7 @@ class Kubelets:
             run.process.stop()
 
     def _finish(self, run: Run) -> None:
-        """Take a pod that has ended away from the server, with its address and what it kept for itself."""
+        """Remove a terminated pod from the server, with its address and its ephemeral data."""
         if run.gone or not self._up(run):
             run.stopping = False
             return
@@ -184,11 +185,11 @@ class Kubelets:
         self.forget(run)
         pod = self._store.get(PODS, run.pod)
         if pod is not None and pod.uid == run.uid:
-            self._ground.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
+            self._context.server.delete(PODS, run.pod, DeleteOptions(Preconditions(run.uid), grace_seconds=0))
 
     def _take_address(self) -> str:
-        # An address is soon used again: a client that remembers an old one reaches another pod there.
-        if self._addresses and self._ground.chance.random() < 0.5:
+        # An address is soon reused: a client with an old one reaches another pod.
+        if self._addresses and self._context.rng.random() < 0.5:
             return self._addresses.pop(0)
         self._next_address += 1
         return f"10.244.{self._next_address // 250}.{self._next_address % 250 + 1}"
@@ -208,7 +209,7 @@ class Kubelets:
         status: Doc = {
             **part(pod.doc, "status"),
             "phase": phase,
-            "conditions": self._ground.conditions(pod, {"Ready": ready, "ContainersReady": ready}),
+            "conditions": self._context.conditions(pod, {"Ready": ready, "ContainersReady": ready}),
             "containerStatuses": [
                 {
                     "name": container["name"],
@@ -222,7 +223,7 @@ class Kubelets:
         }
         if run.address:
             status["podIP"] = run.address
-        self._ground.change(pod, ("status",), status)
+        self._context.change(pod, ("status",), status)
 
 
 def image_of(pod: Stored) -> str:
@@ -236,7 +237,7 @@ def image_version(pod: Stored) -> str:
 
 
 def beside_version(pod: Stored) -> str:
-    """Return the version in the tag of the image that brings other programs beside those of the pod's own."""
+    """Return the version of the image whose init container adds programs of another version."""
     images = [c.get("image", "") for c in items(pod.doc["spec"], "initContainers") if c["name"] == "stateward-beside"]
     return tag_version(str(images[0])) if images else ""
 

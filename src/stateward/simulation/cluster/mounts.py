@@ -1,4 +1,4 @@
-"""What a pod sees of the API server through its volumes: how late, and whether they can be mounted at all."""
+"""Volumes of pods that mirror API objects: their delay, and whether they can be mounted."""
 
 import base64
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Process
 from stateward.simulation.cluster.scheduler import CLAIMS, PODS, claim_names
 
@@ -27,13 +27,13 @@ class Run:
     gone: bool = False
     ended: Doc = field(default_factory=dict[str, object])
     born: Doc = field(default_factory=dict[str, object])
-    """The annotations of the pod when its node heard of it."""
+    """The annotations of the pod when its node received it."""
     mounted_at: float | None = None
-    """The time of which the configuration is that its volume shows."""
+    """The time of the configuration in its volume."""
 
 
 @dataclass(slots=True)
-class NodeDelays:
+class NodeBehavior:
     """How nodes behave; times in seconds, as ranges."""
 
     pull: tuple[float, float] = (1.0, 6.0)
@@ -42,22 +42,24 @@ class NodeDelays:
     files: tuple[float, float] = (0.0, 20.0)
     """How late a changed Secret or ConfigMap reaches the volumes of running pods."""
     config: float = 0.0
-    """How late a changed Secret reaches a pod that is just being started."""
+    """How late a changed Secret reaches a starting pod."""
     missing: frozenset[str] = frozenset()
     """Versions whose image cannot be pulled."""
 
 
 class Mounts:
-    """The volumes of pods; `habits` says how late they are at present, `up` whether a pod's node hears anything."""
+    """The volumes of pods; `behavior` returns the current delays, `up` whether a pod's node is connected."""
 
-    def __init__(self, ground: SimulationBase, habits: Callable[[], NodeDelays], up: Callable[[Run], bool]) -> None:
-        self._ground = ground
-        self._store = ground.store
-        self._habits = habits
+    def __init__(
+        self, context: SimulationContext, behavior: Callable[[], NodeBehavior], up: Callable[[Run], bool]
+    ) -> None:
+        self._context = context
+        self._store = context.store
+        self._behavior = behavior
         self._up = up
 
     def problem(self, pod: Stored) -> str:
-        """Return why the pod's volumes cannot be mounted; empty when they can."""
+        """Return why the pod's volumes cannot be mounted; empty if they can."""
         namespace = pod.key.namespace
         for volume in items(pod.doc, "spec", "volumes"):
             if part(volume, "secret").get("optional"):
@@ -74,19 +76,19 @@ class Mounts:
         return ""
 
     def given(self, run: Run, pod: Stored) -> dict[str, str]:
-        """Return the configuration as a pod that starts now is given it."""
-        return self._configuration(run, pod, self._ground.now - self._habits().config)
+        """Return the configuration that a pod receives when it starts now."""
+        return self._configuration(run, pod, self._context.now - self._behavior().config)
 
     def shown(self, run: Run, pod: Stored) -> dict[str, str]:
-        """Return the configuration as the running pod's volume shows it; what was shown once is never older later."""
+        """Return the configuration in the running pod's volume; it never becomes older."""
         if run.mounted_at is None:
-            run.mounted_at = self._ground.now - self._habits().config
+            run.mounted_at = self._context.now - self._behavior().config
         elif self._up(run):
-            run.mounted_at = max(run.mounted_at, self._late() - self._habits().config)
+            run.mounted_at = max(run.mounted_at, self._late() - self._behavior().config)
         return self._configuration(run, pod, run.mounted_at)
 
     def files(self, run: Run, volume: str) -> dict[str, str]:
-        """Return the files of the ConfigMap or Secret behind a volume, as the pod sees them."""
+        """Return the files in the volume of a ConfigMap or Secret, as the pod reads them."""
         pod = self._store.get(PODS, run.pod)
         volumes = items(pod.doc, "spec", "volumes") if pod else []
         found = next((v for v in volumes if v["name"] == volume), Doc())
@@ -100,7 +102,7 @@ class Mounts:
         return part(shown.doc, "data") if shown is not None else {}
 
     def annotation(self, run: Run, what: str) -> str:
-        """Return an annotation of the pod as its downward volume shows it: never from before its node heard of it."""
+        """Return an annotation in the pod's downward volume: never older than what its node has received."""
         pod = self._store.past(PODS, run.pod, self._late()) if self._up(run) else None
         known = part(pod.doc, "metadata", "annotations") if pod and pod.uid == run.uid else run.born
         return str(known.get(what, ""))
@@ -112,4 +114,4 @@ class Mounts:
         return {} if secret is None else dict(part(secret.doc, "data"))
 
     def _late(self) -> float:
-        return self._ground.now - self._ground.chance.uniform(*self._habits().files)
+        return self._context.now - self._context.rng.uniform(*self._behavior().files)

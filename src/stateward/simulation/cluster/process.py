@@ -1,4 +1,4 @@
-"""The border between a node and what runs on it: a container as its process sees it, and a process as its node does."""
+"""The interface between a node and its processes: `Container` for the process, `Process` for the node."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from stateward.kube.objects.metadata import Key
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """What a process knows of the world around it; files are read through functions, because they change late."""
+    """The environment of a process; files are read through functions, because they change with a delay."""
 
     name: str
     pod: Key
@@ -20,11 +20,11 @@ class Container:
     version: str
     """The version of the image."""
     beside: str
-    """Another version whose programs an init container has brought; empty where none has."""
+    """Another version whose programs an init container has added; empty if none has."""
     config: Callable[[], dict[str, str]]
-    """The files of the configuration, in base64, as a pod that starts now is given them."""
+    """The files of the configuration, in base64, that a pod receives when it starts now."""
     shown: Callable[[], dict[str, str]]
-    """The same, as the volume of the running pod shows them: late, and never going back."""
+    """The same files in the volume of the running pod: delayed, and never older than before."""
     managed: bool
     """Whether an agent is process 1."""
     environment: dict[str, str]
@@ -33,13 +33,13 @@ class Container:
     mounted: Callable[[str], dict[str, str]]
     """The files of the ConfigMap behind a volume, as they are now."""
     annotation: Callable[[str], str]
-    """An annotation of the pod as the downward volume shows it now."""
+    """The current value of an annotation in the downward volume."""
     disk: str
-    """UID of the claim behind the data directory, or of the pod where data is ephemeral."""
+    """UID of the claim of the data directory, or of the pod if data is ephemeral."""
     exited: Callable[[int, str], None]
-    """To call when the process ends, with its code and its last words."""
+    """Called when the process exits, with its code and its message."""
     probe: Callable[[], None]
-    """To call when the readiness probe may change its mind: it looks a moment later."""
+    """Called when readiness may have changed: the readiness probe runs shortly afterwards."""
 
 
 class Process(Protocol):
@@ -56,29 +56,29 @@ class Process(Protocol):
         ...
 
     def stop(self) -> None:
-        """Ask to end, as SIGTERM does; `exited` is called when it has."""
+        """Stop gracefully, as after SIGTERM; `exited` is called at the end."""
         ...
 
     def kill(self) -> None:
-        """End at once, without a word."""
+        """Kill the process; `exited` is not called."""
         ...
 
 
 class Launcher(Protocol):
-    """Starts processes, and hears of data that goes with a pod."""
+    """Starts processes, and discards the data of deleted pods."""
 
     def start(self, container: Container) -> Process:
         """Start the process of a container."""
         ...
 
     def discard(self, disk: str) -> None:
-        """Forget the data of a disk that is gone."""
+        """Discard the data of a deleted disk."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Launchers:
-    """Starts each container with who knows its engine: `others` by the container's name, and `first` for the rest."""
+    """Starts each container with the launcher of its engine: `others` by the container's name, `first` for the rest."""
 
     first: Launcher
     others: Mapping[str, Launcher]
@@ -88,6 +88,6 @@ class Launchers:
         return self.others.get(container.name, self.first).start(container)
 
     def discard(self, disk: str) -> None:
-        """Let all forget the data of a disk that is gone."""
+        """Let all launchers discard the data of a deleted disk."""
         for launcher in (self.first, *self.others.values()):
             launcher.discard(disk)

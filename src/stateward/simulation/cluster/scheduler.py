@@ -1,4 +1,4 @@
-"""The scheduler: puts pods on nodes that may take them, apart from each other, and where their volumes are."""
+"""The scheduler: assigns pods to nodes by capacity, anti-affinity, taints, selectors and the place of their volumes."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,28 +8,28 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 
 PODS, NODES, CLAIMS = "/pods", "/nodes", "/persistentvolumeclaims"
 CLASSES = "storage.k8s.io/storageclasses"
 ZONE = "topology.kubernetes.io/zone"
 NODE_MEMORY = 256 << 30
-"""Bytes of memory of every node: pods are counted, and only a request beyond any node is refused by its size."""
+"""Bytes of memory of each node; only a larger request is refused, because the model counts pods and not memory."""
 PATIENCE = 20.0
-"""Seconds after which a pod that found no place is tried again."""
+"""Seconds until an unschedulable pod is tried again."""
 
 
 class Scheduler:
-    """Gives every pod a node; `capacity` is how many pods fit on one."""
+    """Assigns pods to nodes; `capacity` is the number of pods per node."""
 
-    def __init__(self, ground: SimulationBase, capacity: int = 8) -> None:
+    def __init__(self, context: SimulationContext, capacity: int = 8) -> None:
         self.capacity = capacity
-        self._ground = ground
-        self._store = ground.store
+        self._context = context
+        self._store = context.store
         self._due: set[Key] = set()
-        self._store.subscribers.append(self._heard)
+        self._store.subscribers.append(self._on_event)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         pod = event.new
         if kind == PODS and pod is not None and not pod.doc["spec"].get("nodeName") and not pod.terminating:
             self._plan(pod.key, 0.05)
@@ -41,7 +41,7 @@ class Scheduler:
     def _plan(self, key: Key, after: float) -> None:
         if key not in self._due:
             self._due.add(key)
-            self._ground.later(after, self._try, key)
+            self._context.later(after, self._try, key)
 
     def _try(self, key: Key) -> None:
         self._due.discard(key)
@@ -54,16 +54,16 @@ class Scheduler:
         if not fits:
             problem = problem or _verdict([obstacle for _, obstacle in verdicts])
             condition = {"status": "False", "reason": "Unschedulable", "message": problem}
-            self._ground.change(
-                pod, ("status", "conditions"), self._ground.conditions(pod, {"PodScheduled": condition})
+            self._context.change(
+                pod, ("status", "conditions"), self._context.conditions(pod, {"PodScheduled": condition})
             )
             self._plan(key, PATIENCE)
             return
         best = min(fits, key=lambda node: (*self._crowd(pod, node), node.key.name))
-        bound = self._ground.change(pod, ("spec", "nodeName"), best.key.name)
+        bound = self._context.change(pod, ("spec", "nodeName"), best.key.name)
         condition = {"status": "True"}
-        self._ground.change(
-            bound, ("status", "conditions"), self._ground.conditions(bound, {"PodScheduled": condition})
+        self._context.change(
+            bound, ("status", "conditions"), self._context.conditions(bound, {"PodScheduled": condition})
         )
 
     def _claims_missing(self, pod: Stored) -> str:
@@ -81,7 +81,7 @@ class Scheduler:
         return ""
 
     def _obstacle(self, pod: Stored, node: Stored) -> str:
-        """Return why a node cannot take a pod, in kube-scheduler's words; empty when it can."""
+        """Return why a node cannot take a pod, in kube-scheduler's words; empty if it can."""
         if node.doc["spec"].get("unschedulable"):
             return "node(s) were unschedulable"
         taint = next((t for t in items(node.doc, "spec", "taints") if not _tolerated(t, pod)), None)
@@ -107,7 +107,7 @@ class Scheduler:
         return sum(1 for pod in self._store.all(PODS) if pod.doc["spec"].get("nodeName") == node.key.name)
 
     def _crowd(self, pod: Stored, node: Stored) -> tuple[int, int]:
-        """Return how much a pod dislikes a node: by its anti-affinities, then by how full the node's zone is of it."""
+        """Return the scheduling cost of a node for a pod: its anti-affinities, then the skew of its zone."""
         here = [p for p in self._store.all(PODS) if p.doc["spec"].get("nodeName") == node.key.name]
         affinity = part(pod.doc, "spec", "affinity", "podAntiAffinity")
         dislike = 0
@@ -131,7 +131,7 @@ def claim_names(pod: Doc) -> list[str]:
 
 
 def _verdict(obstacles: list[str]) -> str:
-    """Return what kube-scheduler writes on a pod that no node can take."""
+    """Return kube-scheduler's message for an unschedulable pod."""
     counted = ", ".join(f"{count} {obstacle}" for obstacle, count in sorted(Counter(obstacles).items()))
     return f"0/{len(obstacles)} nodes are available" + (f": {counted}." if counted else ".")
 

@@ -1,4 +1,4 @@
-"""The StatefulSet controller, for the strategy OnDelete: at most one pod per identity, recreated when gone."""
+"""The StatefulSet controller, for the strategy OnDelete: at most one pod per identity, recreated after its deletion."""
 
 import hashlib
 import json
@@ -9,23 +9,23 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import Doc, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 
 SETS = "apps/statefulsets"
 PODS = "/pods"
 
 
 class StatefulSets:
-    """Follows sets and their pods; `lag` is how long in seconds it takes to see a change, as a range."""
+    """Reconciles StatefulSets; `lag` is the range of its reaction time in seconds."""
 
-    def __init__(self, ground: SimulationBase) -> None:
+    def __init__(self, context: SimulationContext) -> None:
         self.lag = (0.02, 0.3)
-        self._ground = ground
-        self._store = ground.store
+        self._context = context
+        self._store = context.store
         self._due: set[Key] = set()
-        self._store.subscribers.append(self._heard)
+        self._store.subscribers.append(self._on_event)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if kind == SETS:
             if event.new is not None:
                 self._plan(event.new.key)
@@ -40,7 +40,7 @@ class StatefulSets:
         if key not in self._due:
             self._due.add(key)
             low, high = self.lag
-            self._ground.later(after + self._ground.chance.uniform(low, high), self._sync, key)
+            self._context.later(after + self._context.rng.uniform(low, high), self._sync, key)
 
     def _sync(self, key: Key) -> None:
         self._due.discard(key)
@@ -83,13 +83,13 @@ class StatefulSets:
             "spec": template["spec"],
         }
         try:
-            self._ground.server.create(PODS, key.namespace, body, "statefulset-controller")
+            self._context.server.create(PODS, key.namespace, body, "statefulset-controller")
         except ApiError:
-            self._ground.count("pod refused")
+            self._context.count("pod refused")
             self._plan(owner.key, after=15.0)
 
     def _delete(self, pod: Stored) -> None:
-        self._ground.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
+        self._context.server.delete(PODS, pod.key, DeleteOptions(Preconditions(pod.uid)))
 
     def _pods(self, owner: Stored) -> list[Stored]:
         return [s for s in self._store.owned_by(owner.uid) if s.kind == PODS]
@@ -105,7 +105,7 @@ class StatefulSets:
         }
         if pods and all(pod.labels.get("controller-revision-hash") == revision for pod in pods):
             status["currentRevision"] = revision
-        self._ground.change(stored, ("status",), status)
+        self._context.change(stored, ("status",), status)
 
 
 def _revision(stored: Stored) -> str:

@@ -1,4 +1,4 @@
-"""Volumes: bound when a pod is there, pinned to where they are, grown in time, and gone with their data."""
+"""Volumes: binding on first use, topology, expansion, protection and reclaim."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from stateward.simulation.apiserver import deletion
 from stateward.simulation.apiserver.admission import CLAIM_PROTECTION
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.scheduler import CLAIMS, CLASSES, NODES, PODS, ZONE, claim_names
 
 VOLUMES = "/persistentvolumes"
@@ -16,16 +16,16 @@ DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
 class Volumes:
-    """Provisions, grows, protects and reclaims; `lost` is called with the UID of each claim whose data is gone."""
+    """Provisions, expands, protects and reclaims; `lost` is called with the UID of each claim whose data is deleted."""
 
-    def __init__(self, ground: SimulationBase) -> None:
+    def __init__(self, context: SimulationContext) -> None:
         self.lost: Callable[[str], None] = lambda _: None
         self.grow_seconds = (2.0, 30.0)
-        self._ground = ground
-        self._store = ground.store
-        self._store.subscribers.append(self._heard)
+        self._context = context
+        self._store = context.store
+        self._store.subscribers.append(self._on_event)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if kind == PODS:
             self._pod(event.new, event.old)
         elif kind == CLAIMS and event.new is not None:
@@ -39,17 +39,17 @@ class Volumes:
         placed = new is not None and new.doc["spec"].get("nodeName")
         if new is not None and placed and (old is None or not old.doc["spec"].get("nodeName")):
             for name in claim_names(new.doc):
-                self._ground.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), placed)
+                self._context.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), placed)
         elif new is None and old is not None:
             for name in claim_names(old.doc):
-                self._ground.later(0.5, self._release, Key(old.key.namespace, name))
+                self._context.later(0.5, self._release, Key(old.key.namespace, name))
 
     def _claim(self, claim: Stored) -> None:
         if claim.terminating:
-            self._ground.later(0.5, self._release, claim.key)
+            self._context.later(0.5, self._release, claim.key)
         elif _bytes(claim.doc, "spec", "resources", "requests") > _capacity(claim.doc) > 0:
-            self._ground.soon(*self.grow_seconds, self._grow, claim.key)
-            self._ground.later(0.5, self._resizing, claim.key)
+            self._context.soon(*self.grow_seconds, self._grow, claim.key)
+            self._context.later(0.5, self._resizing, claim.key)
 
     def _bind(self, key: Key, node_name: str) -> None:
         claim, node = self._store.get(CLAIMS, key), self._store.get(NODES, Key("", node_name))
@@ -72,33 +72,33 @@ class Volumes:
                 "pinned": pins.get(where, {}),
             },
         }
-        self._ground.server.create(VOLUMES, "", body, "provisioner")
-        bound = self._ground.change(claim, ("spec", "volumeName"), name)
-        self._ground.change(bound, ("status",), {"phase": "Bound", "capacity": {"storage": size}})
+        self._context.server.create(VOLUMES, "", body, "provisioner")
+        bound = self._context.change(claim, ("spec", "volumeName"), name)
+        self._context.change(bound, ("status",), {"phase": "Bound", "capacity": {"storage": size}})
 
     def _grow(self, key: Key) -> None:
         claim = self._store.get(CLAIMS, key)
         if claim is not None and part(claim.doc, "status").get("phase") == "Bound":
             size = claim.doc["spec"]["resources"]["requests"]
             status: Doc = {**claim.doc["status"], "capacity": size, "conditions": []}
-            self._ground.change(claim, ("status",), status)
+            self._context.change(claim, ("status",), status)
 
     def _resizing(self, key: Key) -> None:
-        """Say on a claim that its file system has yet to grow, as the resizer does when the volume has."""
+        """Set the condition FileSystemResizePending, as the resizer does after the volume was expanded."""
         claim = self._store.get(CLAIMS, key)
         if claim is not None and _bytes(claim.doc, "spec", "resources", "requests") > _capacity(claim.doc):
             message = "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
             condition = {"type": "FileSystemResizePending", "status": "True", "message": message}
-            self._ground.change(claim, ("status", "conditions"), [condition])
+            self._context.change(claim, ("status", "conditions"), [condition])
 
     def _adopt(self, default: str) -> None:
-        """Give a default class that is there again to claims that were made without any."""
+        """Assign a new default class to claims that have no class."""
         for claim in self._store.all(CLAIMS):
             if not part(claim.doc, "spec").get("storageClassName"):
-                self._ground.change(claim, ("spec", "storageClassName"), default)
+                self._context.change(claim, ("spec", "storageClassName"), default)
 
     def _release(self, key: Key) -> None:
-        """Let a deleted claim go once no pod uses it: one that has no node yet is not started on it either."""
+        """Remove a deleted claim once no pod uses it; a pod without a node cannot start on it any more."""
         claim = self._store.get(CLAIMS, key)
         if claim is None or not claim.terminating or CLAIM_PROTECTION not in items(claim.doc, "metadata", "finalizers"):
             return

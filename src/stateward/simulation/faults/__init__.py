@@ -1,1 +1,1 @@
-"""What goes wrong in a world: faults that last, accidents, and disasters that strike at once."""
+"""Faults of one run: which ones are active, when they occur, and how long they last."""

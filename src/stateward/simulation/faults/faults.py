@@ -1,7 +1,6 @@
-"""The faults: each is switched on for a run, with a rate, by the seed (swarm testing).
+"""The fault schedule: the seed selects the active faults of a run and their rates (swarm testing).
 
-A run in which everything fails at once finds little; a run in which three things fail often, and the rest never, finds
-their interaction.
+A run with all faults at once finds little. A run with three frequent faults finds their interaction.
 """
 
 import random
@@ -10,46 +9,46 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from stateward.simulation.faults import accidents, disasters, lasting_faults
-from stateward.simulation.people.profiles import RARELY, Profile
-from stateward.simulation.people.user import User
+from stateward.simulation.faults import lasting_faults, node_faults, object_faults, process_faults
+from stateward.simulation.users.profiles import OTHER_FAULTS, Profile
+from stateward.simulation.users.user import User
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import World
 
 
 @dataclass(slots=True)
 class FaultTargets:
-    """Everything that faults can get at."""
+    """The parts of a run that faults change."""
 
     world: World
     processes: list[Process]
     user: User
-    chance: random.Random
-    undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
-    """What takes back what was done, when faults stop."""
+    rng: random.Random
+    reverts: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    """Functions that revert active faults when the schedule ends."""
     empty: bool | None = None
-    """True while empty volumes are being lost, so no data is written; False when it is too late for that."""
+    """True while empty volumes are lost, so no data may be written; False once there is data."""
 
     @property
     def process(self) -> Process:
-        """One of the operator's processes."""
-        return self.chance.choice(self.processes)
+        """A random operator process."""
+        return self.rng.choice(self.processes)
 
 
 class Fault(Struct, frozen=True):
-    """Something that strikes again and again; `gap` is the range, in seconds, from which its mean pause is drawn."""
+    """A point fault that recurs; `gap` is the range of its mean pause in seconds."""
 
     name: str
     strike: Callable[[FaultTargets], None]
     gap: tuple[float, float]
     likelihood: float = 0.35
-    """How likely it is switched on in a run."""
+    """The probability that a run has this fault."""
     ordinary: float = 0.0
-    """The least mean pause on ordinary days, in seconds, of what a storm has often because it can seldom strike."""
+    """The shortest mean pause on ordinary days, in seconds, of a fault that is frequent in storms."""
 
 
 class LastingFault(Struct, frozen=True):
-    """Something that is so for the whole run."""
+    """A fault that lasts for the whole run, or for episodes of it."""
 
     name: str
     begin: Callable[[FaultTargets], None]
@@ -59,146 +58,146 @@ class LastingFault(Struct, frozen=True):
 DAY = 86400.0
 
 FAULTS = (
-    Fault("operator killed", disasters.kill_operator, (60, 900)),
-    Fault("operator's watches frozen", disasters.freeze_watches, (60, 600)),
-    Fault("watch history compacted", disasters.compact, (60, 600)),
-    Fault("node without power", disasters.node_power, (600, 3600), 0.2),
-    Fault("node cut off", disasters.node_cut_off, (600, 3600), 0.2),
-    Fault("zone lost", disasters.zone_lost, (1800, 7200), 0.1),
-    Fault("node drained", disasters.drain, (300, 2400), 0.25),
-    Fault("node tainted", disasters.taint, (600, 3600), 0.15),
-    Fault("process crash", disasters.crash, (120, 1800)),
-    Fault("pod evicted by its kubelet", disasters.evicted, (300, 2400), 0.2),
-    Fault("pod deleted by somebody", disasters.pod_deleted, (300, 2400), 0.15),
-    Fault("quota", disasters.quota, (300, 1800), 0.15),
-    Fault("all nodes cordoned", disasters.cordoned, (300, 2400), 0.15),
-    Fault("nodes full", accidents.nodes_full, (300, 2400), 0.2),
-    Fault("disk hangs", accidents.disk_hangs, (1200, 5400), 0.15),
-    Fault("database made read-only", accidents.read_only, (600, 3600), 0.15),
-    Fault("storage class gone", accidents.class_gone, (300, 2400), 0.15),
-    Fault("Secret of a member that is gone restored", accidents.secret_restored, (600, 3600), 0.15),
-    Fault("restart taken off a pod", accidents.phase_taken_off, (15, 120), 0.15, DAY),
-    Fault("volumes of an empty cluster lost", accidents.volumes_lost, (5, 120), 0.25, 2 * DAY),
-    Fault("cluster deleted and created again", disasters.recreated, (1200, 5400), 0.1),
-    Fault("index created", disasters.new_index, (120, 1200), 0.5),
-    Fault("user edit", disasters.edit, (120, 900), 0.9),
+    Fault("operator killed", process_faults.kill_operator, (60, 900)),
+    Fault("operator's watches frozen", process_faults.freeze_watches, (60, 600)),
+    Fault("watch history compacted", process_faults.compact, (60, 600)),
+    Fault("node powered off", node_faults.node_power, (600, 3600), 0.2),
+    Fault("node cut off", node_faults.node_cut_off, (600, 3600), 0.2),
+    Fault("zone lost", node_faults.zone_lost, (1800, 7200), 0.1),
+    Fault("node drained", node_faults.drain, (300, 2400), 0.25),
+    Fault("node tainted", node_faults.taint, (600, 3600), 0.15),
+    Fault("process crash", process_faults.crash, (120, 1800)),
+    Fault("pod evicted by its kubelet", process_faults.evicted, (300, 2400), 0.2),
+    Fault("pod deleted by a user", process_faults.pod_deleted, (300, 2400), 0.15),
+    Fault("quota exhausted", object_faults.quota, (300, 1800), 0.15),
+    Fault("all nodes cordoned", node_faults.cordoned, (300, 2400), 0.15),
+    Fault("nodes full", node_faults.nodes_full, (300, 2400), 0.2),
+    Fault("disk unresponsive", node_faults.disk_hangs, (1200, 5400), 0.15),
+    Fault("database made read-only", object_faults.read_only, (600, 3600), 0.15),
+    Fault("storage class deleted", object_faults.class_deleted, (300, 2400), 0.15),
+    Fault("Secret of a removed member restored", object_faults.secret_restored, (600, 3600), 0.15),
+    Fault("restart annotation removed from a pod", process_faults.phase_removed, (15, 120), 0.15, DAY),
+    Fault("volumes of an empty cluster lost", object_faults.volumes_lost, (5, 120), 0.25, 2 * DAY),
+    Fault("cluster deleted and recreated", object_faults.recreated, (1200, 5400), 0.1),
+    Fault("index created", object_faults.new_index, (120, 1200), 0.5),
+    Fault("user edit", object_faults.edit, (120, 900), 0.9),
 )
 
-WEATHER = (
-    LastingFault("API errors", lasting_faults.api_errors),
-    LastingFault("API answers lost", lasting_faults.api_lost),
-    LastingFault("API slow", lasting_faults.api_slow, 0.15),
-    LastingFault("watches behind", lasting_faults.lag),
-    LastingFault("watches break", lasting_faults.streams),
-    LastingFault("stale state at the start of a watch", lasting_faults.stale, 0.2),
-    LastingFault("engine errors", lasting_faults.engine_errors),
-    LastingFault("engine answers lost", lasting_faults.engine_lost),
-    LastingFault("engine slow", lasting_faults.engine_slow, 0.15),
-    LastingFault("engine answers garbled", lasting_faults.engine_garbled, 0.2),
+LASTING_FAULTS = (
+    LastingFault("API errors", lasting_faults.rate("api_rates", "error", 0.01, 0.2)),
+    LastingFault("API responses lost", lasting_faults.rate("api_rates", "lost", 0.01, 0.15)),
+    LastingFault("API slow", lasting_faults.rate("api_rates", "slow", 0.01, 0.05), 0.15),
+    LastingFault("watches lag", lasting_faults.lag),
+    LastingFault("watch streams break", lasting_faults.streams),
+    LastingFault("watches start from stale state", lasting_faults.stale, 0.2),
+    LastingFault("engine errors", lasting_faults.rate("engine_rates", "error", 0.01, 0.15)),
+    LastingFault("engine responses lost", lasting_faults.rate("engine_rates", "lost", 0.01, 0.1)),
+    LastingFault("engine slow", lasting_faults.rate("engine_rates", "slow", 0.01, 0.05), 0.15),
+    LastingFault("engine responses truncated", lasting_faults.rate("engine_rates", "garbled", 0.01, 0.05), 0.2),
     LastingFault("operator killed after writes", lasting_faults.killed_after_writes),
     LastingFault("operator killed after engine calls", lasting_faults.killed_after_calls),
-    LastingFault("StatefulSet controller slow", lasting_faults.slow_sets),
-    LastingFault("Secrets late in new pods", lasting_faults.late_config, 0.2),
-    LastingFault("files late in running pods", lasting_faults.late_files),
-    LastingFault("slow start", lasting_faults.slow_start),
-    LastingFault("copies move slowly", lasting_faults.slow_copies, 0.2),
+    LastingFault("slow StatefulSet controller", lasting_faults.slow_sets),
+    LastingFault("new pods mount outdated Secrets", lasting_faults.late_config, 0.2),
+    LastingFault("mounted files updated late", lasting_faults.late_files),
+    LastingFault("slow database start", lasting_faults.slow_start),
+    LastingFault("slow shard recovery", lasting_faults.slow_copies, 0.2),
     LastingFault("nodes almost full", lasting_faults.nearly_full, 0.1),
 )
 
-SPELL = (300.0, 3600.0)
-"""Seconds for which lasting faults stay if they do not last for the whole run."""
-SPELL_GAP = 3600.0
-"""Seconds between two spells of one weather, at the pace of a storm."""
+EPISODE = (300.0, 3600.0)
+"""The duration of an episode of a lasting fault, in seconds."""
+EPISODE_GAP = 3600.0
+"""Mean seconds between two episodes of a lasting fault in a storm."""
 
 
-class Swarm:
-    """The faults of one run."""
+class FaultSchedule:
+    """The active faults of one run, and when they occur."""
 
     def __init__(
         self,
-        stage: FaultTargets,
-        bad: tuple[Sequence[Fault], Sequence[LastingFault]] = (FAULTS, WEATHER),
+        targets: FaultTargets,
+        kinds: tuple[Sequence[Fault], Sequence[LastingFault]] = (FAULTS, LASTING_FAULTS),
         only: frozenset[str] | None = None,
         slower: float = 1.0,
         profile: Profile | None = None,
     ) -> None:
-        chance = stage.chance
-        often: Mapping[str, float] = {} if profile is None else profile.often
-        usual = 1.0 if profile is None else RARELY
-        self.stage = stage
+        rng = targets.rng
+        frequent_faults: Mapping[str, float] = {} if profile is None else profile.frequent_faults
+        usual = 1.0 if profile is None else OTHER_FAULTS
+        self.targets = targets
         self._slower = slower
-        self._spells = 0
-        likely = {f.name: 1.0 if f.name in often else f.likelihood * usual for f in (*bad[0], *bad[1])}
-        self.faults = [f for f in bad[0] if _on(f.name, likely[f.name], chance, only)]
-        self.weather = [w for w in bad[1] if _on(w.name, likely[w.name], chance, only)]
-        self.gaps = {f.name: slower * chance.uniform(*f.gap) / often.get(f.name, 1.0) for f in self.faults}
-        """By fault that is switched on: its mean pause, in seconds."""
+        self._active_episodes = 0
+        likely = {f.name: 1.0 if f.name in frequent_faults else f.likelihood * usual for f in (*kinds[0], *kinds[1])}
+        self.faults = [f for f in kinds[0] if _on(f.name, likely[f.name], rng, only)]
+        self.lasting_faults = [w for w in kinds[1] if _on(w.name, likely[w.name], rng, only)]
+        self.gaps = {f.name: slower * rng.uniform(*f.gap) / frequent_faults.get(f.name, 1.0) for f in self.faults}
+        """Mean pause of each active fault, in seconds."""
         if slower > 1.0:
             self.gaps |= {f.name: max(self.gaps[f.name], f.ordinary) for f in self.faults}
         self._active = False
 
     @property
-    def fair(self) -> bool:
+    def requests_unaffected(self) -> bool:
         """Whether no lasting fault affects requests now."""
-        return not self._spells
+        return not self._active_episodes
 
     def begin(self) -> None:
-        """Let the faults happen from now on."""
+        """Start the active faults."""
         self._active = True
-        for weather_ in self.weather:
+        for fault in self.lasting_faults:
             if self._slower > 1.0:
-                self._plan_spell(weather_)
+                self._plan_episode(fault)
             else:
-                self._begin(weather_)
+                self._begin(fault)
         for fault in self.faults:
             self._plan(fault)
 
     def end(self) -> None:
-        """Let no fault happen any more, and take back what lasts."""
+        """Stop all faults, and revert those that last."""
         self._active = False
-        self.stage.world.ground.tell("from now on nothing goes wrong any more")
-        for undo in reversed(self.stage.undo):
-            undo()
-        self.stage.undo.clear()
-        lasting_faults.clear(self.stage)
+        self.targets.world.context.trace("the faults end")
+        for revert in reversed(self.targets.reverts):
+            revert()
+        self.targets.reverts.clear()
+        lasting_faults.clear(self.targets)
 
-    def _begin(self, weather_: LastingFault) -> None:
-        self._spells += 1
-        self.stage.world.ground.count(f"weather: {weather_.name}")
-        self.stage.world.ground.tell(f"from now on: {weather_.name}")
-        weather_.begin(self.stage)
+    def _begin(self, fault: LastingFault) -> None:
+        self._active_episodes += 1
+        self.targets.world.context.count(f"lasting fault: {fault.name}")
+        self.targets.world.context.trace(f"lasting fault begins: {fault.name}")
+        fault.begin(self.targets)
 
-    def _plan_spell(self, weather_: LastingFault) -> None:
-        pause = self.stage.chance.expovariate(1.0 / (self._slower * SPELL_GAP))
-        self.stage.world.ground.later(pause, self._spell, weather_)
+    def _plan_episode(self, fault: LastingFault) -> None:
+        pause = self.targets.rng.expovariate(1.0 / (self._slower * EPISODE_GAP))
+        self.targets.world.context.later(pause, self._begin_episode, fault)
 
-    def _spell(self, weather_: LastingFault) -> None:
+    def _begin_episode(self, fault: LastingFault) -> None:
         if not self._active:
             return
-        self._begin(weather_)
-        self.stage.world.ground.soon(*SPELL, self._cleared)
-        self._plan_spell(weather_)
+        self._begin(fault)
+        self.targets.world.context.soon(*EPISODE, self._end_episode)
+        self._plan_episode(fault)
 
-    def _cleared(self) -> None:
-        """End a spell; the last one that ends takes all of them back."""
-        self._spells -= 1
-        if not self._spells:
-            self.stage.world.ground.tell("requests are answered as they should be again")
-            lasting_faults.clear(self.stage)
+    def _end_episode(self) -> None:
+        """End an episode; the last one that ends reverts all lasting faults."""
+        self._active_episodes -= 1
+        if not self._active_episodes:
+            self.targets.world.context.trace("the lasting faults end")
+            lasting_faults.clear(self.targets)
 
     def _plan(self, fault: Fault) -> None:
-        pause = self.stage.chance.expovariate(1.0 / self.gaps[fault.name])
-        self.stage.world.ground.later(pause, self._strike, fault)
+        pause = self.targets.rng.expovariate(1.0 / self.gaps[fault.name])
+        self.targets.world.context.later(pause, self._strike, fault)
 
     def _strike(self, fault: Fault) -> None:
         if self._active:
-            self.stage.world.ground.count(f"fault: {fault.name}")
-            if fault.strike is not disasters.edit:
-                self.stage.world.ground.tell(f"fault: {fault.name}")
-            fault.strike(self.stage)
+            self.targets.world.context.count(f"fault: {fault.name}")
+            if fault.strike is not object_faults.edit:
+                self.targets.world.context.trace(f"fault: {fault.name}")
+            fault.strike(self.targets)
             self._plan(fault)
 
 
-def _on(name: str, likelihood: float, chance: random.Random, only: frozenset[str] | None) -> bool:
-    drawn = chance.random() < likelihood
+def _on(name: str, likelihood: float, rng: random.Random, only: frozenset[str] | None) -> bool:
+    drawn = rng.random() < likelihood
     return drawn if only is None else name in only

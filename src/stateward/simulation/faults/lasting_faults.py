@@ -1,17 +1,20 @@
-"""Faults that last a whole run: rates of errors, lags, slowness."""
+"""Lasting faults: rates of errors, lags and delays."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 from stateward.simulation.apiserver.network import Rates as ApiRates
-from stateward.simulation.cluster.mounts import NodeDelays as KubeletHabits
-from stateward.simulation.opensearch.databases import Habits as DatabaseHabits
+from stateward.simulation.cluster.mounts import NodeBehavior
+from stateward.simulation.opensearch.databases import DatabaseBehavior
 from stateward.simulation.opensearch.http import Rates as EngineRates
-from stateward.simulation.world.foundationdb_pods import PodDelays as FoundationHabits
+from stateward.simulation.world.foundationdb_pods import PodBehavior
 
 if TYPE_CHECKING:
     from stateward.simulation.faults.faults import FaultTargets
     from stateward.simulation.world.operators import Process
 
+LastingEffect = Callable[["FaultTargets"], None]
+"""Starts a lasting fault."""
 KINDS = (
     "/pods",
     "apps/statefulsets",
@@ -27,139 +30,107 @@ def clear(targets: "FaultTargets") -> None:
         _reset(process.api_rates, ApiRates())
         _reset(process.engine_rates, EngineRates())
         process.lags.clear()
-        process.wrote = lambda _verb, _kind: None
-        process.told = lambda _: None
+        process.write_done = lambda _verb, _kind: None
+        process.command_done = lambda _: None
     world = targets.world
     world.sets.lag = (0.02, 0.3)
     world.scheduler.capacity = world.layout.capacity
-    missing, broken = world.kubelets.habits.missing, world.databases.habits.broken
-    world.kubelets.habits = KubeletHabits(missing=missing)
-    world.databases.habits = DatabaseHabits(broken=broken)
-    world.foundations.habits = FoundationHabits(broken=world.foundations.habits.broken)
+    missing, broken = world.kubelets.behavior.missing, world.databases.behavior.broken
+    world.kubelets.behavior = NodeBehavior(missing=missing)
+    world.databases.behavior = DatabaseBehavior(broken=broken)
+    world.foundationdb.behavior = PodBehavior(broken=world.foundationdb.behavior.broken)
 
 
-def _reset(rates: ApiRates | EngineRates, calm: ApiRates | EngineRates) -> None:
+def _reset(rates: ApiRates | EngineRates, quiet_period: ApiRates | EngineRates) -> None:
     for name in rates.__slots__:
-        setattr(rates, name, getattr(calm, name))
+        setattr(rates, name, getattr(quiet_period, name))
 
 
-def api_errors(targets: "FaultTargets") -> None:
-    """Let some requests to the API server fail."""
-    for process in targets.processes:
-        process.api_rates.error = targets.chance.uniform(0.01, 0.2)
+def rate(network: Literal["api_rates", "engine_rates"], name: str, low: float, high: float) -> LastingEffect:
+    """Return a fault that draws one rate of a network between two bounds, for each operator process."""
 
+    def begin(targets: "FaultTargets") -> None:
+        for process in targets.processes:
+            setattr(getattr(process, network), name, targets.rng.uniform(low, high))
 
-def api_lost(targets: "FaultTargets") -> None:
-    """Perform some writes without an answer."""
-    for process in targets.processes:
-        process.api_rates.lost = targets.chance.uniform(0.01, 0.15)
-
-
-def api_slow(targets: "FaultTargets") -> None:
-    """Let some requests take up to a minute."""
-    for process in targets.processes:
-        process.api_rates.slow = targets.chance.uniform(0.01, 0.05)
+    return begin
 
 
 def lag(targets: "FaultTargets") -> None:
-    """Let watches be behind, some kinds more than others: what the operator sees was never true at one time."""
+    """Delay watches, some kinds more than others: the operator sees states of different times."""
     for process in targets.processes:
-        process.api_rates.lag = targets.chance.uniform(0.0, 3.0)
+        process.api_rates.lag = targets.rng.uniform(0.0, 3.0)
         for kind in (*KINDS, targets.world.clusters):
-            if targets.chance.random() < 0.5:
-                process.lags[kind] = targets.chance.uniform(0.0, 30.0)
+            if targets.rng.random() < 0.5:
+                process.lags[kind] = targets.rng.uniform(0.0, 30.0)
 
 
 def streams(targets: "FaultTargets") -> None:
-    """Break watches all the time."""
+    """Break watch streams repeatedly."""
     for process in targets.processes:
-        process.api_rates.stream = (5.0, targets.chance.uniform(20.0, 200.0))
+        process.api_rates.stream = (5.0, targets.rng.uniform(20.0, 200.0))
 
 
 def stale(targets: "FaultTargets") -> None:
-    """Let a new watch begin with an old state."""
+    """Start new watches from an old state."""
     for process in targets.processes:
-        process.api_rates.stale = targets.chance.randint(5, 200)
-
-
-def engine_errors(targets: "FaultTargets") -> None:
-    """Let some requests to the database fail."""
-    for process in targets.processes:
-        process.engine_rates.error = targets.chance.uniform(0.01, 0.15)
-
-
-def engine_lost(targets: "FaultTargets") -> None:
-    """Perform some commands to the database without an answer."""
-    for process in targets.processes:
-        process.engine_rates.lost = targets.chance.uniform(0.01, 0.1)
-
-
-def engine_slow(targets: "FaultTargets") -> None:
-    """Let some requests to the database hang."""
-    for process in targets.processes:
-        process.engine_rates.slow = targets.chance.uniform(0.01, 0.05)
-
-
-def engine_garbled(targets: "FaultTargets") -> None:
-    """Cut some answers of the database short."""
-    for process in targets.processes:
-        process.engine_rates.garbled = targets.chance.uniform(0.01, 0.05)
+        process.api_rates.stale = targets.rng.randint(5, 200)
 
 
 def killed_after_writes(targets: "FaultTargets") -> None:
-    """Kill the operator right after some of its writes, before it receives the answer."""
-    rate = targets.chance.uniform(0.005, 0.05)
+    """Kill the operator right after some of its writes, before it receives the response."""
+    probability = targets.rng.uniform(0.005, 0.05)
     for process in targets.processes:
 
-        def wrote(_verb: str, kind: str, process: "Process" = process) -> None:
-            if not kind.startswith(("events", "coordination")) and targets.chance.random() < rate:
-                targets.world.ground.count("operator killed after a write")
+        def write_done(_verb: str, kind: str, process: "Process" = process) -> None:
+            if not kind.startswith(("events", "coordination")) and targets.rng.random() < probability:
+                targets.world.context.count("operator killed after a write")
                 process.kill()
 
-        process.wrote = wrote
+        process.write_done = write_done
 
 
 def killed_after_calls(targets: "FaultTargets") -> None:
     """Kill the operator right after some of its calls to the database."""
-    rate = targets.chance.uniform(0.01, 0.2)
+    probability = targets.rng.uniform(0.01, 0.2)
     for process in targets.processes:
 
-        def told(_: str, process: "Process" = process) -> None:
-            if targets.chance.random() < rate:
-                targets.world.ground.count("operator killed after an engine call")
+        def command_done(_: str, process: "Process" = process) -> None:
+            if targets.rng.random() < probability:
+                targets.world.context.count("operator killed after an engine call")
                 process.kill()
 
-        process.told = told
+        process.command_done = command_done
 
 
 def slow_sets(targets: "FaultTargets") -> None:
-    """Keep the StatefulSet controller busy with others."""
-    targets.world.sets.lag = (0.5, targets.chance.uniform(2.0, 30.0))
+    """Delay the StatefulSet controller."""
+    targets.world.sets.lag = (0.5, targets.rng.uniform(2.0, 30.0))
 
 
 def late_config(targets: "FaultTargets") -> None:
     """Give a new pod a Secret from before its last change."""
-    targets.world.kubelets.habits.config = targets.chance.uniform(5.0, 120.0)
+    targets.world.kubelets.behavior.config = targets.rng.uniform(5.0, 120.0)
 
 
 def late_files(targets: "FaultTargets") -> None:
-    """Show changed files to running pods minutes later."""
-    targets.world.kubelets.habits.files = (10.0, targets.chance.uniform(20.0, 150.0))
+    """Delay changed files in running pods by minutes."""
+    targets.world.kubelets.behavior.files = (10.0, targets.rng.uniform(20.0, 150.0))
 
 
 def slow_start(targets: "FaultTargets") -> None:
-    """Let the database take minutes to start, and images minutes to come."""
-    boot = (10.0, targets.chance.uniform(30.0, 300.0))
-    targets.world.databases.habits.boot = targets.world.foundations.habits.boot = boot
-    targets.world.kubelets.habits.pull = (1.0, targets.chance.uniform(10.0, 120.0))
+    """Delay the start of databases and the pull of images by minutes."""
+    boot = (10.0, targets.rng.uniform(30.0, 300.0))
+    targets.world.databases.behavior.boot = targets.world.foundationdb.behavior.boot = boot
+    targets.world.kubelets.behavior.pull = (1.0, targets.rng.uniform(10.0, 120.0))
 
 
 def nearly_full(targets: "FaultTargets") -> None:
-    """Leave no more room on the nodes than the initial cluster needs."""
+    """Limit the nodes to the capacity that the initial cluster needs."""
     nodes, wanted = len(targets.world.nodes.names), sum(pool["replicas"] for pool in targets.user.spec["pools"])
     targets.world.scheduler.capacity = -(-wanted // nodes)
 
 
 def slow_copies(targets: "FaultTargets") -> None:
-    """Move data as slowly as on disks that others use too."""
-    targets.world.databases.habits.throughput = targets.chance.uniform(0.5, 4.0) * 2**20
+    """Limit the recovery throughput, as on shared disks."""
+    targets.world.databases.behavior.throughput = targets.rng.uniform(0.5, 4.0) * 2**20

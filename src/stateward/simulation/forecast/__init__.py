@@ -1,6 +1,13 @@
-"""A plan run forward in time: the shipped planner in a world where every step succeeds and takes as long as it takes.
+"""Runs a plan forward in time: the shipped planner in a world where every step succeeds after its usual duration.
 
-Much smaller than the whole simulation, so that a cluster of sixty members is through within seconds: it begins with a
-real observation, knows neither API server nor faults, and goes from one event to the next. `pace` is how long things
-take, `agenda` what happens when, `copies` where the database's copies go, `world` the members, `journey` the way.
+The forecast is much smaller than the whole simulation: a cluster of 60 members takes seconds. It starts from a real
+observation, has no API server and no faults, and advances from one event to the next.
+
+    durations    how long each step takes
+    event_queue  what happens when
+    copies       where the database places its copies
+    members      the objects of members, and what Kubernetes does with them
+    processes    processes that stop and start in kept pods
+    world        members and database together
+    forecast     the planner, run until nothing is left to do
 """

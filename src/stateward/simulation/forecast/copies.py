@@ -1,7 +1,7 @@
-"""The database by itself: copies leave with their nodes, recover when these are back, and move off drained ones.
+"""The copies of the database: they leave with their nodes, recover when these return, and move off drained nodes.
 
-Source of the rules: as in the model of the whole simulation; a node takes and gives a few recoveries at once, a copy
-whose data is still on the node is there soon, and primaries come first. Nothing is moved only for balance.
+The rules are those of the whole simulation: a node has a limited number of concurrent recoveries, a copy whose data is
+still on the node recovers quickly, and primaries come first. No copy moves only for balance.
 """
 
 from collections import Counter
@@ -11,27 +11,29 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
-from stateward.simulation.forecast.agenda import Agenda
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 
 
 class Copies:
-    """The copies of one database; `changed` is called when something ends that a plan may wait for."""
+    """The copies of one database; `settled` is called when a recovery ends that a plan may wait for."""
 
-    def __init__(self, agenda: Agenda, pace: Pace, units: Iterable[Unit], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, queue: EventQueue, durations: Durations, units: Iterable[Unit], settled: Callable[[], None]
+    ) -> None:
         self.units = {unit.name: unit for unit in units}
         self.nodes: dict[str, Node] = {}
         self.draining: frozenset[str] = frozenset()
         self.allocation = Allocation.ALL
-        self._agenda, self._pace, self._changed = agenda, pace, changed
+        self._queue, self._durations, self._settled = queue, durations, settled
         self._kept: dict[str, set[str]] = {}
-        """By unit: the nodes that have data of it on disk, although no copy of it is there now."""
+        """By unit: the nodes with its data on disk but without a copy of it."""
         self._held = Counter[str]()
         self._coming, self._going = Counter[str](), Counter[str]()
         self._open: dict[str, None] = dict.fromkeys(self.units)
-        """Units of which a copy has to be placed or moved, in order."""
+        """Units with a copy to place or to move, in order."""
         self._under_way: dict[tuple[str, str], int] = {}
-        """By unit and node: the number of the recovery that is going on."""
+        """By unit and node: the number of the current recovery."""
         self._numbers = 0
         self._alarm = 0.0
         for unit in self.units.values():
@@ -43,11 +45,11 @@ class Copies:
         return bool(self._under_way)
 
     def empty(self, name: str) -> bool:
-        """Return whether a node has no copy, and none comes."""
+        """Return whether a node has no copy, not even a recovering one."""
         return not self._held[name]
 
     def begin(self) -> None:
-        """Take up the recoveries and moves that are under way already."""
+        """Continue the recoveries and moves that are in progress."""
         for unit in self.units.values():
             for copy in unit.copies:
                 if copy.state is CopyState.INITIALIZING:
@@ -56,20 +58,20 @@ class Copies:
                     self._start(unit, copy, copy.target, self._seconds(unit, copy.target))
         self.route()
 
-    def left(self, name: str) -> None:
-        """Let a node leave: its copies are missing, and others take over."""
+    def node_left(self, name: str) -> None:
+        """Remove a node: its copies become unassigned, and replicas are promoted."""
         self.nodes.pop(name, None)
         for unit in [u for u in self.units.values() if any(name in (c.member, c.target) for c in u.copies)]:
             self._leave(unit, name)
         self.route()
 
-    def came(self, node: Node) -> None:
-        """Let a node join."""
+    def node_joined(self, node: Node) -> None:
+        """Add a node."""
         self.nodes[node.name] = node
         self.route()
 
     def forget(self, name: str) -> None:
-        """Let the data that a node kept be gone."""
+        """Discard the data that a node kept."""
         for kept in self._kept.values():
             kept.discard(name)
 
@@ -81,7 +83,7 @@ class Copies:
             self._relocate(found, copy, target)
 
     def route(self) -> None:
-        """Place and move what may be placed and moved now."""
+        """Place and move the copies that may be placed and moved now."""
         if self.draining:
             self._open |= dict.fromkeys(
                 u.name for u in self.units.values() if any(c.member in self.draining for c in u.copies)
@@ -91,49 +93,49 @@ class Copies:
                 del self._open[name]
 
     def _route(self, unit: Unit) -> bool:
-        """Begin what can be begun with one unit; return whether something is left to do."""
-        left = False
+        """Start the possible recoveries of one unit; return whether it needs more."""
+        node_left = False
         for copy in sorted(unit.copies, key=lambda c: not c.primary):
             unit = self.units[unit.name]
             if copy.state is CopyState.UNASSIGNED:
-                left |= not self._place(unit, copy)
+                node_left |= not self._place(unit, copy)
             elif copy.state is CopyState.STARTED and copy.member in self.draining:
-                left |= not self._empty(unit, copy)
-        return left
+                node_left |= not self._empty(unit, copy)
+        return node_left
 
     def _place(self, unit: Unit, copy: Copy) -> bool:
         kept = [name for name in self._kept.get(unit.name, ()) if name in self.nodes and name not in self._taken(unit)]
         if copy.primary:
-            return bool(kept) and self._recover(unit, copy, kept[0], self._pace.reopen)
+            return bool(kept) and self._recover(unit, copy, kept[0], self._durations.reopen)
         if self.allocation is not Allocation.ALL or not any(c.live and c.primary for c in unit.copies):
             return False
         back = [name for name in kept if self._fits(unit, self.nodes[name])]
         if back:
-            free = next((name for name in back if self._coming[name] < self._pace.at_once), "")
-            return bool(free) and self._recover(unit, copy, free, self._pace.reopen)
-        ready = copy.since + self._pace.delay
-        if copy.why.startswith("node left") and self._agenda.now < ready:
+            free = next((name for name in back if self._coming[name] < self._durations.at_once), "")
+            return bool(free) and self._recover(unit, copy, free, self._durations.reopen)
+        ready = copy.since + self._durations.delay
+        if copy.why.startswith("node left") and self._queue.now < ready:
             self._wake(ready + 0.1)
             return False
-        free = next((name for name in self._places(unit) if self._coming[name] < self._pace.at_once), "")
+        free = next((name for name in self._places(unit) if self._coming[name] < self._durations.at_once), "")
         return bool(free) and self._recover(unit, copy, free, self._seconds(unit, free))
 
     def _wake(self, when: float) -> None:
         """Allocate copies again at a given time, if no event does so earlier."""
-        if not self._agenda.now < self._alarm <= when:
+        if not self._queue.now < self._alarm <= when:
             self._alarm = when
-            self._agenda.after(when - self._agenda.now, self.route)
+            self._queue.after(when - self._queue.now, self.route)
 
     def _empty(self, unit: Unit, copy: Copy) -> bool:
-        if self._going[copy.member] >= self._pace.at_once:
+        if self._going[copy.member] >= self._durations.at_once:
             return False
-        free = next((name for name in self._places(unit) if self._coming[name] < self._pace.at_once), "")
+        free = next((name for name in self._places(unit) if self._coming[name] < self._durations.at_once), "")
         if free:
             self._relocate(unit, copy, free)
         return bool(free)
 
     def _places(self, unit: Unit) -> list[str]:
-        """Return the nodes that may take one more copy, those with fewest first."""
+        """Return the nodes that may take another copy, those with the fewest first."""
         taken = self._taken(unit)
         able = [node.name for node in self.nodes.values() if node.name not in taken and self._fits(unit, node)]
         return sorted(able, key=lambda name: (self._held[name], name))
@@ -165,7 +167,7 @@ class Copies:
         self._coming[name] += 1
         origin = copy.member if copy.target else ""
         self._going[origin] += 1
-        self._agenda.after(seconds, lambda: self._ended(unit.name, name, origin, number))
+        self._queue.after(seconds, lambda: self._ended(unit.name, name, origin, number))
 
     def _ended(self, name: str, node: str, origin: str, number: int) -> None:
         if self._under_way.get((name, node)) != number:
@@ -181,7 +183,7 @@ class Copies:
         self._open.setdefault(name)
         self.route()
         if not self.busy or (origin and self.empty(origin)):
-            self._changed()
+            self._settled()
 
     def _stop(self, unit: str, node: str, origin: str) -> None:
         if self._under_way.pop((unit, node), None) is not None:
@@ -199,7 +201,7 @@ class Copies:
                 self._stop(unit.name, copy.target or name, name if copy.target else "")
                 self._held[copy.target] -= bool(copy.target)
                 copies.append(
-                    Copy(CopyState.UNASSIGNED, copy.primary, in_sync=False, why="node left", since=self._agenda.now)
+                    Copy(CopyState.UNASSIGNED, copy.primary, in_sync=False, why="node left", since=self._queue.now)
                 )
                 if copy.live:
                     self._kept.setdefault(unit.name, set()).add(name)
@@ -216,7 +218,7 @@ class Copies:
 
     def _seconds(self, unit: Unit, node: str) -> float:
         """Return how long a copy takes whose bytes have to come: those that come to a node share what it takes."""
-        return self._pace.overhead + unit.size * (self._coming[node] + 1) / self._pace.rate
+        return self._durations.overhead + unit.size * (self._coming[node] + 1) / self._durations.rate
 
 
 def led(copies: list[Copy]) -> tuple[Copy, ...]:

@@ -1,4 +1,4 @@
-"""The members' objects, and what Kubernetes makes of them by itself: pods that stop, come, and take their time."""
+"""The members' objects, and their pods as Kubernetes stops, recreates and starts them."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -9,48 +9,48 @@ from msgspec.structs import replace
 from stateward.planning.facts.change import with_immutable_inputs
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
-from stateward.simulation.forecast.agenda import Agenda
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 
 VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.RetainVolume | a.OwnVolume
 
 
 class Listener(Protocol):
-    """Receives what happens to the members."""
+    """Receives the events of the members."""
 
     @property
     def formed(self) -> bool:
-        """Whether there is a database to join."""
+        """Whether the cluster is formed."""
         ...
 
     def started(self, member: Member, pod: Pod) -> None:
-        """Hear that a member's process runs and would serve."""
+        """React to a member's process that runs and could serve."""
         ...
 
     def stopped(self, member: Member) -> None:
-        """Hear that a member's process ends."""
+        """React to the end of a member's process and pod."""
         ...
 
-    news: bool
-    """Whether something has happened that the operator would look at."""
+    changed: bool
+    """Whether an event has occurred that triggers a reconciliation."""
 
     def left(self, member: Member) -> None:
-        """Hear that a member's process ends whose pod stays."""
+        """React to the end of a member's process whose pod stays."""
         ...
 
     def happened(self, what: str, member: str = "") -> None:
-        """Hear that something has come to its end."""
+        """React to the end of a step."""
         ...
 
 
 class Members:
     """All members of one cluster, by name."""
 
-    def __init__(self, agenda: Agenda, pace: Pace, start: Observation, listener: Listener) -> None:
+    def __init__(self, queue: EventQueue, durations: Durations, start: Observation, listener: Listener) -> None:
         desired = start.desired
         self.pools: Mapping[str, Pool] = {pool.name: pool for pool in desired.pools}
         self.all: dict[str, Member] = {}
-        self._agenda, self._pace, self._listener = agenda, pace, listener
+        self._queue, self._durations, self._listener = queue, durations, listener
         self._version = desired.version
         self._uid, self._owner = start.uid, start.uid if desired.own_volumes else ""
         self._zones: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Members:
         self._made = 0
 
     def begin(self, members: Iterable[Member], zones: Mapping[str, str], serving: Iterable[str]) -> None:
-        """Take up what is under way already."""
+        """Continue the changes that are in progress."""
         self.all = {member.name: member for member in members}
         self._zones = {**zones, **{m.name: m.pod.zone for m in self.all.values() if m.pod is not None and m.pod.zone}}
         self._managed = {m.name for m in self.all.values() if m.pod is not None and m.pod.agent}
@@ -66,16 +66,16 @@ class Members:
         for member in tuple(self.all.values()):
             pod, claim = member.pod, member.claim
             if claim is not None and 0 < claim.capacity < claim.requested:
-                self._agenda.after(self._pace.grow, partial(self._grown, member.name, claim.requested))
+                self._queue.after(self._durations.grow, partial(self._grown, member.name, claim.requested))
             if pod is None:
-                self._agenda.after(1.0, partial(self._make, member.name))
+                self._queue.after(1.0, partial(self._make, member.name))
             elif pod.terminating:
-                self._agenda.after(self._pace.stop, partial(self._ended, member.name, pod.ref.uid))
+                self._queue.after(self._durations.stop, partial(self._ended, member.name, pod.ref.uid))
             elif not pod.trouble and not (pod.ready and member.name in there):
                 self._coming(member, pod)
 
     def create(self, action: a.Create) -> None:
-        """Make a member's objects, and its first pod."""
+        """Create a member's objects and its first pod."""
         pool = self.pools[action.pool]
         known = self.all.get(action.member)
         claim = known.claim if known else None
@@ -98,20 +98,20 @@ class Members:
         self.all[name] = replace(self.all[name], workload=workload, config=inputs)
 
     def end(self, name: str) -> None:
-        """Stop a member's pod: it leaves the database at once, and its successor comes when it is gone."""
+        """Stop a member's pod: it leaves the database at once; the next pod is created after its end."""
         member = self.all[name]
         if member.pod is None or member.pod.terminating:
             return
         self.all[name] = replace(member, pod=replace(member.pod, terminating=True, ready=False))
         self._listener.stopped(member)
-        self._agenda.after(self._pace.stop, partial(self._ended, name, member.pod.ref.uid))
+        self._queue.after(self._durations.stop, partial(self._ended, name, member.pod.ref.uid))
 
     def granted(self, name: str) -> float:
-        """Let a member's pod form the cluster, and return the seconds until it has."""
+        """Let a member's pod form the cluster; return the seconds that this takes."""
         member = self.all[name]
         if member.pod is not None:
             self.all[name] = replace(member, pod=replace(member.pod, bootstrap="granted"))
-        return self._pace.start_of(member.pool)
+        return self._durations.start_of(member.pool)
 
     def release(self, name: str) -> None:
         """Scale a member to zero."""
@@ -121,7 +121,7 @@ class Members:
             self.end(name)
 
     def forget(self, name: str) -> None:
-        """Take away what is left of a member but its volume."""
+        """Remove a member's objects except its volume."""
         member = self.all[name]
         if member.claim is None:
             del self.all[name]
@@ -129,7 +129,7 @@ class Members:
             self.all[name] = replace(member, workload=None, config=None, pod=None)
 
     def volume(self, action: VolumeAction) -> None:
-        """Delete a volume, ask for a larger one, or say on it whether its member has left it and what owns it."""
+        """Delete, expand, mark or retain a volume, or change its owner."""
         name = action.member
         if isinstance(action, a.DeleteVolume):
             self.all.pop(name, None)
@@ -145,7 +145,7 @@ class Members:
             self.all[name] = replace(member, claim=replace(member.claim, owner=owner))
             return
         self.all[name] = replace(member, claim=replace(member.claim, requested=action.size))
-        self._agenda.after(self._pace.grow, partial(self._grown, name, action.size))
+        self._queue.after(self._durations.grow, partial(self._grown, name, action.size))
 
     def _grown(self, name: str, size: int) -> None:
         member = self.all.get(name)
@@ -154,7 +154,7 @@ class Members:
             self._listener.happened("grown", name)
 
     def _make(self, name: str) -> None:
-        """Make a member's pod, as its StatefulSet does."""
+        """Create a member's pod, as its StatefulSet does."""
         member = self.all.get(name)
         workload = member.workload if member is not None else None
         if member is None or workload is None or not member.alive or member.pod is not None:
@@ -163,7 +163,7 @@ class Members:
             ref=self._ref(f"{name}-0"),
             inputs=workload.inputs,
             version=workload.version,
-            created=self._agenda.now,
+            created=self._queue.now,
             ready=False,
             running=not self._listener.formed,
             zone=self._zones.get(name, ""),
@@ -175,9 +175,9 @@ class Members:
         self._coming(self.all[name], pod)
 
     def _coming(self, member: Member, pod: Pod) -> None:
-        """Let a member serve after the time that it takes, less the time that its pod is there already."""
-        left = self._pace.start_of(member.pool) - max(0.0, self._agenda.now - pod.created)
-        self._agenda.after(max(1.0, left), partial(self._started, member.name, pod.ref.uid))
+        """Let a member serve after its start duration, minus the age of its pod."""
+        left = self._durations.start_of(member.pool) - max(0.0, self._queue.now - pod.created)
+        self._queue.after(max(1.0, left), partial(self._started, member.name, pod.ref.uid))
 
     def _started(self, name: str, uid: str) -> None:
         member = self.all.get(name)

@@ -8,25 +8,25 @@ from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Member, Observation, Phase, Process, ProcessState
 from stateward.planning.model.phase import BEGUN
-from stateward.simulation.forecast.agenda import Agenda
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 from stateward.simulation.forecast.members import Listener, Members
-from stateward.simulation.forecast.pace import Pace
 
 
 class Processes:
-    """What the processes of members are doing that are not simply running."""
+    """The states of processes that are stopping, stopped or starting."""
 
-    def __init__(self, agenda: Agenda, pace: Pace, members: Members, listener: Listener) -> None:
-        self._agenda, self._pace, self._members, self._listener = agenda, pace, members, listener
+    def __init__(self, queue: EventQueue, durations: Durations, members: Members, listener: Listener) -> None:
+        self._queue, self._durations, self._members, self._listener = queue, durations, members, listener
         self._states: dict[str, ProcessState] = {}
 
-    def heard(self, seen: Observation) -> Observation:
-        """Return the observation with the answers of the agents that the operator would ask."""
+    def with_processes(self, seen: Observation) -> Observation:
+        """Return the observation with the answers of the agents that the operator would query."""
         asked = {member.name for member in members_to_ask(seen)}
         return replace(seen, members=tuple(self._answer(m) if m.name in asked else m for m in seen.members))
 
-    def take(self, action: a.Action) -> bool:
-        """Do what an action asks for; return whether it was about a process."""
+    def apply(self, action: a.Action) -> bool:
+        """Perform an action; return whether it concerns a process."""
         match action:
             case a.SetPhase():
                 self._mark(action.member, action.phase)
@@ -35,7 +35,7 @@ class Processes:
             case a.StartProcess():
                 self._states[action.member] = ProcessState.STARTING
                 pool = self._members.all[action.member].pool
-                self._agenda.after(self._pace.start_of(pool), partial(self._started, action.member))
+                self._queue.after(self._durations.start_of(pool), partial(self._started, action.member))
             case a.FinishRestart():
                 self._mark(action.member, Phase.NONE, action.inputs)
             case a.RecordData():
@@ -60,7 +60,7 @@ class Processes:
                 inputs=member.pod.inputs if inputs is None else inputs,
             )
             self._members.all[name] = replace(member, pod=pod)
-            self._listener.news = True
+            self._listener.changed = True
 
     def _stop(self, name: str) -> None:
         member = self._members.all[name]
@@ -69,11 +69,11 @@ class Processes:
         self._states[name] = ProcessState.STOPPING
         self._members.all[name] = replace(member, pod=replace(member.pod, ready=False))
         self._listener.left(member)
-        self._agenda.after(self._pace.stop, partial(self._stopped, name))
+        self._queue.after(self._durations.stop, partial(self._stopped, name))
 
     def _stopped(self, name: str) -> None:
         self._states[name] = ProcessState.STOPPED
-        self._listener.news = True
+        self._listener.changed = True
 
     def _started(self, name: str) -> None:
         member = self._members.all.get(name)

@@ -1,6 +1,6 @@
 """One cluster in which every action succeeds, each after its usual time.
 
-No failure is modelled: a new pod starts, a copy that may move arrives. What was broken before, such as a pod whose
+No failure is modelled: a new pod starts, and a copy that may move arrives. A broken object, such as a pod whose
 image cannot be pulled, stays broken until it is recreated.
 """
 
@@ -25,15 +25,15 @@ from stateward.planning.model.observation import (
     Record,
     Removal,
 )
-from stateward.simulation.forecast.agenda import Agenda
 from stateward.simulation.forecast.copies import Copies
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.forecast.event_queue import EventQueue
 from stateward.simulation.forecast.members import Members
-from stateward.simulation.forecast.pace import Pace
 from stateward.simulation.forecast.processes import Processes
 
 
 class Event(Struct, frozen=True):
-    """Something that ended: `joined`, `gone`, `grown`, `emptied` of a member, or `whole` of the database."""
+    """The end of a step: `joined`, `gone`, `grown` or `emptied` for a member, or `whole` for the database."""
 
     at: float
     what: str
@@ -41,48 +41,48 @@ class Event(Struct, frozen=True):
 
 
 class TimedWorld:
-    """One cluster, its members and its database, from an observation on."""
+    """One cluster with its members and its database, initialized from an observation."""
 
-    def __init__(self, start: Observation, now: float, pace: Pace) -> None:
-        self.agenda = Agenda(now)
-        self.news = False
-        """Whether something has happened that the operator would look at."""
+    def __init__(self, start: Observation, now: float, durations: Durations) -> None:
+        self.queue = EventQueue(now)
+        self.changed = False
+        """Whether an event has occurred that triggers a reconciliation."""
         self.log: list[Event] = []
-        self._pace, self._obs = pace, start
+        self._durations, self._obs = durations, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()
-        """Members whose process runs and waits for a cluster to join."""
-        self._members = Members(self.agenda, pace, start, self)
-        self._processes = Processes(self.agenda, pace, self._members, self)
-        self._copies = Copies(self.agenda, pace, database.units if database else (), self._rested)
+        """Members whose process waits for a cluster to join."""
+        self._members = Members(self.queue, durations, start, self)
+        self._processes = Processes(self.queue, durations, self._members, self)
+        self._copies = Copies(self.queue, durations, database.units if database else (), self._copies_settled)
         if database is not None:
             self._copies.nodes = dict(database.nodes)
             self._copies.draining, self._copies.allocation = database.draining, database.allocation
             self._copies.begin()
         zones = {name: record.zone for name, record in start.records.items()}
         self._members.begin(start.members, zones, self._copies.nodes)
-        self._look_at_versions()
+        self._update_deployed_version()
 
     def observation(self) -> Observation:
-        """Return what would be observed now."""
+        """Return the current observation."""
         members = tuple(self._members.all[name] for name in sorted(self._members.all))
         found = self._obs.database
         if self._database is not None:
             units = tuple(self._copies.units.values())
             found = replace(self._database, nodes=dict(self._copies.nodes), units=units)
         seen = replace(self._obs, members=members, database=found, settled_writes=True, live=True)
-        return self._processes.heard(seen)
+        return self._processes.with_processes(seen)
 
-    def noted(self, states: Mapping[str, str]) -> None:
-        """Write down in which state each member is, as the status does, and since when."""
-        now, before = self.agenda.now, self._obs
+    def record_states(self, states: Mapping[str, str]) -> None:
+        """Record the state of each member, and since when it has it, as the status does."""
+        now, before = self.queue.now, self._obs
         since = {n: before.since.get(n, now) if before.states.get(n) == s else now for n, s in states.items()}
         facts = derive(self.observation(), now)
         away = {m.name: when for m in facts.obs.members if (when := facts.away(m)) is not None}
         self._obs = replace(before, states=dict(states), since=since, away=away)
 
-    def take(self, action: a.Action) -> None:
-        """Do what an action asks for."""
+    def apply(self, action: a.Action) -> None:
+        """Perform an action."""
         members = self._members
         match action:
             case a.Create():
@@ -93,24 +93,24 @@ class TimedWorld:
                 members.end(action.member)
             case a.Release():
                 members.release(action.member)
-                self._look_at_versions()
+                self._update_deployed_version()
             case a.DeleteMember():
                 members.forget(action.member)
             case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume() | a.RetainVolume() | a.OwnVolume():
                 members.volume(action)
             case a.GrantBootstrap():
                 seconds = members.granted(action.member)
-                self.agenda.after(seconds, partial(self._form, action.member))
+                self.queue.after(seconds, partial(self._form, action.member))
             case a.RecordBootstrap() | a.RecordRemoval() | a.CancelRemoval():
                 self._record(action)
             case _:
-                self._others(action)
+                self._apply_other(action)
 
-    def _others(self, action: a.Action) -> None:
-        if not self._processes.take(action) and not self._cleared(action):
-            self._tell(action)
+    def _apply_other(self, action: a.Action) -> None:
+        if not self._processes.apply(action) and not self._end_episode(action):
+            self._apply_to_database(action)
 
-    def _cleared(self, action: a.Action) -> bool:
+    def _end_episode(self, action: a.Action) -> bool:
         """Remove a request that is fulfilled or not needed; return whether the action was such a removal."""
         if isinstance(action, a.ClearSchedule):
             self._obs = replace(self._obs, schedule=None)
@@ -122,17 +122,17 @@ class TimedWorld:
             return False
         return True
 
-    # What is heard of the members.
+    # Events of the members.
 
     @property
     def formed(self) -> bool:
-        """Whether there is a database to join."""
+        """Whether the cluster is formed."""
         return self._database is not None
 
     def started(self, member: Member, pod: Pod) -> None:
-        """Let a member whose process runs serve, or wait for a cluster."""
+        """Let a member with a running process join, or wait for the cluster."""
         name = member.name
-        self.news = True
+        self.changed = True
         if self._database is None:
             self._waiting.add(name)
             self._members.all[name] = replace(member, pod=replace(pod, running=True))
@@ -140,33 +140,35 @@ class TimedWorld:
         self._waiting.discard(name)
         pod = replace(pod, running=True, ready=True, node_ready=True)
         self._members.all[name] = replace(member, pod=pod)
-        self._copies.came(node_of(member, pod, self._members.pools.get(member.pool), self._copies.nodes.get(name)))
+        self._copies.node_joined(
+            node_of(member, pod, self._members.pools.get(member.pool), self._copies.nodes.get(name))
+        )
         self._revote()
-        self._remember(member, pod)
+        self._record_join(member, pod)
         self.happened("joined", name)
         if not self._copies.busy:
             self.happened("whole")
 
     def left(self, member: Member) -> None:
-        """Let a member leave the database and keep its data."""
+        """Remove a member from the database; its data stays."""
         if member.name in self._copies.nodes:
-            self._copies.left(member.name)
+            self._copies.node_left(member.name)
             self._revote()
 
     def stopped(self, member: Member) -> None:
-        """Let a member leave the database, and its data go with its pod where it keeps none."""
+        """Remove a member from the database, and its data too if it is ephemeral."""
         self.left(member)
         if member.claim is None:
             self._copies.forget(member.name)
 
     def happened(self, what: str, member: str = "") -> None:
-        """Write down what came to its end."""
-        self.news = True
-        self.log.append(Event(self.agenda.now, what, member))
+        """Record the end of a step."""
+        self.changed = True
+        self.log.append(Event(self.queue.now, what, member))
 
     # The database.
 
-    def _tell(self, action: a.Action) -> None:
+    def _apply_to_database(self, action: a.Action) -> None:
         database = self._database
         if database is None:
             return
@@ -192,9 +194,9 @@ class TimedWorld:
         self._copies.route()
         self._revote()
 
-    def _rested(self) -> None:
-        """Note that copies have come to rest, everywhere or on a member that is emptied."""
-        self.news = True
+    def _copies_settled(self) -> None:
+        """Record that all copies have settled, or those of a drained member."""
+        self.changed = True
         if not self._copies.busy:
             self.happened("whole")
         draining = self._database.draining if self._database is not None else frozenset[str]()
@@ -220,7 +222,7 @@ class TimedWorld:
             leader = database.leader if database.leader in voters else min(voters, default="")
             self._database = replace(database, voters=voters, nameless=frozenset(), leader=leader)
 
-    # What the status remembers.
+    # Records in the status.
 
     def _record(self, action: a.RecordBootstrap | a.RecordRemoval | a.CancelRemoval) -> None:
         if isinstance(action, a.RecordBootstrap):
@@ -230,17 +232,17 @@ class TimedWorld:
         listed = {name: found for name, found in self._obs.removals.items() if name != action.member}
         if isinstance(action, a.RecordRemoval):
             claim = self._members.all[action.member].claim
-            listed[action.member] = Removal(action.why, self.agenda.now, volume=claim.ref.uid if claim else "")
+            listed[action.member] = Removal(action.why, self.queue.now, volume=claim.ref.uid if claim else "")
         self._obs = replace(self._obs, removals=listed)
 
-    def _remember(self, member: Member, pod: Pod) -> None:
-        """Write down who has joined with what, and the version once it is everywhere."""
+    def _record_join(self, member: Member, pod: Pod) -> None:
+        """Record that a member has joined, and the deployed version once all members have it."""
         volume = member.claim.ref.uid if member.claim is not None else ""
         record = Record(version=self._copies.nodes[member.name].version, volume=volume, zone=pod.zone)
         self._obs = replace(self._obs, records={**self._obs.records, member.name: record})
-        self._look_at_versions()
+        self._update_deployed_version()
 
-    def _look_at_versions(self) -> None:
+    def _update_deployed_version(self) -> None:
         wanted, nodes = self._obs.desired.version, self._copies.nodes
         mine = [m for m in self._members.all.values() if m.alive]
         complete = bool(mine) and len(mine) >= sum(pool.replicas for pool in self._obs.desired.pools)
@@ -249,7 +251,7 @@ class TimedWorld:
 
 
 def node_of(member: Member, pod: Pod, pool: Pool | None, known: Node | None) -> Node:
-    """Return the node that a member becomes: what its pool says, or else what it was before."""
+    """Return the database node of a member: as its pool defines it, or else as it was."""
     data = pool.data if pool else known is not None and known.data
     voting = pool.voting if pool else known is not None and known.voting
     total, free = (known.disk_total, known.disk_free) if known else (0, 0)

@@ -1,4 +1,4 @@
-"""A model of FoundationDB that keeps what matters for operations, behind `fdbcli --exec` and `status json`.
+"""A model of FoundationDB for operations, behind `fdbcli --exec` and `status json`.
 
 Modelled: processes with classes, localities and versions that do or do not talk to each other; coordinators and their
 majority; configuration; transaction logs in generations, where old generations are needed until recovery is complete;

@@ -1,4 +1,4 @@
-"""Addresses and connection strings as the stand-in reads them: on its own, so that a misreading is not shared."""
+"""Addresses and connection strings: a parser independent of the operator's, so that both do not share a bug."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _STRING = re.compile(r"([A-Za-z0-9_]+):([A-Za-z0-9]+)@(\S+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connection string: where the coordinators are."""
+    """A connection string: the addresses of the coordinators."""
 
     description: str
     generation: str
@@ -18,16 +18,16 @@ class Connection:
 
     @property
     def key(self) -> str:
-        """Under what coordinators keep this generation."""
+        """The key under which coordinators store this generation."""
         return f"{self.description}:{self.generation}"
 
     def __str__(self) -> str:
-        """Write it as a cluster file has it."""
+        """Return it in the format of a cluster file."""
         return f"{self.key}@{','.join(self.coordinators)}"
 
 
 def connection(text: str) -> Connection:
-    """Return what a cluster file says; raises ValueError."""
+    """Return the connection string in a cluster file; raises ValueError."""
     lines = [line.strip() for line in text.splitlines()]
     content = [line for line in lines if line and not line.startswith("#")]
     match = _STRING.fullmatch(content[0]) if len(content) == 1 else None
@@ -40,19 +40,19 @@ def connection(text: str) -> Connection:
 
 
 def is_process(text: str) -> bool:
-    """Tell whether a text is the address of a process, with its port, with or without `:tls`."""
+    """Return whether a text is the address of a process, with its port, with or without `:tls`."""
     match = _ADDRESS.fullmatch(text)
     return match is not None and match[2] is not None and 0 < int(match[2]) < 65536
 
 
 def is_coordinator(text: str) -> bool:
-    """Tell whether a text can name a coordinator: an address, or a host name with a port."""
+    """Return whether a text can name a coordinator: an address, or a host name with a port."""
     match = _NAME.fullmatch(text)
     return is_process(text) or (match is not None and 0 < int(match[2]) < 65536)
 
 
 def is_exclusion(text: str) -> bool:
-    """Tell whether a text can be excluded: a host, or a host and port, but never with `:tls`."""
+    """Return whether a text can be excluded: a host, or a host and port, but never with `:tls`."""
     match = _ADDRESS.fullmatch(text)
     return match is not None and match[3] is None
 

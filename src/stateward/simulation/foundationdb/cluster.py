@@ -9,30 +9,30 @@ from typing import Any
 
 from stateward.simulation.foundationdb import recovery, storage
 from stateward.simulation.foundationdb.addresses import endpoint, is_coordinator
-from stateward.simulation.foundationdb.recovery import Pace
+from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.foundationdb.state import DEFAULTS, ENGINES, FACTORS, State, Worker, protocol
 
 Answer = dict[str, Any]
 FULL = 0.9
-"""Exclusions are refused that would leave disks fuller than this."""
+"""An exclusion is refused if it would leave disks fuller than this."""
 
 
 class Cluster:
     """The model. All times are seconds of the caller's clock."""
 
-    def __init__(self, state: State, version: str, pace: Pace | None = None) -> None:
+    def __init__(self, state: State, version: str, timing: Timing | None = None) -> None:
         self.state = state
         self.version = version
-        self.pace = pace or Pace()
+        self.timing = timing or Timing()
         self.workers: dict[str, Worker] = {}
         self.strangers: dict[str, float] = {}
-        """Processes of another protocol, and when they last called."""
+        """Processes of another protocol, and the time of their last message."""
         self.kill: Callable[[str], None] = lambda _: None
         self.resolve: Callable[[str], str] = lambda name: name
         self.at = 0.0
 
-    def hear(self, worker: Worker, now: float) -> None:
-        """Note that a process is there; of one with another protocol nothing is known but its address."""
+    def heartbeat(self, worker: Worker, now: float) -> None:
+        """Record a heartbeat; of a process with another protocol only the address is known."""
         if protocol(worker.version) != protocol(self.version):
             self.strangers[worker.address] = now
             return
@@ -41,22 +41,22 @@ class Cluster:
         self.workers[worker.address] = worker
 
     def lose(self, address: str) -> None:
-        """Note that a process has ended for sure: its connection was closed."""
+        """Record that a process has certainly ended, because its connection was closed."""
         self.workers.pop(address, None)
 
     def live(self, now: float) -> dict[str, Worker]:
-        """Return the processes that are reached."""
-        return {a: worker for a, worker in self.workers.items() if now - worker.seen < self.pace.silent}
+        """Return the reachable processes."""
+        return {a: worker for a, worker in self.workers.items() if now - worker.seen < self.timing.silent}
 
     def advance(self, now: float) -> None:
-        """Go on to an instant."""
+        """Advance to a time."""
         passed = now - self.at if self.at else 0.0
         self.at = now
-        self.workers = {a: w for a, w in self.workers.items() if now - w.seen < self.pace.forgotten}
-        self.strangers = {a: seen for a, seen in self.strangers.items() if now - seen < self.pace.forgotten}
+        self.workers = {a: w for a, w in self.workers.items() if now - w.seen < self.timing.forgotten}
+        self.strangers = {a: seen for a, seen in self.strangers.items() if now - seen < self.timing.forgotten}
         live = self.live(now)
-        recovery.step(self.state, live, self.pace, now)
-        storage.step(self.state, live, self.pace, passed, now)
+        recovery.step(self.state, live, self.timing, now)
+        storage.step(self.state, live, self.timing, passed, now)
 
     def ask(self, request: Answer, now: float) -> Answer:
         """Answer one request of a client."""
@@ -80,7 +80,7 @@ class Cluster:
         return answers[request["op"]](request, now)
 
     def in_progress(self) -> set[str]:
-        """Return the addresses that are excluded and still needed: by data, or by a generation of logs."""
+        """Return the excluded addresses that data or a generation of logs still needs."""
         held = {server.address: server.locality for server in self.state.servers.values()}
         for epoch in self.state.epochs:
             held |= {address: epoch.places[store] for store, address in epoch.logs.items()}
@@ -118,7 +118,7 @@ class Cluster:
         return {"result": "done"}
 
     def _full(self, targets: Iterable[str], now: float) -> bool:
-        """Tell whether the servers that stay would have too little free space."""
+        """Return whether the remaining servers would have too little free space."""
         there = {worker.store: worker for worker in self.live(now).values()}
         trial = State("", "", [], excluded=[*self.state.excluded, *targets])
         stay = [there[s] for s in self.state.servers if s in there and not recovery.out(trial, there[s])]
@@ -129,13 +129,13 @@ class Cluster:
         del now
         known = self.state.failed if request["failed"] else self.state.excluded
         for target in list(known):
-            # A host stands for itself and for all of its ports.
+            # A host includes all of its ports.
             if request["all"] or any(target == t or target.startswith(f"{t}:") for t in request["targets"]):
                 known.remove(target)
         return {"result": "done"}
 
     def _coordinators(self, request: Answer, now: float) -> Answer:
-        """Change the coordinators; the caller tells the old and the new ones."""
+        """Change the coordinators; the caller informs the old and the new ones."""
         wanted: list[str] = request["addresses"]
         if sorted(wanted) == sorted(self.state.coordinators):
             return {"result": "same"}
@@ -164,7 +164,7 @@ class Cluster:
 
 
 def parse(options: Iterable[str]) -> dict[str, Any] | None:
-    """Return what options of `configure` ask for; None where one is not known."""
+    """Return the settings in the options of `configure`; None if an option is unknown."""
     found: dict[str, Any] = {}
     for option in options:
         name, _, value = option.partition("=")

@@ -1,7 +1,7 @@
 """`fdbcli --exec`: the output and exit code of its commands, including their traps.
 
 The texts and the codes are those of versions 7.1 and 7.3, read from their sources. A command that changes something
-needs a cluster and waits for one without a limit, unless there is a timeout; `status json` answers without one.
+needs a cluster, and waits for it without a limit unless there is a timeout; `status json` needs no cluster.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 from stateward.simulation.foundationdb.addresses import endpoint, host, is_coordinator, is_exclusion
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
-"""One question to the cluster: its answer, or None where there is no cluster that answers."""
+"""A request to the cluster: its response, or None if no cluster responds."""
 FORCE = "Type `configure FORCE <TOKEN...>' to configure without this check"
 MIGRATION = (
     "ERROR: Storage engine type cannot be changed because storage_migration_mode=disabled.\n"
@@ -27,7 +27,7 @@ CONFIGURED = {
     "exists": ("ERROR: Database already exists! To change configuration, don't say `new'", False),
     "unavailable": (f"ERROR: The database is unavailable\n{FORCE}", False),
     "workers": (f"ERROR: Not enough processes exist to support the specified configuration\n{FORCE}", False),
-    # The real one too ends with 0 here.
+    # As the real command line, this exits with 0.
     "migration": (MIGRATION, True),
 }
 FULL = (
@@ -38,7 +38,7 @@ FULL = (
 
 
 class FailedError(Exception):
-    """A command that failed, with what it prints; those behind it are not run."""
+    """A failed command with its output; the following commands do not run."""
 
 
 @dataclass(slots=True)
@@ -48,13 +48,13 @@ class Run:
     ask: Ask
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     identity: Callable[[], str] = lambda: "0" * 32
-    """Makes the id of a new generation of coordinators."""
+    """Creates the id of a new generation of coordinators."""
     lines: list[str] = field(default_factory=list[str])
     listed: set[str] = field(default_factory=set[str])
-    """The processes that a bare `kill` has listed, without `:tls`."""
+    """The processes listed by a `kill` without arguments, without `:tls`."""
 
     async def execute(self, line: str, seconds: float = 0.0) -> tuple[int, str]:
-        """Run commands that semicolons part; return the code and what was printed. No time is no time-out."""
+        """Run commands separated by semicolons; return the exit code and the output. Zero seconds mean no timeout."""
         try:
             async with asyncio.timeout(seconds or None):
                 code = await self._all([words for part in line.split(";") if (words := part.split())])
@@ -93,7 +93,7 @@ class Run:
         raise FailedError("ERROR: Unknown command. Try `help'?")
 
     async def _do(self, **request: Any) -> dict[str, Any]:
-        """Ask until a cluster answers."""
+        """Repeat the request until a cluster responds."""
         while (answer := await self.ask(request)) is None:
             await self.sleep(0.5)
         return answer
@@ -123,7 +123,7 @@ class Run:
             return await self._excluded()
         wrong = next((target for target in targets if not is_target(target)), None)
         if wrong is not None:
-            # With code 0, as the real one: a trap.
+            # The exit code is 0, as that of the real one: a trap.
             self.lines += refusal(wrong)
             return None
         if not targets:
@@ -155,7 +155,7 @@ class Run:
         self.lines += [f"  {target}" for target in answer["excluded"]]
 
     async def _wait(self, named: list[str], *, wait: bool) -> list[str]:
-        """Return which addresses are still needed; wait until none is, if so asked."""
+        """Return the addresses that are still needed; if requested, wait until there are none."""
         if wait:
             self.lines.append("Waiting for state to be removed from all excluded servers. This may take a while.")
             self.lines.append("(Interrupting this wait with CTRL+C will not cancel the data movement.)")
@@ -208,7 +208,7 @@ class Run:
             return
         for word in words:
             if not is_coordinator(word):
-                # With code 0, as the real one: a trap.
+                # The exit code is 0, as that of the real one: a trap.
                 self.lines.append(f"ERROR: '{word}' is not a valid network endpoint address")
                 return
             if words.count(word) > 1:
@@ -236,30 +236,30 @@ class Run:
 
 
 def is_locality(target: str) -> bool:
-    """Tell whether a target is a locality."""
+    """Return whether a target is a locality."""
     return target.startswith("locality_") and ":" in target
 
 
 def is_target(target: str) -> bool:
-    """Tell whether a target can be excluded and included."""
+    """Return whether a target can be excluded and included."""
     return is_locality(target) or is_exclusion(target)
 
 
 def refusal(target: str) -> list[str]:
-    """Return what is said to a target that cannot be read."""
+    """Return the error message for an invalid target."""
     lines = [f"ERROR: '{target}' is neither a valid network endpoint address nor a locality"]
     hint = "        Do not include the `:tls' suffix when naming a process"
     return [*lines, hint] if ":tls" in target else lines
 
 
 def matches(target: str, workers: list[dict[str, str]]) -> list[str]:
-    """Return the addresses of the processes that a locality is about."""
+    """Return the addresses of the processes of a locality."""
     key, _, value = target.removeprefix("locality_").partition(":")
     return [endpoint(worker["address"]) for worker in workers if worker.get(key) == value]
 
 
 def verdict(address: str, workers: list[dict[str, str]], going: list[str]) -> str:
-    """Return what is printed about one excluded address."""
+    """Return the output for one excluded address."""
     present = {endpoint(worker["address"]) for worker in workers}
     machine = ":" not in address.rpartition("]")[2]
     name, thing = (f"{address}(Whole machine)", "machine") if machine else (address, "process")

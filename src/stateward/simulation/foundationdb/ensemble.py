@@ -1,7 +1,7 @@
-"""All processes of one database in memory, and the ways of a client to them: the model without sockets.
+"""All processes of one database in memory, and the connections of clients: the model without sockets.
 
-What the sandbox does with elections and registers is decided here at once: a client reaches a cluster if a majority of
-the coordinators that its cluster file names runs, with its own protocol. Those of before lead on to those of now.
+The sandbox uses elections and registers; here the result is immediate: a client reaches a cluster if a majority of the
+coordinators in its cluster file run with its own protocol. Earlier coordinators refer to the current ones.
 """
 
 import itertools
@@ -12,11 +12,11 @@ from typing import Any
 from stateward.simulation.foundationdb import recovery, status
 from stateward.simulation.foundationdb.addresses import Connection, connection
 from stateward.simulation.foundationdb.cluster import Cluster
-from stateward.simulation.foundationdb.recovery import Pace
+from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.foundationdb.state import State, Worker, protocol
 
 STEP = 0.5
-"""Seconds that the model goes on at once."""
+"""The longest step of the model, in seconds."""
 
 
 @dataclass(slots=True)
@@ -29,33 +29,33 @@ class Client:
 
     @property
     def description(self) -> str:
-        """What tells its database from every other."""
+        """The description that identifies its database."""
         return connection(self.file).description
 
 
 @dataclass(slots=True, eq=False)
 class Ensemble:
-    """The processes of one database; `clock` says what time it is, in seconds."""
+    """The processes of one database; `clock` returns the time in seconds."""
 
     clock: Callable[[], float]
-    pace: Pace = field(default_factory=Pace)
+    timing: Timing = field(default_factory=Timing)
     processes: dict[str, Worker] = field(default_factory=dict[str, Worker])
-    """Those that run and can be reached, by address."""
+    """The running and reachable processes, by address."""
     astray: set[str] = field(default_factory=set[str])
-    """Those of them whose own cluster file leads nowhere: they coordinate, and join nothing."""
+    """Those with an outdated cluster file: they act as coordinators, and join no cluster."""
     killed: Callable[[str], None] = lambda _: None
-    """Called for each process that a client kills."""
+    """The callback for each process that a client kills."""
     moved: Callable[[str], None] = lambda _: None
-    """Called with the new cluster file when the coordinators have changed."""
+    """The callback for a change of the coordinators, with the new cluster file."""
     cluster: Cluster | None = None
     resolve: Callable[[str], str] = lambda name: name
-    """Returns the address of a coordinator that is named by its host name; another text where it has none."""
+    """Resolves the host name of a coordinator to its address; returns another text if it has none."""
     past: list[Connection] = field(default_factory=list[Connection])
-    """Connection strings of before."""
+    """Earlier connection strings."""
     _numbers: Iterable[int] = field(default_factory=itertools.count)
 
     def start(self, worker: Worker, *, astray: bool = False) -> None:
-        """Let a process run."""
+        """Start a process."""
         self.advance()
         self.processes[worker.address] = worker
         self.astray.discard(worker.address)
@@ -63,26 +63,26 @@ class Ensemble:
             self.astray.add(worker.address)
 
     def leads(self, file: str) -> bool:
-        """Tell whether a cluster file leads to the database: it names its coordinators, or those of before that run."""
+        """Return whether a cluster file leads to the database: it names current or running earlier coordinators."""
         named = connection(file)
         if self.cluster is None or named == self.cluster.state.connection:
             return True
         return named in self.past and self.leading(named) is not None
 
     def end(self, address: str) -> None:
-        """Let a process end, for sure: its connections are closed."""
+        """End a process and close its connections."""
         self.advance()
         self.processes.pop(address, None)
         if self.cluster is not None:
             self.cluster.lose(address)
 
     def cut(self, address: str) -> Worker | None:
-        """Silence a process: it cannot be reached, and its state is unknown. `start` ends this."""
+        """Make a process unreachable, so that its state is unknown. `start` reverts this."""
         self.advance()
         return self.processes.pop(address, None)
 
     def advance(self) -> None:
-        """Let time pass up to now; nothing happens while there is no majority of coordinators."""
+        """Advance the model to the current time; without a majority of coordinators it does not change."""
         cluster, now = self.cluster, self.clock()
         if cluster is None:
             return
@@ -93,14 +93,14 @@ class Ensemble:
         cluster.version = version
         heard = [worker for address, worker in self.processes.items() if address not in self.astray]
         while cluster.at < now:
-            # Where nothing is going on, nothing happens in the time between either.
+            # A model at rest does not change in between.
             instant = now if self._rests(cluster, heard) else min(now, cluster.at + STEP)
             for worker in heard:
-                cluster.hear(worker, instant)
+                cluster.heartbeat(worker, instant)
             cluster.advance(instant)
 
     def _rests(self, cluster: Cluster, heard: list[Worker]) -> bool:
-        """Tell whether time alone changes nothing any more: all are there, all is recovered, and no data moves."""
+        """Return whether the model is at rest: all processes run, it is fully recovered, and no data moves."""
         state = cluster.state
         known = {worker.store for worker in cluster.workers.values()}
         return (
@@ -115,7 +115,7 @@ class Ensemble:
         )
 
     def leading(self, wanted: Connection) -> str | None:
-        """Return a version that a majority of the coordinators speak; None where there is no majority."""
+        """Return the version of a majority of the coordinators; None if there is no majority."""
         versions = [self.processes[a].version for a in map(self.resolve, wanted.coordinators) if a in self.processes]
         for version in sorted(versions, key=lambda text: [int(part) for part in text.split(".")], reverse=True):
             same = [other for other in versions if protocol(other) == protocol(version)]
@@ -124,7 +124,7 @@ class Ensemble:
         return None
 
     def follow(self, client: Client) -> Connection:
-        """Return where a client finds the coordinators; its cluster file is written again if they changed."""
+        """Return the coordinators of a client; its cluster file is updated if they changed."""
         named = connection(client.file)
         if self.cluster is not None and named in self.past and self.leading(named) is not None:
             client.file = f"{self.cluster.state.connection}\n"
@@ -132,7 +132,7 @@ class Ensemble:
         return named
 
     async def ask(self, client: Client, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Answer a client; None where it reaches no cluster."""
+        """Answer a client; None if it reaches no cluster."""
         self.advance()
         now = self.clock()
         wanted = self.follow(client)
@@ -155,13 +155,13 @@ class Ensemble:
         return answer
 
     def identity(self) -> str:
-        """Return an id for coordinators that was never used."""
+        """Return an unused id for coordinators."""
         return f"{next(iter(self._numbers)):032x}"
 
     def _cluster(self, wanted: Connection, version: str, now: float) -> Cluster:
         if self.cluster is None:
             state = State(wanted.description, wanted.generation, list(wanted.coordinators))
-            self.cluster = Cluster(state, version, self.pace)
+            self.cluster = Cluster(state, version, self.timing)
             self.cluster.kill = self._kill
             self.cluster.resolve = self.resolve
             self.cluster.at = now - STEP

@@ -1,8 +1,8 @@
-"""The transaction system: who has which role, and how the database recovers when one of them is gone.
+"""The transaction system: its roles, and the recovery of the database when a process with a role fails.
 
-Every recovery makes a new generation of logs. The older ones are still needed until storage servers have read them, and
-then the database is fully recovered: a process that holds one is no process to remove. If too many of the last
-generation are gone, nothing is recovered any more, and the database stays unavailable.
+Each recovery creates a new generation of logs. The older generations are needed until storage servers have read them;
+then the database is fully recovered. Until then a process with an old log must not be removed. If too many logs of the
+last generation are lost, recovery is impossible, and the database stays unavailable.
 """
 
 from collections.abc import Iterable
@@ -15,28 +15,28 @@ RECRUITING = "recruiting_transaction_servers"
 SINGLES = ("master", "cluster_controller", "data_distributor", "ratekeeper")
 
 LOGS = {"log": 0, "transaction": 0, "unset": 1, "storage": 2}
-"""How fit classes are for a log, the fittest first; others never are."""
+"""The fitness of process classes for a log, best first; other classes are unfit."""
 OTHERS = {"cluster_controller": 1, "stateless": 0, "unset": 2, "transaction": 3, "log": 3, "storage": 4}
-"""How fit classes are for all that keeps nothing on a disk."""
+"""The fitness of process classes for stateless roles."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How fast things go: seconds, and bytes a second."""
+class Timing:
+    """Durations in seconds, and rates in bytes a second."""
 
     recruiting: float = 1.0
     draining: float = 4.0
     moving: float = 16 * 2**20
     patience: float = 15.0
-    """After so long without a word a storage server's data is made again elsewhere."""
+    """The silence after which a storage server's data is recreated elsewhere."""
     silent: float = 3.0
-    """After so long without a word a process is not reached."""
+    """The silence after which a process is unreachable."""
     forgotten: float = 8.0
-    """After so long without a word a process is no longer listed."""
+    """The silence after which a process is no longer listed."""
 
 
-def step(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
-    """Let the transaction system go on: notice who is gone, lock, recruit, recover."""
+def step(state: State, live: dict[str, Worker], timing: Timing, now: float) -> None:
+    """Advance the transaction system: detect failures, lock, recruit, recover."""
     if not state.configuration:
         return
     recovery = state.recovery
@@ -46,23 +46,23 @@ def step(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
         enter(state, RECRUITING, now)
     if recovery.name == RECRUITING and not readable(state, live):
         enter(state, LOCKING, now)
-    if recovery.name == RECRUITING and now - recovery.since >= pace.recruiting and recruit(state, live):
+    if recovery.name == RECRUITING and now - recovery.since >= timing.recruiting and recruit(state, live):
         recovery.recovered = now
         enter(state, "accepting_commits", now)
-    if recovery.name == "accepting_commits" and now - recovery.since >= pace.draining / 2:
+    if recovery.name == "accepting_commits" and now - recovery.since >= timing.draining / 2:
         enter(state, "all_logs_recruited", now)
-    if recovery.name == "all_logs_recruited" and now - recovery.since >= pace.draining / 2:
+    if recovery.name == "all_logs_recruited" and now - recovery.since >= timing.draining / 2:
         del state.epochs[:-1]
         enter(state, "fully_recovered", now)
 
 
 def enter(state: State, name: str, now: float) -> None:
-    """Go on to a phase of the recovery."""
+    """Enter a phase of the recovery."""
     state.recovery.name, state.recovery.since = name, now
 
 
 def again(state: State, now: float) -> None:
-    """Recover, as after every change of the configuration, of exclusions and of coordinators."""
+    """Start a recovery, as after a change of configuration, exclusions or coordinators."""
     if state.configuration:
         enter(state, LOCKING, now)
 
@@ -80,29 +80,29 @@ def broken(state: State, live: dict[str, Worker]) -> bool:
 
 
 def worst(logs: Iterable[Worker]) -> int:
-    """Return how unfit the least fit of some logs is."""
+    """Return the worst fitness of some logs."""
     return max(LOGS[worker.kind] for worker in logs)
 
 
 def out(state: State, worker: Worker) -> bool:
-    """Tell whether a process is excluded."""
+    """Return whether a process is excluded."""
     return state.excludes(worker.address, worker.locality)
 
 
 def readable(state: State, live: dict[str, Worker]) -> bool:
-    """Tell whether the last generation of logs can be read: one replica of everything in it is there."""
+    """Return whether the last generation of logs is readable: one replica of all its data is available."""
     present = {worker.store for worker in live.values()}
     return all(len(set(epoch.logs) - present) < epoch.factor for epoch in state.epochs[-1:])
 
 
 def candidates(state: State, live: dict[str, Worker], fitness: dict[str, int]) -> list[Worker]:
-    """Return who may have a role, the fittest first."""
+    """Return the candidates for a role, the fittest first."""
     able = [worker for worker in live.values() if worker.kind in fitness and not out(state, worker)]
     return sorted(able, key=lambda worker: (fitness[worker.kind], worker.address))
 
 
 def chosen_logs(state: State, live: dict[str, Worker]) -> list[Worker]:
-    """Return who would be a log now: less fit classes only where the zones of the fitter ones do not suffice."""
+    """Return the processes that would be logs: less fit classes only if the zones of fitter ones do not suffice."""
     able = candidates(state, live, LOGS)
     for level in sorted(set(LOGS.values())):
         chosen = spread([w for w in able if LOGS[w.kind] <= level], state.configuration["logs"])
@@ -112,7 +112,7 @@ def chosen_logs(state: State, live: dict[str, Worker]) -> list[Worker]:
 
 
 def spread(workers: Iterable[Worker], count: int) -> list[Worker]:
-    """Return at most so many, in rounds over their zones."""
+    """Return at most this many processes, spread over their zones."""
     left, chosen = list(workers), list[Worker]()
     while left and len(chosen) < count:
         zones = set[str]()
@@ -125,7 +125,7 @@ def spread(workers: Iterable[Worker], count: int) -> list[Worker]:
 
 
 def recruit(state: State, live: dict[str, Worker]) -> bool:
-    """Give out the roles of a new generation; false where there are too few processes."""
+    """Assign the roles of a new generation; False if there are too few processes."""
     logs = chosen_logs(state, live)
     others = candidates(state, live, OTHERS)
     if not logs or not others:
@@ -140,7 +140,7 @@ def recruit(state: State, live: dict[str, Worker]) -> bool:
 
 
 def rest(state: State, others: list[Worker]) -> dict[str, list[str]]:
-    """Return the roles that keep nothing on a disk, over the fittest processes in turn."""
+    """Return the stateless roles, assigned to the fittest processes in turn."""
     first = OTHERS[others[0].kind]
     pool = [worker.address for worker in others if OTHERS[worker.kind] <= max(first, 1)]
     wanted = [(role, 1) for role in SINGLES]

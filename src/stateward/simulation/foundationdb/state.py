@@ -1,7 +1,7 @@
-"""What a cluster remembers, and what its processes say of themselves.
+"""The persistent state of a cluster, and the registrations of its processes.
 
-The state is what real coordinators and system keys hold together. It is plain data that goes to JSON and back, because
-in the sandbox the coordinators keep it on their disks.
+The state corresponds to that of real coordinators and system keys. It is plain data with a JSON form, because the
+coordinators of the sandbox keep it on their disks.
 """
 
 import re
@@ -26,7 +26,7 @@ def protocol(version: str) -> str:
 
 @dataclass(slots=True)
 class Worker:
-    """A process that registered; `seen` is when it was last heard of."""
+    """A registered process; `seen` is the time of its last heartbeat."""
 
     address: str
     kind: str
@@ -35,7 +35,7 @@ class Worker:
     command_line: str
     started: float
     store: str
-    """What its data directory is known by; another one after the directory was lost."""
+    """The id of its data directory; a lost directory gets a new one."""
     disk_total: int = 100 * 2**30
     disk_free: int = 80 * 2**30
     messages: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
@@ -49,7 +49,7 @@ class Worker:
 
 @dataclass(slots=True)
 class Shard:
-    """Some of the data, with its replicas; at most one more is being made."""
+    """A part of the data with its replicas, and at most one that is being created."""
 
     size: int
     holders: list[str]
@@ -59,7 +59,7 @@ class Shard:
 
 @dataclass(slots=True)
 class Server:
-    """A storage server, which the database knows until it has taken everything from it."""
+    """A storage server; the database forgets it once it holds no data."""
 
     address: str
     zone: str
@@ -73,7 +73,7 @@ class Epoch:
 
     number: int
     logs: dict[str, str]
-    """The process that holds each data directory: addresses by directory."""
+    """The address of the process with each data directory, by directory."""
     places: dict[str, dict[str, str]]
     """Their localities."""
     factor: int
@@ -81,7 +81,7 @@ class Epoch:
 
 @dataclass(slots=True)
 class Recovery:
-    """How far the database has recovered, and since when."""
+    """The phase of the recovery, and its start."""
 
     name: str = "configuration_never_created"
     since: float = 0.0
@@ -90,13 +90,13 @@ class Recovery:
 
 @dataclass(slots=True)
 class State:
-    """All that is remembered."""
+    """The persistent state."""
 
     description: str
     generation: str
     coordinators: list[str]
     configuration: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Empty until a database is made."""
+    """Empty until a database is created."""
     excluded: list[str] = field(default_factory=list[str])
     """Hosts, addresses without `:tls`, and localities as `locality_KEY:VALUE`."""
     failed: list[str] = field(default_factory=list[str])
@@ -109,11 +109,11 @@ class State:
     roles: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The transaction system: addresses by role."""
     born: dict[str, float] = field(default_factory=dict[str, float])
-    """When each process of the transaction system had started: one that restarted has lost its role."""
+    """The start of each process of the transaction system: a restarted one has lost its role."""
 
     @property
     def connection(self) -> Connection:
-        """Where the coordinators are."""
+        """The addresses of the coordinators."""
         return Connection(self.description, self.generation, tuple(self.coordinators))
 
     @property
@@ -127,7 +127,7 @@ class State:
         return self.recovery.name in {"accepting_commits", "all_logs_recruited", "fully_recovered"}
 
     def excludes(self, address: str, locality: dict[str, str]) -> bool:
-        """Tell whether a process is excluded, one way or the other."""
+        """Return whether a process is excluded, by address or by locality."""
         names = {host(address).strip("[]"), host(address), endpoint(address)}
         names |= {f"locality_{key}:{value}" for key, value in locality.items()}
         return not names.isdisjoint(self.excluded) or not names.isdisjoint(self.failed)
@@ -139,7 +139,7 @@ def to_json(state: State) -> dict[str, Any]:
 
 
 def from_json(document: dict[str, Any]) -> State:
-    """Return the state again."""
+    """Return the state from plain data."""
     parts: dict[str, Any] = {
         "shards": [Shard(**shard) for shard in document["shards"]],
         "servers": {name: Server(**server) for name, server in document["servers"].items()},
@@ -151,5 +151,5 @@ def from_json(document: dict[str, Any]) -> State:
 
 
 def is_version(text: str) -> bool:
-    """Tell whether a text is a version such as `7.1.67`."""
+    """Return whether a text is a version such as `7.1.67`."""
     return re.fullmatch(r"\d+\.\d+\.\d+", text) is not None

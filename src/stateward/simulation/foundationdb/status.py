@@ -1,7 +1,7 @@
-"""`status json`: what the model says of itself, with the keys and the gaps of the real one.
+"""`status json` of the model, with the keys and the gaps of the real one.
 
-A process that is not reached is listed with its address alone; of one with another protocol there is only the address
-among the incompatible connections; without a majority of coordinators there is nothing but the client's own part.
+An unreachable process is listed with its address only. A process with another protocol appears only among the
+incompatible connections. Without a majority of coordinators, only the client's own part is available.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ DESCRIPTIONS = {
 
 
 def alone(coordinators: dict[str, bool], file: str, now: float) -> Document:
-    """Return what a client says that reaches no cluster."""
+    """Return the status of a client that reaches no cluster."""
     message = {"name": "quorum_not_reachable", "description": "Unable to reach a quorum of coordinators."}
     return {
         "client": client(coordinators, file, now, available=False, healthy=False) | {"messages": [message]},
@@ -34,7 +34,7 @@ def alone(coordinators: dict[str, bool], file: str, now: float) -> Document:
 
 
 def client(coordinators: dict[str, bool], file: str, now: float, *, available: bool, healthy: bool) -> Document:
-    """Return the client's own part; `coordinators` are those that it reached or not."""
+    """Return the client's own part; `coordinators` says which ones it reached."""
     found = sum(coordinators.values())
     return {
         "cluster_file": {"path": file, "up_to_date": True},
@@ -49,12 +49,12 @@ def client(coordinators: dict[str, bool], file: str, now: float, *, available: b
 
 
 def whole(cluster: Cluster, coordinators: dict[str, bool], file: str, now: float) -> Document:
-    """Return the whole status."""
+    """Return the complete status."""
     return joined(of_cluster(cluster, coordinators, now), coordinators, file, now)
 
 
 def joined(part: Document, coordinators: dict[str, bool], file: str, now: float) -> Document:
-    """Return the whole status from what the cluster said and what the client knows."""
+    """Return the complete status from the cluster's part and the client's part."""
     available, healthy = bool(part["database_available"]), bool(part.get("full_replication"))
     return {
         "client": client(coordinators, file, now, available=available, healthy=available and healthy),
@@ -63,7 +63,7 @@ def joined(part: Document, coordinators: dict[str, bool], file: str, now: float)
 
 
 def of_cluster(cluster: Cluster, coordinators: dict[str, bool], now: float) -> Document:
-    """Return what the cluster says."""
+    """Return the cluster's part."""
     state = cluster.state
     live = cluster.live(now)
     silent = sorted(set(cluster.workers) - set(live))
@@ -95,7 +95,7 @@ def of_cluster(cluster: Cluster, coordinators: dict[str, bool], now: float) -> D
 
 
 def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool], now: float) -> Document:
-    """Return what is there only when there is a database."""
+    """Return the part that exists only with a database."""
     state = cluster.state
     excluded = [{"locality": t} if t.startswith("locality_") else {"address": t} for t in state.excluded]
     document: Document = {
@@ -124,9 +124,9 @@ def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str
 
 
 def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool], now: float) -> Document:
-    """Return how the data is, and how many failures are borne."""
+    """Return the state of the data and the fault tolerance."""
     state = cluster.state
-    good = storage.healthy(state, live, cluster.pace, now)
+    good = storage.healthy(state, live, cluster.timing, now)
     least = min(storage.replicas(state, live), state.factor)
     name = "healthy"
     if not state.shards:
@@ -174,7 +174,7 @@ def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool
 
 
 def bearable(state: State, live: dict[str, Worker]) -> int:
-    """Return how many more failures lose nothing; -1 where something is out of reach already."""
+    """Return how many more failures lose no data; -1 if data is unreachable already."""
     least = min(storage.replicas(state, live), state.factor)
     logs = min((tolerance(epoch, live) for epoch in state.epochs), default=0)
     return max(-1, min(least - 1, logs))
@@ -204,7 +204,7 @@ def tolerance(epoch: Epoch, live: dict[str, Worker]) -> int:
 
 
 def messages(silent: list[str]) -> list[Document]:
-    """Return what the cluster says about processes that it does not reach."""
+    """Return the cluster's messages about unreachable processes."""
     if not silent:
         return []
     reasons = [{"description": "Cannot retrieve all process status information."}]
@@ -228,7 +228,7 @@ def identifier(address: str) -> str:
 
 
 def lost(address: str) -> Document:
-    """Return a process that is not reached: neither locality nor version is known."""
+    """Return an unreachable process: neither its locality nor its version is known."""
     return {"address": address, "class_type": "test", "class_source": "command_line", "locality": {}, "roles": []}
 
 
@@ -258,7 +258,7 @@ def process(cluster: Cluster, worker: Worker, now: float) -> Document:
 
 
 def roles(cluster: Cluster, worker: Worker) -> list[Document]:
-    """Return what a process does; logs of older generations are still logs."""
+    """Return the roles of a process; logs of older generations are included."""
     state = cluster.state
     coordinators = {cluster.resolve(name) for name in state.coordinators}
     names = ["coordinator"] if worker.address in coordinators else []
@@ -273,7 +273,7 @@ def roles(cluster: Cluster, worker: Worker) -> list[Document]:
 
 
 def machines(cluster: Cluster, live: dict[str, Worker]) -> Document:
-    """Return the machines: the hosts of the processes that are reached."""
+    """Return the machines: the hosts of the reachable processes."""
     found: Document = {}
     for address, worker in sorted(live.items()):
         machine = worker.locality.get("machineid", worker.zone)

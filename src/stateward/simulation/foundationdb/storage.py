@@ -1,27 +1,26 @@
-"""Where data is: shards on storage servers over zones, and the data distribution that moves them, in time.
+"""Storage: shards on storage servers across zones, and the data distribution that moves them.
 
-Data leaves a server when it is excluded, when nothing was heard of it for too long (unless its zone is under
-maintenance), and for balance. Until the last of it has arrived elsewhere the server is known; if there is nowhere to
-go, it stays.
+Data leaves a server when the server is excluded or silent for too long (unless its zone is in maintenance), and for
+balance. A server is known until all its data has arrived elsewhere. Data without another place stays.
 """
 
-from stateward.simulation.foundationdb.recovery import Pace, out
+from stateward.simulation.foundationdb.recovery import Timing, out
 from stateward.simulation.foundationdb.state import SHARD_BYTES, SHARDS, Server, Shard, State, Worker
 
 FIT = frozenset({"storage", "unset"})
 
 
-def step(state: State, live: dict[str, Worker], pace: Pace, passed: float, now: float) -> None:
-    """Let data distribution work for some seconds; it does nothing while the database is not available."""
+def step(state: State, live: dict[str, Worker], timing: Timing, passed: float, now: float) -> None:
+    """Advance data distribution by some seconds; it stops while the database is unavailable."""
     register(state, live, now)
     if not state.available:
         return
-    watch_maintenance(state, live, pace, now)
+    watch_maintenance(state, live, timing, now)
     able = takers(state, live)
     if not state.shards and able:
         state.shards = [first(state, able, number) for number in range(SHARDS)]
-    good = healthy(state, live, pace, now)
-    budget = passed * pace.moving
+    good = healthy(state, live, timing, now)
+    budget = passed * timing.moving
     present = {worker.store for worker in live.values()}
     for shard in state.shards:
         budget = repair(state, shard, able, budget, good, present)
@@ -34,7 +33,7 @@ def step(state: State, live: dict[str, Worker], pace: Pace, passed: float, now: 
 
 
 def register(state: State, live: dict[str, Worker], now: float) -> None:
-    """Note the storage processes that are there: new ones, and those that came back with another address."""
+    """Register the storage processes: new ones, and those that returned with another address."""
     if not state.configuration:
         return
     for worker in live.values():
@@ -46,13 +45,13 @@ def register(state: State, live: dict[str, Worker], now: float) -> None:
 
 
 def takers(state: State, live: dict[str, Worker]) -> dict[str, str]:
-    """Return the zones of the servers that may be given data."""
+    """Return the zones of the servers that may receive data."""
     present = {worker.store for worker in live.values() if not out(state, worker)}
     return {name: server.zone for name, server in state.servers.items() if name in present}
 
 
-def healthy(state: State, live: dict[str, Worker], pace: Pace, now: float) -> set[str]:
-    """Return the servers whose replicas count: not excluded, and not gone for too long."""
+def healthy(state: State, live: dict[str, Worker], timing: Timing, now: float) -> set[str]:
+    """Return the servers whose replicas count: neither excluded nor silent for too long."""
     present = {worker.store for worker in live.values()}
     return {
         name
@@ -60,17 +59,17 @@ def healthy(state: State, live: dict[str, Worker], pace: Pace, now: float) -> se
         if not state.excludes(server.address, server.locality)
         and (
             name in present
-            or now - server.seen < pace.patience
+            or now - server.seen < timing.patience
             or (state.maintenance == server.zone and now < state.maintenance_until)
         )
     }
 
 
-def watch_maintenance(state: State, live: dict[str, Worker], pace: Pace, now: float) -> None:
-    """End maintenance when its time is up, and when a server of another zone fails."""
+def watch_maintenance(state: State, live: dict[str, Worker], timing: Timing, now: float) -> None:
+    """End maintenance after its time, or when a server of another zone fails."""
     present = {worker.store for worker in live.values()}
     elsewhere = any(
-        name not in present and server.zone != state.maintenance and now - server.seen >= pace.patience
+        name not in present and server.zone != state.maintenance and now - server.seen >= timing.patience
         for name, server in state.servers.items()
     )
     if state.maintenance and (now >= state.maintenance_until or elsewhere):
@@ -78,14 +77,14 @@ def watch_maintenance(state: State, live: dict[str, Worker], pace: Pace, now: fl
 
 
 def first(state: State, able: dict[str, str], number: int) -> Shard:
-    """Return a shard of a new database, which is empty and so has nothing to move."""
+    """Return an empty shard of a new database."""
     names = sorted(able)
     turned = names[number % len(names) :] + names[: number % len(names)]
     return Shard(SHARD_BYTES, one_a_zone(state, turned)[: state.factor])
 
 
 def repair(state: State, shard: Shard, able: dict[str, str], budget: float, good: set[str], present: set[str]) -> float:
-    """Make replicas that are missing, from any that is there, excluded or not; return what is left of the bytes."""
+    """Create missing replicas from any available one, even an excluded one; return the rest of the byte budget."""
     kept = one_a_zone(state, [name for name in shard.holders if name in good])
     short = len(kept) < state.factor
     if not short:
@@ -101,7 +100,7 @@ def repair(state: State, shard: Shard, able: dict[str, str], budget: float, good
 
 
 def aim(state: State, shard: Shard, able: dict[str, str], kept: list[str], *, short: bool) -> None:
-    """Choose where a replica is made; a move that was begun goes on while it makes sense."""
+    """Choose the target of a replica; a move in progress continues while it is useful."""
     zones = {state.servers[name].zone for name in kept}
     valid = shard.target in able and shard.target not in kept
     if short and (not valid or able[shard.target] in zones):
@@ -111,7 +110,7 @@ def aim(state: State, shard: Shard, able: dict[str, str], kept: list[str], *, sh
 
 
 def arrive(state: State, shard: Shard, kept: list[str]) -> None:
-    """Take a new replica in; the old ones are dropped only when there are enough new ones."""
+    """Add a finished replica; old ones are dropped only once there are enough new ones."""
     zone = state.servers[shard.target].zone
     apart = [name for name in kept if state.servers[name].zone != zone]
     if len(apart) >= state.factor:
@@ -123,7 +122,7 @@ def arrive(state: State, shard: Shard, kept: list[str]) -> None:
 
 
 def one_a_zone(state: State, names: list[str]) -> list[str]:
-    """Return the holders that count, one of each zone."""
+    """Return the counted holders, one of each zone."""
     zones: dict[str, str] = {}
     for name in names:
         zones.setdefault(state.servers[name].zone, name)
@@ -131,18 +130,18 @@ def one_a_zone(state: State, names: list[str]) -> list[str]:
 
 
 def emptiest(state: State, able: dict[str, str], zones: set[str]) -> str:
-    """Return the server of another zone that holds least; empty where there is none."""
+    """Return the emptiest server of another zone; empty if there is none."""
     fit = [name for name, zone in able.items() if zone not in zones]
     return min(fit, key=lambda name: (load(state, name), name), default="")
 
 
 def load(state: State, name: str) -> int:
-    """Return how many shards a server holds or gets."""
+    """Return the number of shards that a server holds or receives."""
     return sum(name in shard.holders or name == shard.target for shard in state.shards)
 
 
 def balance(state: State, able: dict[str, str]) -> None:
-    """Begin to move one shard from the fullest server to the emptiest, where that evens them out."""
+    """Start to move one shard from the fullest server to the emptiest if this balances them."""
     if any(shard.target for shard in state.shards) or len(able) < 2:
         return
     order = sorted(able, key=lambda name: (load(state, name), name))
@@ -157,7 +156,7 @@ def balance(state: State, able: dict[str, str]) -> None:
 
 
 def replicas(state: State, live: dict[str, Worker]) -> int:
-    """Return the number of replicas of what has fewest, counting those that are there, whether excluded or not."""
+    """Return the lowest number of available replicas of any shard, including excluded ones."""
     present = {worker.store for worker in live.values()}
     if not state.shards:
         return 0
@@ -173,15 +172,15 @@ def moving(state: State) -> int:
 
 
 def waiting(state: State, good: set[str]) -> int:
-    """Return the bytes of replicas that are missing and not being made."""
+    """Return the bytes of missing replicas that are not being created."""
     return sum(shard.size for shard in state.shards if missing(state, shard, good) and not shard.target)
 
 
 def missing(state: State, shard: Shard, good: set[str]) -> bool:
-    """Tell whether a shard has too few replicas that count."""
+    """Return whether a shard has too few counted replicas."""
     return len([name for name in shard.holders if name in good]) < state.factor
 
 
 def queued(state: State, good: set[str]) -> bool:
-    """Tell whether replicas are missing."""
+    """Return whether replicas are missing."""
     return any(missing(state, shard, good) for shard in state.shards)

@@ -1,7 +1,7 @@
 """Allocation of copies: deciders, timed recoveries and relocations, promotion of replicas, rebalancing.
 
 Source of the rules: the allocation deciders of OpenSearch; two incoming and two outgoing recoveries a node; a replica
-whose node left is recreated elsewhere after a minute.
+of a departed node is recreated elsewhere after a minute.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from stateward.simulation.opensearch.node import Node
 
 DELAY = 60.0
-"""Seconds before a replica whose node left is recreated."""
+"""Seconds before a replica of a departed node is recreated."""
 AT_ONCE = 2
-"""Recoveries that a node takes, and gives, at once."""
+"""Concurrent incoming, and outgoing, recoveries of a node."""
 LOW_WATERMARK = 0.85
 
 
 class Verdict(NamedTuple):
-    """What one decider has against a place."""
+    """The objection of one decider to a node."""
 
     decider: str
     decision: str
@@ -37,15 +37,15 @@ class Allocator:
     def __init__(self, cluster: "Cluster", databases: "Databases") -> None:
         self._cluster = cluster
         self._databases = databases
-        self._ground = databases.ground
+        self._context = databases.context
         self._allocations = 0
-        self._look: asyncio.TimerHandle | None = None
+        self._reroute_timer: asyncio.TimerHandle | None = None
         """The timer for the next allocation of delayed copies."""
 
-    # What happens.
+    # Events.
 
     def node_left(self, node: str) -> None:
-        """Take the copies of a node that left out of service; replicas in sync take over from primaries."""
+        """Remove the copies of a departed node; in-sync replicas replace primaries."""
         for shard in self._cluster.shards:
             for copy in list(shard.copies):
                 if copy.target == node:
@@ -54,7 +54,7 @@ class Allocator:
                     self._fail(shard, copy)
 
     def expand(self) -> None:
-        """Adapt the number of replicas where an index follows the number of nodes."""
+        """Adapt the replicas of indices with `auto_expand_replicas`."""
         excluded = self._cluster.settings.excluded
         places = sum(node.data and node.name not in excluded for node in self._cluster.nodes.values())
         for shard in self._cluster.shards:
@@ -63,7 +63,7 @@ class Allocator:
             most = places - 1 if shard.spread.endswith("all") else int(shard.spread.partition("-")[2])
             wanted = 1 + max(0, min(most, places - 1))
             while len(shard.copies) < wanted:
-                shard.copies.append(Copy(primary=False, since=self._ground.now, why="REPLICA_ADDED"))
+                shard.copies.append(Copy(primary=False, since=self._context.now, why="REPLICA_ADDED"))
             while len(shard.copies) > wanted:
                 extra = min((c for c in shard.copies if not c.primary), key=lambda c: (c.active, c.node), default=None)
                 if extra is None:
@@ -71,7 +71,7 @@ class Allocator:
                 self._drop(shard, extra)
 
     def reroute(self) -> None:
-        """Place and move what may be placed and moved now."""
+        """Place and move the copies that may be placed and moved now."""
         if not self._cluster.leader:
             return
         for shard in self._cluster.shards:
@@ -86,20 +86,20 @@ class Allocator:
         self._cluster.version += 1
 
     def move(self, shard: Shard, origin: str, target: str) -> list[Verdict]:
-        """Move one copy on request; return the objection, with which nothing is moved."""
+        """Move one copy on request; return the objections, in which case it does not move."""
         copy = next((c for c in shard.copies if c.node == origin and c.state is State.STARTED), None)
         if copy is None:
             return [Verdict("move_allocation", "NO", "the shard is not started on the node")]
-        against = self.against(shard, copy, self._cluster.nodes[target], relocating=True)
-        if not against:
+        objections = self.objections(shard, copy, self._cluster.nodes[target], relocating=True)
+        if not objections:
             self._relocate(shard, copy, target)
             self._cluster.version += 1
-        return against
+        return objections
 
-    # What may be.
+    # Deciders.
 
-    def against(self, shard: Shard, copy: Copy, node: "Node", *, relocating: bool = False) -> list[Verdict]:
-        """Return what the deciders have against a copy on a node."""
+    def objections(self, shard: Shard, copy: Copy, node: "Node", *, relocating: bool = False) -> list[Verdict]:
+        """Return the objections of the deciders to a copy on a node."""
         cluster = self._cluster
         found: list[Verdict] = []
         if not node.data:
@@ -137,12 +137,12 @@ class Allocator:
     def _outgoing(self, node: str) -> int:
         return sum(c.node == node and bool(c.target) for s in self._cluster.shards for c in s.copies)
 
-    # How it is done.
+    # Moves and recoveries.
 
     def _place_primary(self, shard: Shard) -> None:
         copy = shard.primary
         if not shard.in_sync:
-            nodes = self._nodes(lambda n: shard.first in {"", n.name} and not self.against(shard, copy, n))
+            nodes = self._nodes(lambda n: shard.first in {"", n.name} and not self.objections(shard, copy, n))
             if nodes:
                 self._recover(shard, copy, nodes[0], self._new_allocation(), 0.5)
             return
@@ -150,28 +150,28 @@ class Allocator:
             return
         nodes = self._nodes(lambda n: n.data and n.disk.copies.get(shard.name) in shard.in_sync)
         if nodes:
-            self._recover(shard, copy, nodes[0], nodes[0].disk.copies[shard.name], self._ground.chance.uniform(0.5, 3))
+            self._recover(shard, copy, nodes[0], nodes[0].disk.copies[shard.name], self._context.rng.uniform(0.5, 3))
 
     def _place_replica(self, shard: Shard, copy: Copy) -> None:
-        known = self._nodes(lambda n: shard.name in n.disk.copies and not self.against(shard, copy, n))
-        others = self._nodes(lambda n: not self.against(shard, copy, n))
+        known = self._nodes(lambda n: shard.name in n.disk.copies and not self.objections(shard, copy, n))
+        others = self._nodes(lambda n: not self.objections(shard, copy, n))
         if known:
-            self._recover(shard, copy, known[0], self._new_allocation(), self._ground.chance.uniform(1.0, 8.0))
-        elif self._ground.now < copy.delayed_until:
-            self._look_by(copy.delayed_until + 0.1)
+            self._recover(shard, copy, known[0], self._new_allocation(), self._context.rng.uniform(1.0, 8.0))
+        elif self._context.now < copy.delayed_until:
+            self._reroute_by(copy.delayed_until + 0.1)
         elif others:
             self._recover(shard, copy, others[0], self._new_allocation(), self._seconds(shard))
 
-    def _look_by(self, when: float) -> None:
-        """Look again at that time at the latest: one timer for all copies, or each look sets as many as there are."""
-        if self._look is not None and self._look.when() > when:
-            self._look.cancel()
-            self._look = None
-        if self._look is None:
-            self._look = self._ground.later(when - self._ground.now, self._look_again)
+    def _reroute_by(self, when: float) -> None:
+        """Reroute at that time at the latest: one timer for all copies, because timers for each copy would multiply."""
+        if self._reroute_timer is not None and self._reroute_timer.when() > when:
+            self._reroute_timer.cancel()
+            self._reroute_timer = None
+        if self._reroute_timer is None:
+            self._reroute_timer = self._context.later(when - self._context.now, self._reroute_delayed)
 
-    def _look_again(self) -> None:
-        self._look = None
+    def _reroute_delayed(self) -> None:
+        self._reroute_timer = None
         self.reroute()
 
     def _leave_excluded(self) -> None:
@@ -185,35 +185,35 @@ class Allocator:
     def _move_off(self, shard: Shard, copy: Copy) -> None:
         if self._outgoing(copy.node) >= AT_ONCE:
             return
-        nodes = self._nodes(lambda n: not self.against(shard, copy, n, relocating=True))
+        nodes = self._nodes(lambda n: not self.objections(shard, copy, n, relocating=True))
         if nodes:
             self._relocate(shard, copy, nodes[0].id)
 
     def _rebalance(self) -> None:
         shards = self._cluster.shards
-        calm = all(copy.state is State.STARTED for shard in shards for copy in shard.copies)
-        if not calm or self._cluster.settings.enable != "all" or not self._cluster.settings.balances:
+        quiet_period = all(copy.state is State.STARTED for shard in shards for copy in shard.copies)
+        if not quiet_period or self._cluster.settings.enable != "all" or not self._cluster.settings.balances:
             return
         nodes = self._nodes(lambda n: n.data and n.name not in self._cluster.settings.excluded)
         if len(nodes) < 2 or self._load(nodes[-1].id) - self._load(nodes[0].id) < 2:
             return
         for shard in shards:
             copy = shard.on(nodes[-1].id)
-            if copy is not None and not self.against(shard, copy, nodes[0], relocating=True):
+            if copy is not None and not self.objections(shard, copy, nodes[0], relocating=True):
                 self._relocate(shard, copy, nodes[0].id)
                 return
 
     def _relocate(self, shard: Shard, copy: Copy, target: str) -> None:
         copy.state, copy.target, copy.token = State.RELOCATING, target, copy.token + 1
-        self._ground.later(self._seconds(shard), self._relocated, shard, copy, copy.token)
+        self._context.later(self._seconds(shard), self._relocated, shard, copy, copy.token)
 
     def _relocated(self, shard: Shard, copy: Copy, token: int) -> None:
         target = self._cluster.nodes.get(copy.target)
         if copy.token != token or copy not in shard.copies:
             return
         if not self._served(copy, target):
-            # It continues when all nodes are back, unless the loss of a node is noticed first and ends it.
-            self._ground.later(3.0, self._relocated, shard, copy, token)
+            # It continues when all nodes are back, unless the cluster notices the loss of a node first and cancels it.
+            self._context.later(3.0, self._relocated, shard, copy, token)
             return
         self._cluster.advance()
         origin = self._cluster.nodes.get(copy.node)
@@ -221,7 +221,7 @@ class Allocator:
             origin.disk.copies.pop(shard.name, None)
         shard.in_sync.discard(copy.allocation)
         self._started(shard, copy, copy.target, self._new_allocation())
-        self._ground.later(0.05, self.reroute)
+        self._context.later(0.05, self.reroute)
 
     def _served(self, copy: Copy, target: "Node | None") -> bool:
         origin = self._cluster.nodes.get(copy.node)
@@ -231,23 +231,23 @@ class Allocator:
     def _recover(self, shard: Shard, copy: Copy, node: "Node", allocation: str, seconds: float) -> None:
         copy.state, copy.node, copy.token = State.INITIALIZING, node.id, copy.token + 1
         copy.allocation = allocation
-        self._ground.later(seconds, self._recovered, shard, copy, copy.token)
+        self._context.later(seconds, self._recovered, shard, copy, copy.token)
 
     def _recovered(self, shard: Shard, copy: Copy, token: int) -> None:
         node = self._cluster.nodes.get(copy.node)
         if copy.token != token or copy not in shard.copies or node is None:
             return
         if not self._cluster.leader or not node.reachable:
-            self._ground.later(3.0, self._recovered, shard, copy, token)
+            self._context.later(3.0, self._recovered, shard, copy, token)
             return
         source = self._cluster.nodes.get(shard.primary.node)
         if not copy.primary and (not shard.primary.active or source is None or not source.reachable):
             self._unassign(copy, "ALLOCATION_FAILED")
-            self._ground.later(1.0, self.reroute)
+            self._context.later(1.0, self.reroute)
             return
         self._cluster.advance()
         self._started(shard, copy, node.id, copy.allocation)
-        self._ground.later(0.05, self.reroute)
+        self._context.later(0.05, self.reroute)
 
     def _started(self, shard: Shard, copy: Copy, node: str, allocation: str) -> None:
         copy.state, copy.node, copy.target, copy.allocation = State.STARTED, node, "", allocation
@@ -257,19 +257,19 @@ class Allocator:
         self._cluster.version += 1
 
     def _fail(self, shard: Shard, copy: Copy) -> None:
-        """Take one copy out of service because its node has left."""
+        """Unassign one copy because its node has left."""
         heir = next((c for c in shard.copies if c is not copy and self._can_lead(shard, c)), None)
         if copy.primary and heir is not None:
             copy.primary, heir.primary = False, True
         others = [c for c in shard.copies if c is not copy]
         if any(c.primary and c.active for c in others):
-            # The primary goes on without it; from now on it misses writes.
+            # The primary continues without it, so it misses writes from now on.
             shard.in_sync.discard(copy.allocation)
         self._unassign(copy, "NODE_LEFT")
-        copy.delayed_until = self._ground.now + DELAY
+        copy.delayed_until = self._context.now + DELAY
         if copy.primary:
-            self._ground.count("shard without a started copy")
-            self._ground.tell(f"shard {shard.name} has no started copy")
+            self._context.count("shard without a started copy")
+            self._context.trace(f"shard {shard.name} has no started copy")
             for other in others:
                 if other.state is State.INITIALIZING:
                     self._unassign(other, "PRIMARY_FAILED")
@@ -281,7 +281,7 @@ class Allocator:
     def _unassign(self, copy: Copy, why: str) -> None:
         copy.left = copy.node if why == "NODE_LEFT" else ""
         copy.state, copy.node, copy.target, copy.why = State.UNASSIGNED, "", "", why
-        copy.since, copy.token = self._ground.now, copy.token + 1
+        copy.since, copy.token = self._context.now, copy.token + 1
 
     def _drop(self, shard: Shard, copy: Copy) -> None:
         node = self._cluster.nodes.get(copy.node)
@@ -291,7 +291,7 @@ class Allocator:
         shard.copies.remove(copy)
 
     def _seconds(self, shard: Shard) -> float:
-        return 1.0 + shard.size / self._databases.habits.throughput * self._ground.chance.uniform(0.8, 1.5)
+        return 1.0 + shard.size / self._databases.behavior.throughput * self._context.rng.uniform(0.8, 1.5)
 
     def _new_allocation(self) -> str:
         self._allocations += 1

@@ -1,4 +1,4 @@
-"""One formed cluster: who is in it, who leads it, who votes, and its shards."""
+"""One formed cluster: its nodes, its elected manager, its voting configuration and its shards."""
 
 from typing import TYPE_CHECKING
 
@@ -14,136 +14,136 @@ if TYPE_CHECKING:
 
 
 class Cluster:
-    """The state that its nodes agree on. Changes need a leader, and a leader needs a quorum."""
+    """The cluster state. Changes need a leader, and a leader needs a quorum."""
 
     def __init__(self, databases: "Databases", name: str, identity: str) -> None:
         self.name = name
         self.identity = identity
         self.leader = ""
         self.nodes: dict[str, Node] = {}
-        """The nodes in the cluster, by id, those included whose loss was not noticed yet."""
+        """The nodes in the cluster by id, including lost ones that the leader has not noticed yet."""
         self.voters: tuple[str, ...] = ()
         self.exclusions: dict[str, str] = {}
-        """Ids of the nodes without a vote by their names, or by the id again where one has gone; the id is `_absent_`
-        where a name was that of no node."""
-        self.going: dict[str, tuple[str, str]] = {}
-        """Nodes that were said to go down, by id, with the type and the reason; only who said so takes it back."""
+        """Voting exclusions: names by id of the node. The name is the id if the node is gone; the id is `_absent_`
+        for a name without a node."""
+        self.shutdowns: dict[str, tuple[str, str]] = {}
+        """Announced node shutdowns by id, with type and reason; the client that announced one removes it."""
         self.settings = Settings()
         self.read_only = False
-        """Whether a person has made it read-only: it refuses whatever would change its metadata."""
+        """Whether a user has made it read-only: it refuses changes of its metadata."""
         self.users: set[str] = set()
-        """Names of those who were made users over its interface."""
+        """Names of the users created through its API."""
         self.shards: list[Shard] = []
         self.version = 1
         """Counts changes of the state."""
         self.seen: set[str] = set()
-        """Names of the nodes that were ever in it."""
+        """Names of all nodes that ever joined."""
         self.red_since: float | None = None
         self._databases = databases
-        self._ground = databases.ground
+        self._context = databases.context
         self._electing = False
-        self._at = self._ground.now
+        self._at = self._context.now
         self.allocator = Allocator(self, databases)
 
     def form(self, node: "Node") -> None:
-        """Begin with one node, which votes and leads."""
+        """Form the cluster with one node, which votes and leads."""
         self.voters = (node.id,)
         self.leader = node.id
         self._take_in(node)
 
     def evaluate(self) -> None:
-        """Look whether there is a leader, and whether there could be one."""
+        """Check whether there is a leader, and whether one can be elected."""
         present = self._present()
         if self.leader and (self.leader not in present or not quorum(self.voters, present)):
-            self._ground.tell(f"{self.name} has no elected manager")
-            self._ground.count("quorum or leader lost")
+            self._context.trace(f"{self.name} has no elected manager")
+            self._context.count("quorum or leader lost")
             self.leader = ""
             self.version += 1
         if not self.leader and not self._electing and quorum(self.voters, present):
             self._electing = True
-            self._ground.soon(0.5, 3.0, self._elect)
+            self._context.soon(0.5, 3.0, self._elect)
 
     def offer(self, node: "Node") -> None:
-        """Let a node ask to join; nothing happens while there is no leader, or one that it does not understand."""
+        """Process a join request; without a leader, or with an incompatible one, it has no effect."""
         leader = self.nodes.get(self.leader)
         if leader is None or not leader.reachable:
             self.evaluate()
             return
         if leader.secured is not node.secured:
-            self._ground.count("join refused by security")
+            self._context.count("join refused by security")
             return
         others = [other.version for other in self.nodes.values() if other.id != node.id and other.alive]
         if not may_join(node.version, others):
-            self._ground.count("join refused by version")
+            self._context.count("join refused by version")
             return
         if node.id in self.nodes and self.nodes[node.id] is not node:
             self._remove(node.id)
         self._take_in(node)
 
     def lost(self, node: "Node", *, graceful: bool) -> None:
-        """Note that a node can no longer be reached; the leader notices at once, or after its checks have failed."""
+        """Handle a lost node: the leader notices it at once, or after its health checks have failed."""
         if self.nodes.get(node.id) is not node:
             return
         self.advance()
-        seconds = 0.1 if graceful else self._ground.chance.choice((1.0, 3.0, 30.0))
-        self._ground.later(seconds, self._notice, node)
+        seconds = 0.1 if graceful else self._context.rng.choice((1.0, 3.0, 30.0))
+        self._context.later(seconds, self._notice, node)
 
     def advance(self) -> None:
-        """Let writers have written until now: every copy that is in sync has what was acknowledged."""
-        passed = self._ground.now - self._at
-        self._at = self._ground.now
+        """Advance the writes to the current time: every in-sync copy has all acknowledged documents."""
+        passed = self._context.now - self._at
+        self._at = self._context.now
         for shard in self.shards:
             if passed and self.writable(shard):
                 shard.acknowledged += passed * shard.rate
 
     def writable(self, shard: Shard) -> bool:
-        """Return whether a write is acknowledged now: by the primary, and by every copy that counts as in sync."""
+        """Return whether a write is acknowledged now: it needs the primary and every in-sync copy."""
         if not shard.primary.active:
             return False
         holders = [copy for copy in shard.copies if copy.active and copy.allocation in shard.in_sync]
         return all(self.nodes[c.node].reachable for c in holders if c.node in self.nodes)
 
     def exclude(self, names: list[str]) -> None:
-        """Take the vote from nodes, by name."""
+        """Add voting exclusions by name."""
         ids = {node.name: node.id for node in self.nodes.values()}
         for name in names:
             self.exclusions[name] = ids.get(name, "_absent_")
         self.revote()
 
     def exclude_ids(self, ids: list[str]) -> None:
-        """Take the vote from nodes, by id, whether or not they are there."""
+        """Add voting exclusions by id, also for missing nodes."""
         for identifier in ids:
             node = self.nodes.get(identifier)
             self.exclusions[node.name if node is not None else identifier] = identifier
         self.revote()
 
     def include_all(self) -> None:
-        """Give the vote back to all."""
+        """Remove all voting exclusions."""
         self.exclusions.clear()
         self.revote()
 
     def revote(self) -> None:
-        """Change the voting configuration as the database does by itself."""
+        """Reconfigure the voting configuration automatically."""
         self.version += 1
         if not self.leader:
             return
         live = [node.id for node in self.nodes.values() if node.votes and node.reachable]
         self.voters = reconfigure(self.voters, live, set(self.exclusions.values()), self.leader)
         if self.leader not in self.voters:
-            # A leader that may not vote hands over.
+            # An excluded leader abdicates.
             self.leader = next((voter for voter in self.voters if voter in live), "")
 
     def create_index(
         self, name: str, replicas: int, size: int, rate: float, *, spread: str = "false", first: str = ""
     ) -> None:
         """Create an index of one shard; with `first`, its primary goes to the node of that name."""
-        copies = [Copy(primary=number == 0, since=self._ground.now) for number in range(replicas + 1)]
+        copies = [Copy(primary=number == 0, since=self._context.now) for number in range(replicas + 1)]
         self.shards.append(Shard(name, 0, size, rate, copies, spread, first=first))
         self.version += 1
         self.allocator.reroute()
 
     def follow(self, index: str, spread: str) -> None:
-        """Let the copies of an index follow the number of nodes from now on, between two bounds."""
+        """Set `auto_expand_replicas` of an index."""
         for shard in self.shards:
             if shard.index == index:
                 shard.spread = spread
@@ -154,23 +154,23 @@ class Cluster:
     @property
     def now(self) -> float:
         """Seconds of virtual time."""
-        return self._ground.now
+        return self._context.now
 
     @property
     def health(self) -> str:
-        """The database's own verdict."""
+        """The health that the database reports."""
         if any(not shard.primary.active for shard in self.shards):
             return "red"
         return "green" if all(copy.active for shard in self.shards for copy in shard.copies) else "yellow"
 
     def names_of_voters(self) -> frozenset[str]:
-        """Return the voting configuration by names; ids where the node is away."""
+        """Return the voting configuration by name, or by id if the node is missing."""
         return frozenset(self.nodes[v].name if v in self.nodes else v for v in self.voters)
 
     def _present(self) -> set[str]:
-        """Return the ids of nodes that belong to the cluster and can talk, whether or not they are in it now.
+        """Return the ids of the cluster's reachable nodes, whether or not they are in it now.
 
-        Those with TLS and those without do not understand each other: the leader's kind counts, or else the larger one.
+        Nodes with TLS and nodes without cannot communicate: those like the leader count, or else the larger group.
         """
         processes = self._databases.nodes.values()
         there = [n for n in processes if n.reachable and n.votes and n.disk.identity == self.identity]
@@ -186,19 +186,19 @@ class Cluster:
         able = [v for v in self.voters if v in present and v not in self.exclusions.values()] or [
             v for v in self.voters if v in present
         ]
-        self.leader = self._ground.chance.choice(able)
-        self._ground.count("election")
+        self.leader = self._context.rng.choice(able)
+        self._context.count("election")
         processes = {n.id: n for n in self._databases.nodes.values() if n.reachable and n.id in present}
         for identifier in [self.leader, *self.voters]:
             process, known = processes.get(identifier), self.nodes.get(identifier)
             if process is not None and (known is not process or not process.serves):
                 if known is not None and known is not process:
                     self._remove(identifier)
-                self._take_in(process)  # Also one that was cut off, was never put out, and sought its cluster since.
-        self._ground.tell(f"{self.nodes[self.leader].name} is elected")
+                self._take_in(process)  # This includes a node that was cut off, never removed, and seeks its cluster.
+        self._context.trace(f"{self.nodes[self.leader].name} is elected")
         for node in list(self.nodes.values()):
             if not node.reachable:
-                self._ground.later(1.0, self._notice, node)
+                self._context.later(1.0, self._notice, node)
         self.version += 1
 
     def _take_in(self, node: "Node") -> None:
@@ -206,9 +206,9 @@ class Cluster:
         self.nodes[node.id] = node
         self.seen.add(node.name)
         if self.exclusions.get(node.name) == "_absent_":
-            self.exclusions[node.name] = node.id  # An exclusion by name is for whoever comes with that name.
+            self.exclusions[node.name] = node.id  # An exclusion by name applies to each new node of that name.
         node.joined(self)
-        self._ground.tell(f"{node.name} ({node.version}) joins {self.name}")
+        self._context.trace(f"{node.name} ({node.version}) joins {self.name}")
         self.revote()
         self.allocator.expand()
         self.allocator.reroute()
@@ -225,6 +225,6 @@ class Cluster:
         self.advance()
         node = self.nodes.pop(identifier)
         self.version += 1
-        self._ground.tell(f"{node.name} has left {self.name}")
+        self._context.trace(f"{node.name} has left {self.name}")
         self.allocator.node_left(identifier)
         node.seek_again()

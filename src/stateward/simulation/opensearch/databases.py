@@ -1,4 +1,4 @@
-"""All database processes of a world, their disks, and how they find each other."""
+"""All database processes of a world, their disks, and their discovery."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
@@ -15,7 +15,7 @@ from stateward.simulation.opensearch.shards import Disk
 
 
 @dataclass(slots=True)
-class Habits:
+class DatabaseBehavior:
     """How the database behaves; times in seconds, as ranges."""
 
     boot: tuple[float, float] = (4.0, 12.0)
@@ -27,7 +27,7 @@ class Habits:
 
 
 class Loss(NamedTuple):
-    """Acknowledged documents that are nowhere any more."""
+    """Lost acknowledged documents."""
 
     cluster: str
     shard: str
@@ -36,25 +36,25 @@ class Loss(NamedTuple):
 
 @dataclass(slots=True)
 class Damage:
-    """The worst that can happen, as it happens."""
+    """The data losses of a run."""
 
     losses: list[Loss] = field(default_factory=list[Loss])
 
 
 class Databases:
-    """Starts database processes, keeps their disks, and tells what was lost."""
+    """Starts database processes, keeps their disks, and records data losses."""
 
-    def __init__(self, ground: SimulationBase, default_roles: Iterable[str] = ()) -> None:
-        self.ground = ground
+    def __init__(self, context: SimulationContext, default_roles: Iterable[str] = ()) -> None:
+        self.context = context
         self.default_roles = tuple(sorted(default_roles))
-        """Roles of a node that was not told any."""
-        self.habits = Habits()
+        """Roles of a node without configured roles."""
+        self.behavior = DatabaseBehavior()
         self.announced = False
-        """Whether the databases keep records of nodes that go down, as Elasticsearch does."""
+        """Whether the databases record node shutdowns, as Elasticsearch does."""
         self.isolated: set[str] = set()
         """Kubernetes nodes whose processes reach no other node."""
         self.hanging: set[str] = set()
-        """Kubernetes nodes whose disks do not answer: no process ends there."""
+        """Kubernetes nodes with unresponsive disks: no process ends there."""
         self.disks: dict[str, Disk] = {}
         self.nodes: dict[str, Node] = {}
         """The newest process of each pod, by the pod's UID."""
@@ -73,7 +73,7 @@ class Databases:
         return node
 
     def discard(self, disk: str) -> None:
-        """Forget the data of a disk that is gone; what was only on it is lost."""
+        """Discard the data of a deleted disk; record what existed only there as lost."""
         gone = self.disks.pop(disk, None)
         if gone is None or not gone.copies:
             return
@@ -82,7 +82,7 @@ class Databases:
                 self.damage.losses += [Loss(cluster.name, *lost) for lost in self._lost(cluster, gone)]
 
     def kept(self, disk: str) -> frozenset[str]:
-        """Return the shards of which a disk has a copy that is in sync."""
+        """Return the shards with an in-sync copy on a disk."""
         found = self.disks.get(disk)
         cluster = self.clusters.get(found.identity) if found is not None else None
         if found is None or cluster is None:
@@ -100,7 +100,7 @@ class Databases:
         ]
 
     def isolate(self, node: str, *, on: bool) -> None:
-        """Cut the processes of a Kubernetes node off from all others, or let them talk again."""
+        """Isolate the processes of a Kubernetes node, or reconnect them."""
         if on:
             self.isolated.add(node)
         else:
@@ -114,7 +114,7 @@ class Databases:
             cluster.evaluate()
 
     def arrived(self, node: Node) -> None:
-        """Note that a process can talk; those that belong to a cluster may give it back its quorum."""
+        """Handle a process that can communicate; a returning voter may restore the quorum."""
         cluster = self.clusters.get(node.disk.identity)
         if cluster is not None:
             cluster.evaluate()
@@ -125,8 +125,8 @@ class Databases:
             node.cluster.lost(node, graceful=graceful)
             node.cluster.evaluate()
 
-    def introduce(self, node: Node) -> None:
-        """Let a process look for its cluster once."""
+    def find_cluster(self, node: Node) -> None:
+        """Run one discovery attempt of a process."""
         if not node.reachable:
             return
         own = self.clusters.get(node.disk.identity)
@@ -140,19 +140,19 @@ class Databases:
             return
         known = [peer.cluster for peer in peers if peer.cluster is not None and peer.stage is Stage.JOINED]
         if known and not node.disk.identity:
-            # The rest of a lost cluster has no leader; the leader is asked, wherever it is found.
+            # The rest of a lost cluster has no leader; the process asks a leader wherever it finds one.
             next((cluster for cluster in known if cluster.leader), known[0]).offer(node)
 
     def _form(self, node: Node) -> None:
         self._numbers += 1
         cluster = Cluster(self, node.cluster_name, f"uuid-{self._numbers:04d}")
         self.clusters[cluster.identity] = cluster
-        self.ground.tell(f"{node.name} forms cluster {cluster.identity}")
-        self.ground.count("cluster formed")
+        self.context.trace(f"{node.name} forms cluster {cluster.identity}")
+        self.context.count("cluster formed")
         cluster.form(node)
 
     def _peers(self, node: Node) -> list[Node]:
-        """Return the voting nodes that a process finds, by its seeds file and by the name of the discovery Service."""
+        """Return the voting nodes that a process finds, by its seeds file and its discovery Service."""
         lines = node.container.seeds().get("unicast_hosts.txt", "").splitlines()
         addresses = {line.rpartition(":")[0].strip("[]") for line in lines} | self._resolved(node)
         return [
@@ -169,11 +169,11 @@ class Databases:
     def _resolved(self, node: Node) -> set[str]:
         namespace = node.container.pod.namespace
         cluster = node.cluster_name.rpartition(".")[2]
-        for service in self.ground.store.all("/services"):
+        for service in self.context.store.all("/services"):
             if service.key == (namespace, f"{cluster}-discovery"):
                 selector = {"matchLabels": part(service.doc, "spec", "selector")}
-                pods = (p for p in self.ground.store.all("/pods") if p.key.namespace == namespace)
-                # A Service names pods that are not ready only where it says so.
+                pods = (p for p in self.context.store.all("/pods") if p.key.namespace == namespace)
+                # A Service lists pods that are not ready only with `publishNotReadyAddresses`.
                 unready = part(service.doc, "spec").get("publishNotReadyAddresses", False)
                 found = (p for p in pods if selector_matches(selector, p.labels) and (unready or ready(p)))
                 return {part(pod.doc, "status").get("podIP", "") for pod in found} - {""}
@@ -189,5 +189,5 @@ class Databases:
         return next((n for n in self.nodes.values() if n.alive and n.container.pod == pod), None)
 
     def forget_ended(self) -> None:
-        """Drop processes that ended."""
+        """Drop ended processes."""
         self.nodes = {uid: node for uid, node in self.nodes.items() if node.alive}

@@ -1,4 +1,4 @@
-"""The HTTP interface of the model: what the driver asks goes through here, with a network in between that may fail."""
+"""The HTTP interface of the model: the driver's requests go through it, over a network that may fail."""
 
 import asyncio
 import random
@@ -11,14 +11,14 @@ import msgspec
 from stateward.api.values.base import Json
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, UnreachableError
-from stateward.simulation.opensearch import answers
+from stateward.simulation.opensearch import responses
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.opensearch.node import Node, Stage
 
 USERS = "/_plugins/_security/api/internalusers"
 UNBLOCKED = frozenset({"/_flush", "/_cluster/allocation/explain"})
-"""Commands that a database which is read-only carries out: they change no metadata."""
+"""Commands that a read-only database performs, because they change no metadata."""
 EXCLUSION_PATIENCE = 10.0
 MANAGER_PATIENCE = 30.0
 """Seconds that a node waits for a manager to be elected before it refuses."""
@@ -29,58 +29,58 @@ class Rates:
     """Probabilities for each request."""
 
     error: float = 0.0
-    """Answers 503, or does not answer."""
+    """The probability of status 503, or of no response."""
     lost: float = 0.0
-    """Does what was asked, and the answer is lost."""
+    """The probability that a performed request loses its response."""
     slow: float = 0.0
     garbled: float = 0.0
-    """Answers with half of what it should say."""
+    """The probability of a truncated response."""
 
 
 @dataclass(slots=True)
 class Wire:
-    """The network between one client and the databases; `told` is called right after a command was carried out."""
+    """The network between one client and the databases; `command_done` is called right after each performed command."""
 
-    chance: random.Random
+    rng: random.Random
     count: Callable[[str], None]
-    told: Callable[[str], None] = lambda _: None
+    command_done: Callable[[str], None] = lambda _: None
     rates: Rates = field(default_factory=Rates)
     dead: bool = False
 
     async def reach(self, patience: float) -> None:
-        """Take the way to the database; raises UnreachableError."""
-        await asyncio.sleep(0.001 + 0.004 * self.chance.random())
+        """Send a request; raises UnreachableError."""
+        await asyncio.sleep(0.001 + 0.004 * self.rng.random())
         if self._falls(self.rates.slow):
             self.count("engine request slow")
-            await asyncio.sleep(self.chance.uniform(2.0, 40.0))
+            await asyncio.sleep(self.rng.uniform(2.0, 40.0))
         if self._falls(self.rates.error):
             self.count("engine error")
-            await asyncio.sleep(self.chance.choice((0.0, min(patience, 10.0))))
+            await asyncio.sleep(self.rng.choice((0.0, min(patience, 10.0))))
             raise UnreachableError("the connection failed")
         self.alive()
 
     async def back(self) -> None:
-        """Take the way back; raises UnreachableError when the answer is lost."""
-        await asyncio.sleep(0.001 + 0.004 * self.chance.random())
+        """Receive the response; raises UnreachableError if it is lost."""
+        await asyncio.sleep(0.001 + 0.004 * self.rng.random())
         self.alive()
         if self._falls(self.rates.lost):
             self.count("engine answer lost")
             raise UnreachableError("the connection broke before the answer came")
 
     def body(self, body: bytes) -> bytes:
-        """Return what arrives of an answer."""
+        """Return the received part of a response."""
         if self._falls(self.rates.garbled):
             self.count("engine answer garbled")
             return body[: len(body) // 2]
         return body
 
     def alive(self) -> None:
-        """Stop a client that was killed: it does nothing more."""
+        """Stop a killed client."""
         if self.dead:
             raise asyncio.CancelledError
 
     def _falls(self, rate: float) -> bool:
-        return bool(rate) and self.chance.random() < rate
+        return bool(rate) and self.rng.random() < rate
 
 
 class WorldTransport:
@@ -90,25 +90,25 @@ class WorldTransport:
         self,
         databases: Databases,
         wire: Wire,
-        looked: Callable[[Cluster], None] = lambda _: None,
-        missed: Callable[[], None] = lambda: None,
+        cluster_observed: Callable[[Cluster], None] = lambda _: None,
+        answer_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        """Reach these databases; `looked` is called for each answer with a state, `missed` for each lost answer."""
+        """Connect to these databases; the callbacks are for each observed state and each lost response."""
         self.wire = wire
-        self._looked = looked
-        self._missed = missed
+        self._cluster_observed = cluster_observed
+        self._answer_lost = answer_lost
         self._databases = databases
 
-    def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model trusts everybody
-        """Return the same way."""
+    def within(self, access: Access) -> "WorldTransport":  # noqa: ARG002 - the model has no authentication
+        """Return the same transport."""
         return self
 
     async def send(self, call: Call) -> Answer:
-        """Return the whole answer; raise `UnreachableError` where there is none."""
+        """Return the complete response; raise `UnreachableError` if there is none."""
         try:
             return await self._send(call)
         except UnreachableError:
-            self._missed()
+            self._answer_lost()
             raise
 
     async def _send(self, call: Call) -> Answer:
@@ -117,11 +117,11 @@ class WorldTransport:
         node = self._node(call.endpoint)
         if node is None:
             # A refused connection fails at once; a dead address fails after a while.
-            await asyncio.sleep(self.wire.chance.choice((0.0, min(call.patience or 10.0, 3.0))))
+            await asyncio.sleep(self.wire.rng.choice((0.0, min(call.patience or 10.0, 3.0))))
             raise UnreachableError(f"{call.endpoint}: connection refused")
         answer = await self._answer(node, call)
         if call.method != "GET" and "explain" not in call.path:
-            self.wire.told(f"{call.method} {call.path}")
+            self.wire.command_done(f"{call.method} {call.path}")
         await self.wire.back()
         return answer
 
@@ -134,7 +134,7 @@ class WorldTransport:
     async def _answer(self, node: Node, call: Call) -> Answer:
         params = dict(call.params or {})
         if params.get("local") == "true":
-            return self._said(answers.greeting(node))
+            return self._ok(responses.greeting(node))
         cluster = node.cluster
         if cluster is None or node.stage is not Stage.JOINED or not cluster.leader:
             await asyncio.sleep(MANAGER_PATIENCE)
@@ -147,22 +147,22 @@ class WorldTransport:
 
     async def _read(self, cluster: Cluster, path: str) -> Answer:
         if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
-            # Nodes that hang are waited for.
+            # The response waits for unresponsive nodes.
             await asyncio.sleep(5.0)
         made = {
-            "/_cluster/state": answers.state,
-            "/_nodes/http": answers.info,
-            **({"/_nodes/shutdown": answers.going} if self._databases.announced else {}),
-            "/_nodes/stats": answers.stats,
-            "/_cluster/settings": answers.settings,
-            USERS: answers.users,
+            "/_cluster/state": responses.state,
+            "/_nodes/http": responses.info,
+            **({"/_nodes/shutdown": responses.shutdowns} if self._databases.announced else {}),
+            "/_nodes/stats": responses.stats,
+            "/_cluster/settings": responses.settings,
+            USERS: responses.users,
         }
         name = next((name for name in made if path.startswith(name)), None)
         if name is None:
             return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
-        if name == "/_cluster/state" and "routing_table" in path:  # Nodes alone say nothing of copies.
-            self._looked(cluster)
-        return self._said(made[name](cluster))
+        if name == "/_cluster/state" and "routing_table" in path:  # Node information contains no copies.
+            self._cluster_observed(cluster)
+        return self._ok(made[name](cluster))
 
     async def _command(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
         if cluster.read_only and path not in UNBLOCKED:
@@ -173,38 +173,38 @@ class WorldTransport:
             cluster.version += 1
             cluster.allocator.expand()
             cluster.allocator.reroute()
-            return self._said({"acknowledged": True, "persistent": {}, "transient": {}})
+            return self._ok({"acknowledged": True, "persistent": {}, "transient": {}})
         if path == "/_cluster/voting_config_exclusions":
             return await self._exclusions(cluster, method, params)
         return self._commanded(cluster, path, method, body)
 
     def _commanded(self, cluster: Cluster, path: str, method: str, body: Json) -> Answer:
         if path.endswith("/shutdown") and self._databases.announced:
-            return self._going(cluster, method, path.split("/")[2], body)
+            return self._shutdown(cluster, method, path.split("/")[2], body)
         if path in {"/_cluster/reroute", "/_flush"}:
             flushed = {"_shards": {"total": len(cluster.shards), "failed": 0}}
-            return self._said(flushed if path == "/_flush" else answers.reroute(cluster, body))
+            return self._ok(flushed if path == "/_flush" else responses.reroute(cluster, body))
         if path == "/_cluster/allocation/explain":
-            found = answers.explain(cluster, body)
-            return self._said(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
+            found = responses.explain(cluster, body)
+            return self._ok(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
         if method == "PUT" and path.startswith(USERS):
             cluster.users.add(path.rpartition("/")[2])
-            return self._said({"status": "CREATED"})
+            return self._ok({"status": "CREATED"})
         if method == "PUT" and not path.startswith("/_"):
             return self._indexed(cluster, path, body.get("settings", {}))
         return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
 
-    def _going(self, cluster: Cluster, method: str, node: str, body: Json) -> Answer:
+    def _shutdown(self, cluster: Cluster, method: str, node: str, body: Json) -> Answer:
         """Set or remove the record of a node's shutdown; whether the node exists is not checked."""
         cluster.version += 1
-        if method == "DELETE" and cluster.going.pop(node, None) is None:
+        if method == "DELETE" and cluster.shutdowns.pop(node, None) is None:
             return _refused(404, "resource_not_found_exception", f"node [{node}] is not currently shutting down")
         if method == "PUT":
-            cluster.going[node] = (body["type"], body["reason"])
-        return self._said({"acknowledged": True})
+            cluster.shutdowns[node] = (body["type"], body["reason"])
+        return self._ok({"acknowledged": True})
 
     def _indexed(self, cluster: Cluster, path: str, settings: Json) -> Answer:
-        """Create an index of one shard; a node that its copies may only go to takes the first one."""
+        """Create an index of one shard; if its copies are bound to one node, the first one is placed there."""
         if path.count("/") == 1:
             cluster.create_index(
                 path[1:],
@@ -213,12 +213,12 @@ class WorldTransport:
                 rate=0.0,
                 first=settings.get("index.routing.allocation.include._name") or "",
             )
-        return self._said({"acknowledged": True, "shards_acknowledged": True})
+        return self._ok({"acknowledged": True, "shards_acknowledged": True})
 
     async def _exclusions(self, cluster: Cluster, method: str, params: dict[str, str]) -> Answer:
         if method == "DELETE":
             cluster.include_all()
-            return self._said({})
+            return self._ok({})
         if ("node_names" in params) is ("node_ids" in params):
             return _refused(400, "illegal_argument_exception", "You must set [node_names] or [node_ids] but not both")
         if "node_ids" in params:
@@ -234,13 +234,13 @@ class WorldTransport:
                 return _refused(
                     503, "timeout_exception", "timed out waiting for voting config exclusions to take effect"
                 )
-        return self._said({})
+        return self._ok({})
 
-    def _said(self, document: Json) -> Answer:
+    def _ok(self, document: Json) -> Answer:
         whole = msgspec.json.encode(document)
         body = self.wire.body(whole)
         if body != whole:
-            self._missed()
+            self._answer_lost()
         return Answer(200, body)
 
 

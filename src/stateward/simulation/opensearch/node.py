@@ -1,4 +1,4 @@
-"""One database process: waits for leave where it should, starts, looks for its cluster, joins, and ends."""
+"""One database process: it waits for the permission to bootstrap, starts, finds its cluster, joins, and stops."""
 
 import base64
 import hashlib
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from stateward.simulation.opensearch.databases import Databases
 
 PATIENCE = 300.0
-"""Seconds that the start script waits for leave to form the cluster."""
+"""Seconds for which the start script waits for the permission to bootstrap."""
 SECURITY = ("plugins.security.ssl.http.enabled", "xpack.security.http.ssl.enabled")
 
 
 class Stage(Enum):
-    """How far a process is."""
+    """The stage of a process."""
 
     WAITING = "waiting"
     BOOTING = "booting"
@@ -45,13 +45,13 @@ class Node:
         self.version = container.version
         self.granted = False
         self._databases = databases
-        self._ground = databases.ground
-        self._since = self._ground.now
+        self._context = databases.context
+        self._since = self._context.now
         self._begin()
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles that its configuration gives it."""
+        """The roles in its configuration."""
         found: list[str] = self.config.get("node.roles", list(self._databases.default_roles))
         return tuple(found)
 
@@ -72,7 +72,7 @@ class Node:
 
     @property
     def secured(self) -> bool:
-        """Whether it talks in TLS only, to members and to clients: it and one that does not understand nothing."""
+        """Whether it uses TLS for members and clients; it cannot communicate with a node without TLS."""
         return any(self.config.get(key) is True for key in SECURITY)
 
     @property
@@ -82,39 +82,39 @@ class Node:
 
     @property
     def answers(self) -> bool:
-        """Whether it runs far enough to talk."""
+        """Whether it has started and can communicate."""
         return self.stage in (Stage.SEEKING, Stage.JOINED)
 
     @property
     def serves(self) -> bool:
-        """Whether its cluster has taken it in."""
+        """Whether it has joined its cluster."""
         return self.stage is Stage.JOINED
 
     @property
     def reachable(self) -> bool:
-        """Whether it runs far enough to talk, and the network lets it."""
+        """Whether it can communicate, and is not isolated."""
         return self.answers and self.container.node not in self._databases.isolated
 
     def stop(self) -> None:
-        """End in good order: leave the cluster at once, then close the shards."""
+        """Stop gracefully: leave the cluster at once, then close the shards."""
         if self.alive:
             self._depart(graceful=True)
-            low, high = self._databases.habits.stop
-            self._ground.soon(low, high, self._end)
+            low, high = self._databases.behavior.stop
+            self._context.soon(low, high, self._end)
 
     def kill(self) -> None:
-        """End at once."""
+        """Kill the process."""
         if self.alive:
             self._depart(graceful=False)
 
     def _end(self) -> None:
         if self.container.node in self._databases.hanging:
-            self._ground.later(5.0, self._end)
+            self._context.later(5.0, self._end)
         else:
             self.container.exited(143, "stopped")
 
     def joined(self, cluster: "Cluster") -> None:
-        """Note that the cluster has taken this node in."""
+        """Handle the join of this node."""
         self.cluster = cluster
         self.stage = Stage.JOINED
         self.disk.identity = cluster.identity
@@ -124,42 +124,42 @@ class Node:
         self.container.probe()
 
     def seek_again(self) -> None:
-        """Note that the cluster has put this node out; it tries to come back."""
+        """Handle the removal of this node from the cluster; it tries to rejoin."""
         if self.stage is Stage.JOINED:
             self.stage = Stage.SEEKING
-            self._ground.later(2.0, self._seek)
+            self._context.later(2.0, self._seek)
 
     def _depart(self, *, graceful: bool) -> None:
         self.stage = Stage.ENDED
         self._databases.ended(self, graceful=graceful)
 
     def _begin(self) -> None:
-        """Wait for the configuration that the pod was made for, as the start script does, and go on."""
+        """Wait for the configuration of the pod's template, as the start script does, and continue."""
         if not self.alive:
             return
         self.files = self.container.config()
         wanted = self.container.environment.get("STATEWARD_CONFIG_SHA256", "")
         found = b"".join(base64.b64decode(self.files[name]) for name in sorted(self.files))
         if wanted and hashlib.sha256(found).hexdigest() != wanted:
-            if self._ground.now - self._since >= PATIENCE:
+            if self._context.now - self._since >= PATIENCE:
                 self._fail("the configuration is not the one that this pod was made for")
             else:
-                self._ground.later(4.0, self._begin)
+                self._context.later(4.0, self._begin)
             return
         self.config = parse_config(self.files)
         if self.container.environment.get("STATEWARD_BOOTSTRAP_CANDIDATE") == "true":
-            self._await_leave()
+            self._await_permission()
         else:
             self._boot()
 
-    def _await_leave(self) -> None:
+    def _await_permission(self) -> None:
         if not self.alive:
             return
         if not self.container.seeds().get("formed"):
             self.granted = self.container.annotation(names.ANNOTATION_BOOTSTRAP) == "granted"
             if not self.granted:
-                if self._ground.now - self._since < PATIENCE:
-                    self._ground.later(4.0, self._await_leave)
+                if self._context.now - self._since < PATIENCE:
+                    self._context.later(4.0, self._await_permission)
                     return
                 if not self.disk.identity:
                     self._fail("no leave to form the cluster came")
@@ -168,8 +168,8 @@ class Node:
 
     def _boot(self) -> None:
         self.stage = Stage.BOOTING
-        low, high = self._databases.habits.boot
-        self._ground.soon(low, high, self._booted)
+        low, high = self._databases.behavior.boot
+        self._context.soon(low, high, self._booted)
 
     def _booted(self) -> None:
         if self.stage is not Stage.BOOTING:
@@ -188,7 +188,7 @@ class Node:
             return f"unknown setting [{bad}]"
         if self.disk.version and older(self.version, self.disk.version):
             return "Could not load codec: the data was written by a newer version"
-        if self.version in self._databases.habits.broken:
+        if self.version in self._databases.behavior.broken:
             return "java.lang.IllegalStateException: the database does not start"
         if self.disk.copies and not self.data:
             return "node does not have the data role but has shard data"
@@ -196,13 +196,13 @@ class Node:
 
     def _seek(self) -> None:
         if self.stage is Stage.SEEKING:
-            self._databases.introduce(self)
+            self._databases.find_cluster(self)
         if self.stage is Stage.SEEKING:
-            self._ground.later(self._ground.chance.uniform(1.5, 4.0), self._seek)
+            self._context.later(self._context.rng.uniform(1.5, 4.0), self._seek)
 
     def _fail(self, why: str) -> None:
-        self._ground.tell(f"{self.name} ends: {why}")
-        self._ground.count("database process ended with an error")
+        self._context.trace(f"{self.name} ends: {why}")
+        self._context.count("database process ended with an error")
         self._depart(graceful=False)
         self.container.exited(1, why)
 

@@ -1,4 +1,4 @@
-"""Settings changed at run time, flat, persistent and transient."""
+"""Dynamic settings in flat form, persistent and transient."""
 
 from dataclasses import dataclass, field
 
@@ -21,17 +21,17 @@ class Settings:
 
     @property
     def balances(self) -> bool:
-        """Whether copies may move for the sake of balance."""
+        """Whether rebalancing is enabled."""
         return (self.transient.get(REBALANCE) or self.persistent.get(REBALANCE) or "all").lower() != "none"
 
     @property
     def excluded(self) -> frozenset[str]:
-        """Names of the nodes that data is moved away from."""
+        """Names of the drained nodes."""
         text = self.transient.get(EXCLUDE) or self.persistent.get(EXCLUDE) or ""
         return frozenset(name for name in text.split(",") if name)
 
     def change(self, section: dict[str, str], values: dict[str, str | None]) -> None:
-        """Set values, or take them back."""
+        """Set or remove values."""
         for name, value in values.items():
             if value is None:
                 section.pop(name, None)

@@ -1,11 +1,11 @@
-"""Shards: their copies, which of them have every acknowledged document, and where the bytes of each lie."""
+"""Shards: their copies, their in-sync sets, and the disks of the copies."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where a copy stands, in the database's words."""
+    """The state of a copy, as the database names it."""
 
     UNASSIGNED = "UNASSIGNED"
     INITIALIZING = "INITIALIZING"
@@ -15,7 +15,7 @@ class State(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Copy:
-    """One copy of a shard. `token` changes with every move, so that an old timer cannot end a new recovery."""
+    """One copy of a shard. `token` changes with each move, so that an old timer cannot finish a new recovery."""
 
     primary: bool
     state: State = State.UNASSIGNED
@@ -25,7 +25,7 @@ class Copy:
     since: float = 0.0
     why: str = "INDEX_CREATED"
     left: str = ""
-    """Id of the node that it was on when it lost its place; empty where none left."""
+    """Id of the node that it lost; empty if it lost none."""
     delayed_until: float = 0.0
     token: int = 0
 
@@ -50,7 +50,7 @@ class Shard:
     """Allocations that have every acknowledged document."""
     acknowledged: float = 0.0
     first: str = ""
-    """Name of the node that the first copy of a new index is for; empty where any will do."""
+    """Name of the node for the first copy of a new index; empty for any node."""
 
     @property
     def name(self) -> str:
@@ -59,17 +59,17 @@ class Shard:
 
     @property
     def primary(self) -> Copy:
-        """The copy that takes writes first."""
+        """The primary copy."""
         return next(copy for copy in self.copies if copy.primary)
 
     def on(self, node: str) -> Copy | None:
-        """Return the copy that is on a node, or on its way to it."""
+        """Return the copy on a node, or relocating to it."""
         return next((copy for copy in self.copies if node and node in (copy.node, copy.target)), None)
 
 
 @dataclass(slots=True, eq=False)
 class Disk:
-    """What a data directory holds: whose it is, how new, and the allocations of the copies in it."""
+    """The content of a data directory: node id, cluster, version, and the allocations of its copies."""
 
     uid: str
     node_id: str

@@ -5,7 +5,7 @@ from functools import cache
 
 @cache
 def number(version: str) -> tuple[int, ...]:
-    """Return a version as numbers; one that is none is older than all."""
+    """Return a version as numbers; an invalid version is older than all others."""
     parts = version.split(".")
     return tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else ()
 
@@ -18,6 +18,6 @@ def older(first: str, second: str) -> bool:
 def may_join(version: str, others: list[str]) -> bool:
     """Return whether a node may join nodes of these versions: it may not be older than all of them.
 
-    Source: `JoinTaskExecutor.ensureNodesCompatibility`; one that may not stays alive and tries on.
+    Source: `JoinTaskExecutor.ensureNodesCompatibility`; a refused node stays alive and retries.
     """
     return not others or not all(older(version, other) for other in others)

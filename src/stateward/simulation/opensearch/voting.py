@@ -1,4 +1,4 @@
-"""Voting: how the database changes its voting configuration by itself when nodes join, leave or are excluded.
+"""Automatic changes of the voting configuration when nodes join, leave or are excluded.
 
 Source of the rules: `Reconfigurator` and `CoordinationMetadata.VotingConfiguration` of OpenSearch.
 """
@@ -14,10 +14,10 @@ def quorum(configuration: Collection[str], present: Collection[str]) -> bool:
 def reconfigure(
     configuration: Collection[str], live: Collection[str], excluded: Collection[str], leader: str
 ) -> tuple[str, ...]:
-    """Return the next voting configuration, given the live nodes that may vote; the present one where it cannot change.
+    """Return the next voting configuration for the live voting nodes; the present one if it cannot change.
 
-    It has an odd number of nodes where it can, prefers those that are in it already, the leader first, and is never
-    shrunk below three by nodes that merely went away.
+    It has an odd number of nodes if possible, and prefers present members, the leader first. Departed nodes do not
+    shrink it below three.
     """
     alive = [node for node in sorted(live) if node not in excluded]
     inside = [node for node in alive if node in configuration]

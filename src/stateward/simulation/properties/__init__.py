@@ -1,1 +1,1 @@
-"""What must hold in every run: invariants at each write of the operator, and the goal at the end."""
+"""Properties of every run: invariants at each write of the operator, and the goal at the end."""

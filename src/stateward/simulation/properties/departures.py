@@ -1,4 +1,4 @@
-"""The rules for a departure: others serve in the member's place, and it takes no vote and no only copy with it.
+"""The rules for a departure: other members serve in its place, and it has no vote and no single copy.
 
 This is the property "an edit never lowers the serving members or the copies further than the user allowed": only a
 release removes a member permanently, and the user allows it with a smaller `replicas`, or for one member with
@@ -21,15 +21,15 @@ SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A released member, and what the operator could know of its cluster."""
+    """A released member, and the operator's knowledge of its cluster."""
 
     world: World
     workload: Stored
     cluster: Key
     read_at: float
-    """When it read from the API server."""
-    look: DatabaseKnowledge | None
-    """The database as the operator read it last, if ever."""
+    """The time of the operator's live read."""
+    knowledge: DatabaseKnowledge | None
+    """The database as the operator last read it, if ever."""
     spec: Doc
     served: Collection[str]
     """UIDs of the StatefulSets whose pods were ever ready."""
@@ -57,121 +57,130 @@ class Departure:
         return self.workload.labels.get(names.LABEL_POOL, "")
 
 
-def judge(going: Departure) -> Iterator[tuple[str, str]]:
-    """Yield what must not be, as the letter of its property and a clause."""
-    # A member that served, held data or voted under this name did so on a volume that is lost.
-    if unused(going):
+def departure_problems(departure: Departure) -> Iterator[tuple[str, str]]:
+    """Yield the violations, as the letter of the property and a clause."""
+    # An earlier member of this name had a volume that is lost.
+    if unused(departure):
         return
-    yield from ((("d", shortage),) if (shortage := too_few(going)) else ())
-    held = still_held(going) or missing_data(going)
+    yield from ((("d", shortage),) if (shortage := too_few(departure)) else ())
+    held = still_held(departure) or missing_data(departure)
     if held:
         yield "b", f" while it has {held}"
-    if going.look is not None and going.member in going.look.voters:
+    if departure.knowledge is not None and departure.member in departure.knowledge.voters:
         yield "c", " while it votes"
 
 
-def unused(going: Departure) -> bool:
+def unused(departure: Departure) -> bool:
     """Return whether no process ever ran on the member's current volume."""
-    claim = going.claim
-    return claim is not None and not going.world.used(claim.uid)
+    claim = departure.claim
+    return claim is not None and not departure.world.used(claim.uid)
 
 
-def still_held(going: Departure) -> str:
-    """Return what the member must not take with it: less if the user says that it need not be drained."""
-    look, member = going.look, going.member
-    if look is None:
+def still_held(departure: Departure) -> str:
+    """Return the data that the departure would lose; fewer checks apply if the user requested no drain."""
+    knowledge, member = departure.knowledge, departure.member
+    if knowledge is None:
         return ""
-    if member in part(going.spec, "members").get("replaceWithoutDraining", ()):
-        others = let_go(going) & look.nodes - {member}
-        last = (shard for shard, holders in look.holders.items() if member in holders <= others | {member})
-        told = look.tolerance is not None and member in look.nodes and len(others) >= look.tolerance
-        short = f"data that the database cannot lose, as {len(others)} others go and it can bear {look.tolerance}"
+    if member in part(departure.spec, "members").get("replaceWithoutDraining", ()):
+        others = released_members(departure) & knowledge.nodes - {member}
+        last = (shard for shard, holders in knowledge.holders.items() if member in holders <= others | {member})
+        told = knowledge.tolerance is not None and member in knowledge.nodes and len(others) >= knowledge.tolerance
+        short = f"data that the database cannot lose, as {len(others)} others go and it can bear {knowledge.tolerance}"
         return next((f"the last started copy of {shard}" for shard in last), short if told else "")
-    places = look.data - look.drained - {member}
-    held = (shard for shard, nodes in look.copies.items() if member in nodes)
-    # If every other eligible member has a copy that stays, the member's own copy has no other place.
-    stay = {shard: nodes - look.moving.get(shard, frozenset()) for shard, nodes in look.holders.items()}
+    places = knowledge.data - knowledge.drained - {member}
+    held = (shard for shard, nodes in knowledge.copies.items() if member in nodes)
+    # If every other eligible member keeps a copy, the member's own copy has no other place.
+    stay = {shard: nodes - knowledge.moving.get(shard, frozenset()) for shard, nodes in knowledge.holders.items()}
     return next((f"a copy of {shard}" for shard in held if not places or not places <= stay[shard]), "")
 
 
-def missing_data(going: Departure) -> str:
-    """Return the shard that the operator saw without any started copy, and that the member's volume has."""
-    claim = going.claim
-    accepted = going.member in part(going.spec, "members").get("acceptDataLoss", ())
-    if going.look is None or claim is None or accepted:
+def missing_data(departure: Departure) -> str:
+    """Return a shard on the member's volume of which the operator observed no started copy."""
+    claim = departure.claim
+    accepted = departure.member in part(departure.spec, "members").get("acceptDataLoss", ())
+    if departure.knowledge is None or claim is None or accepted:
         return ""
-    kept = going.world.databases.kept(claim.uid)
-    lost = (shard for shard, holders in going.look.holders.items() if not holders and shard in kept)
+    kept = departure.world.databases.kept(claim.uid)
+    lost = (shard for shard, holders in departure.knowledge.holders.items() if not holders and shard in kept)
     return next((f"a copy of {shard}, which has no started one" for shard in lost), "")
 
 
-def let_go(going: Departure) -> frozenset[str]:
+def released_members(departure: Departure) -> frozenset[str]:
     """Return the released members of the cluster, whether or not their processes have ended."""
-    mine = (s for s in going.world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == going.cluster.name)
+    mine = (s for s in departure.world.store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == departure.cluster.name)
     return frozenset(s.key.name for s in mine if s.doc["spec"].get("replicas", 1) == 0)
 
 
-def too_few(going: Departure) -> str:
-    """Return that too few others would serve without the member, as a clause.
+def too_few(departure: Departure) -> str:
+    """Return a clause if too few other members would serve without this one.
 
-    One that does not serve may go when the others have joined at some time. One that never found a place holds nothing,
-    and may go before another one is there.
+    A member that does not serve may leave once the others have ever joined. A member that was never placed holds no
+    data, and may leave before its replacement exists.
     """
-    if going.workload.uid not in going.served:
+    if departure.workload.uid not in departure.served:
         return ""
-    spared = part(going.spec, "update").get("surge") == "Preferred"
-    mine = [p for p in items(going.spec, "pools") if p["name"] == going.pool]
-    roles = {} if mine else roles_of(going)
-    of = [([p for p in items(going.spec, "pools") if r in p.get("roles", ())], members) for r, members in roles.items()]
+    spared = part(departure.spec, "update").get("surge") == "Preferred"
+    mine = [p for p in items(departure.spec, "pools") if p["name"] == departure.pool]
+    roles = {} if mine else roles_of(departure)
+    of = [
+        ([p for p in items(departure.spec, "pools") if r in p.get("roles", ())], members)
+        for r, members in roles.items()
+    ]
     for pools, of_role in [(mine, frozenset[str]())] if mine else of:
         wanted, names_ = sum(p["replicas"] for p in pools), {p["name"] for p in pools}
-        there = others(going, names_ | {going.pool}, of_role)
+        there = others(departure, names_ | {departure.pool}, of_role)
         if there < wanted - spared:
             return f", and of {', '.join(sorted(names_))} only {there} of {wanted} members serve without it"
     return ""
 
 
-def roles_of(going: Departure) -> dict[str, frozenset[str]]:
+def roles_of(departure: Departure) -> dict[str, frozenset[str]]:
     """Return the roles of a member whose pool is removed, and all members with each role, from its database."""
-    look = going.look
-    if look is None or going.world.product.kind is not going.world.kind:
+    knowledge = departure.knowledge
+    if knowledge is None or departure.world.product.kind is not departure.world.kind:
         return {}
-    found = {"data": frozenset(look.data), going.world.product.manager: frozenset(look.voting)}
-    return {role: members for role, members in found.items() if going.member in members}
+    found = {"data": frozenset(knowledge.data), departure.world.product.manager: frozenset(knowledge.voting)}
+    return {role: members for role, members in found.items() if departure.member in members}
 
 
-def others(going: Departure, pools: set[str], of_role: frozenset[str] = frozenset()) -> int:
+def others(departure: Departure, pools: set[str], of_role: frozenset[str] = frozenset()) -> int:
     """Return how many other members serve, at the operator's read or now: those of these pools or of the role.
 
     If the member itself does not serve, members that have ever joined count as well: its departure is no loss.
     """
-    store, count, idle = going.world.store, 0, not rendered_steps(going)
+    store, count, idle = departure.world.store, 0, not served_at_read(departure)
     for stored in store.all(SETS):
         labels = stored.labels
         counted = labels.get(names.LABEL_POOL) in pools or labels.get(names.LABEL_MEMBER) in of_role
         if (
-            labels.get(names.LABEL_CLUSTER) != going.cluster.name
+            labels.get(names.LABEL_CLUSTER) != departure.cluster.name
             or not counted
-            or labels.get(names.LABEL_MEMBER) == going.member
+            or labels.get(names.LABEL_MEMBER) == departure.member
         ):
             continue
-        before = store.past(SETS, stored.key, going.read_at) or stored
-        meant = any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
-        joined = going.look is not None and stored.key.name in going.look.nodes
-        known = serves(going, stored.key) or (idle and (joined or stored.uid in going.served))
-        count += meant and (known or going.stopped(stored.key.name))
+        before = store.past(SETS, stored.key, departure.read_at) or stored
+        stop_requested = any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
+        joined = departure.knowledge is not None and stored.key.name in departure.knowledge.nodes
+        known = serves(departure, stored.key) or (idle and (joined or stored.uid in departure.served))
+        count += stop_requested and (known or departure.stopped(stored.key.name))
     return count
 
 
-def rendered_steps(going: Departure) -> bool:
+def served_at_read(departure: Departure) -> bool:
     """Return whether the member served at the operator's read: its pod was Ready, and its database listed it."""
-    pod = going.world.store.past(PODS, Key(going.workload.key.namespace, names.pod(going.member)), going.read_at)
-    unlisted = going.look is not None and going.look.at >= going.read_at and going.member not in going.look.nodes
+    pod = departure.world.store.past(
+        PODS, Key(departure.workload.key.namespace, names.pod(departure.member)), departure.read_at
+    )
+    unlisted = (
+        departure.knowledge is not None
+        and departure.knowledge.at >= departure.read_at
+        and departure.member not in departure.knowledge.nodes
+    )
     return pod is not None and ready(pod) and not unlisted
 
 
-def serves(going: Departure, member: Key) -> bool:
+def serves(departure: Departure, member: Key) -> bool:
     """Return whether the pod of a member is ready, or was at the operator's read."""
-    store, key = going.world.store, Key(member.namespace, names.pod(member.name))
-    pods = (store.get(PODS, key), store.past(PODS, key, going.read_at))
+    store, key = departure.world.store, Key(member.namespace, names.pod(member.name))
+    pods = (store.get(PODS, key), store.past(PODS, key, departure.read_at))
     return any(pod is not None and ready(pod) for pod in pods)

@@ -24,9 +24,9 @@ def unmet(world: World) -> list[str]:
 
 
 def _database(world: World, cluster: FoundationDBCluster, members: set[str]) -> Iterator[str]:
-    ensemble = next(iter(world.foundations.databases.values()), None)
+    ensemble = next(iter(world.foundationdb.databases.values()), None)
     if ensemble is None or ensemble.cluster is None:
-        yield "no database was made"
+        yield "no database was created"
         return
     ensemble.advance()
     state = ensemble.cluster.state

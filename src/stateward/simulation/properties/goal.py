@@ -19,7 +19,7 @@ from stateward.simulation.world.world import NAME, World
 SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
 
 JudgeProcess = Callable[[Stored, Stored], Iterator[str]]
-"""Yields what the process of a member (its StatefulSet, its pod) is not."""
+"""Yields the differences of a member's process (its StatefulSet, its pod)."""
 
 
 def unmet(world: World, name: str = NAME) -> list[str]:
@@ -37,9 +37,9 @@ def unmet(world: World, name: str = NAME) -> list[str]:
 
 
 def unmet_objects(world: World, name: str, pools: Iterable[Pool], process: JudgeProcess | None = None) -> Iterator[str]:
-    """Yield what the status, the members, their pods and their volumes are not; the same for each engine.
+    """Yield the differences of status, members, pods and volumes, for each engine.
 
-    `process` yields what the process in a ready pod of a member is not.
+    `process` yields the differences of the process in a member's ready pod.
     """
     resource = world.resource(name)
     if resource is not None:
@@ -65,7 +65,7 @@ def members_of(world: World, name: str) -> list[Stored]:
 
 
 def left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
-    """Yield the Secrets of members that are gone: they are collected some time later."""
+    """Yield the Secrets of removed members, which the operator should have deleted."""
     for secret in world.store.all("/secrets"):
         member = secret.labels.get(names.LABEL_MEMBER, "")
         if secret.labels.get(names.LABEL_CLUSTER) == name and member and member not in members:
@@ -73,7 +73,7 @@ def left_behind(world: World, name: str, members: set[str]) -> Iterator[str]:
 
 
 def status_problems(resource: Stored) -> Iterator[str]:
-    """Yield the false statements of the status."""
+    """Yield the incorrect parts of the status."""
     status = part(resource.doc, "status")
     if status.get("observedGeneration") != resource.meta["generation"]:
         yield "the status is of an older generation"
@@ -114,7 +114,7 @@ def _process(world: World, member: Stored, pod: Stored, version: str) -> Iterato
 
 
 def claim_problems(world: World, member: Stored, pool: Pool) -> Iterator[str]:
-    """Yield what the volume of a member is not."""
+    """Yield the differences of a member's volume."""
     claim = world.store.get(CLAIMS, Key(member.key.namespace, names.claim(member.key.name)))
     if pool.ephemeral:
         return
@@ -143,12 +143,12 @@ def _database(world: World, name: str, cluster: SearchCluster) -> Iterator[str]:
     left = {key for key in settings if "stateward" in key or key.startswith("cluster.routing")}
     if left:
         yield f"settings were left behind: {', '.join(sorted(left))}"
-    if database.going:
-        yield f"records of nodes that go down are left: {', '.join(why for _, why in database.going.values())}"
+    if database.shutdowns:
+        yield f"records of node shutdowns are left: {', '.join(why for _, why in database.shutdowns.values())}"
     if database.exclusions:
         yield f"votes are still excluded: {', '.join(sorted(database.exclusions))}"
     if not database.leader:
-        yield "nobody is elected"
+        yield "no manager is elected"
 
 
 def _possible(world: World, cluster: SearchCluster) -> bool:
@@ -156,8 +156,8 @@ def _possible(world: World, cluster: SearchCluster) -> bool:
     return sum(pool.replicas for pool in pools if pool.data) > 1
 
 
-def picture(world: World, name: str = NAME) -> dict[str, Json]:
-    """Return everything that belongs to a cluster, without what differs between two runs that end alike."""
+def snapshot(world: World, name: str = NAME) -> dict[str, Json]:
+    """Return all objects of a cluster, without fields that differ between equal results."""
     found: dict[str, Json] = {}
     kinds = (SETS, CLAIMS, "/secrets", "/configmaps", "/services", "policy/poddisruptionbudgets")
     for kind in kinds:
@@ -173,7 +173,7 @@ def _plain(doc: Doc) -> Json:
     if doc["metadata"]["name"].endswith("-seeds"):
         body = {}  # Addresses and identities differ.
     text = msgspec.json.encode({"metadata": meta, **body}, order="deterministic").decode()
-    # The mark of a bootstrap candidate matters once for a pod, and has no meaning later.
+    # The mark of a bootstrap candidate has no meaning after the bootstrap.
     waits = '{"name":"STATEWARD_BOOTSTRAP_CANDIDATE","value":"true"},'
     note = f'"{names.ANNOTATION_BOOTSTRAP_CANDIDATE}":"true",'
     return json.loads(text.replace(waits, "").replace(note, "").replace(f'"volumeName":"{_volume(doc)}"', '"v":""'))

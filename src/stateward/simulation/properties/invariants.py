@@ -1,7 +1,7 @@
 """The invariants: properties that are checked at each of the operator's writes.
 
-The letters are those of docs/properties.md. A write is judged by what the operator could know: the API server
-at its last live read, the database at its last read. Later events do not count against it.
+The letters are those of docs/properties.md. A write is judged by the operator's knowledge: the API server
+at its last live read, and the database at its last read. Later events do not count.
 """
 
 from collections import deque
@@ -19,13 +19,13 @@ from stateward.simulation.cluster.agents import Agent
 from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.properties.departures import Departure, judge
+from stateward.simulation.properties.departures import Departure, departure_problems
 from stateward.simulation.properties.operator_knowledge import (
     DatabaseKnowledge,
     known_database,
     known_processes,
-    meant,
     restarts_together,
+    stop_requested,
 )
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
@@ -34,20 +34,20 @@ OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 
 class Violation(Struct, frozen=True):
-    """A property that did not hold, when, and how, in words."""
+    """A violated property: its letter, the time, and a message."""
 
     property: str
     at: float
     message: str
 
     def __str__(self) -> str:
-        """Read as one line."""
+        """Return one line."""
         return f"[{self.property}] at {self.at:.1f} s: {self.message}"
 
 
 @dataclass(slots=True)
 class Round:
-    """What one process knew, and what it took down since it knew it."""
+    """The time of one live read, and the members that the operator stopped since."""
 
     read_at: float = -1.0
     taken: set[str] = field(default_factory=set[str])
@@ -61,50 +61,50 @@ class Watchdog:
         self.writes = 0
         """Writes that changed something, without leases and events."""
         self.latest: deque[str] = deque(maxlen=5)
-        """The latest of these writes, in words."""
+        """The latest of these writes, as text."""
         self.disruptions: list[tuple[float, str]] = []
         self._world = world
         self._store = world.store
-        self._looks: dict[str, DatabaseKnowledge] = {}
+        self._knowledge: dict[str, DatabaseKnowledge] = {}
         self._rounds: dict[Key, Round] = {}
-        self._missed = -1.0
-        """When an answer of a database was lost last."""
+        self._answer_lost = -1.0
+        """The time of the last lost response of a database."""
         self._served: dict[str, float] = {}
-        """Since when the member of a StatefulSet, by UID, has served for the first time."""
-        self._store.subscribers.append(self._heard)
+        """The time at which each StatefulSet's member first served, by UID."""
+        self._store.subscribers.append(self._on_event)
 
     # The operator's reads.
 
-    def looked(self, cluster: Cluster) -> None:
-        """Note that the operator was given the state of a database."""
-        last = self._looks.get(cluster.name)
+    def cluster_observed(self, cluster: Cluster) -> None:
+        """Record that the operator has read the state of a database."""
+        last = self._knowledge.get(cluster.name)
         now = self._world.now
         if last is not None and last.version == cluster.version:
-            self._looks[cluster.name] = structs.replace(last, at=now)
+            self._knowledge[cluster.name] = structs.replace(last, at=now)
             return
-        self._looks[cluster.name] = known_database(cluster, now)
+        self._knowledge[cluster.name] = known_database(cluster, now)
 
-    def saw(self, ensemble: Ensemble) -> None:
-        """Note that the operator was given the status of a database of FoundationDB."""
+    def ensemble_observed(self, ensemble: Ensemble) -> None:
+        """Record that the operator has read the status of a FoundationDB database."""
         name = f"{NAMESPACE}.{NAME}"
-        last = self._looks.get(name)
+        last = self._knowledge.get(name)
         found = known_processes(ensemble, self._world.now, last.seen if last is not None else frozenset())
         if found is not None:
-            self._looks[name] = found
+            self._knowledge[name] = found
 
-    def missed(self) -> None:
-        """Note that an answer of a database was lost: the operator may know nothing of it."""
-        self._missed = self._world.now
+    def answer_lost(self) -> None:
+        """Record that a response of a database was lost: the operator may not know it."""
+        self._answer_lost = self._world.now
 
     def read(self, kind: str, key: Key) -> None:
-        """Note a live read."""
+        """Record a live read."""
         if kind == self._world.clusters:
             self._rounds[key] = Round(self._world.now)
 
     # The operator's writes.
 
     def writing(self, write: Write) -> None:
-        """Judge a write right before it is carried out."""
+        """Check a write right before the server performs it."""
         live = self._store.get(write.kind, write.key)
         if write.kind in OWN_RECORDS:
             return
@@ -128,7 +128,7 @@ class Watchdog:
             self.latest.append(f"{write.verb} {write.kind} {write.key.name} {write.subresource}".strip())
 
     def _current(self, write: Write, live: Stored) -> bool:
-        """Return whether a write will be performed, rather than refused by its own preconditions."""
+        """Return whether the preconditions of a write hold, so that it will be performed."""
         wanted = write.options.preconditions if write.options else None
         if wanted is None:
             given = part(write.body, "metadata")
@@ -146,8 +146,10 @@ class Watchdog:
         cluster = live.labels.get(names.LABEL_CLUSTER, "")
         resource = self._store.get(self._world.clusters, Key(live.key.namespace, cluster)) if cluster else None
         owner = next((o["uid"] for o in items(live.doc, "metadata", "ownerReferences") if o.get("controller")), "")
-        meant = next((o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), "")
-        if owner and owner == meant:
+        stop_requested = next(
+            (o["uid"] for o in items(write.body, "metadata", "ownerReferences") if o.get("controller")), ""
+        )
+        if owner and owner == stop_requested:
             return
         marked, _, place = live.meta.get("annotations", {}).get(names.ANNOTATION_MADE_FOR, "").partition(" ")
         if not owner and place == str(live.key):
@@ -158,99 +160,105 @@ class Watchdog:
             return
         loose = write.kind in {PODS, CLAIMS}
         if not cluster or (not loose and owner and (resource is None or owner != resource.uid)):
-            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to somebody else")
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which has another owner")
         elif not loose and not owner:
-            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which belongs to nobody")
+            self._violated("f", f"{write.verb} of {write.kind} {write.key}, which has no owner")
 
     def _check_disruption(self, pod: Stored, *, in_place: bool) -> None:
         member = pod.labels.get(names.LABEL_MEMBER, "")
         cluster = pod.labels.get(names.LABEL_CLUSTER, "")
         key = Key(pod.key.namespace, cluster)
-        turn = self._rounds.get(key)
-        if turn is None:
+        current = self._rounds.get(key)
+        if current is None:
             self._violated("d", f"pod {pod.key.name} is deleted without a live read")
             return
-        before = self._store.past(PODS, pod.key, turn.read_at)
+        before = self._store.past(PODS, pod.key, current.read_at)
         if restarts_together(pod) or (before is not None and before.uid == pod.uid and restarts_together(before)):
-            self._tell(pod, "")
-            return  # All go at once, because that was asked for.
-        look = self._looks.get(f"{key.namespace}.{key.name}")
-        spec = self._spec(key, turn.read_at)
-        if look is None or spec is None:
+            self._record_disruption(pod, "")
+            return  # A coordinated restart was requested.
+        knowledge = self._knowledge.get(f"{key.namespace}.{key.name}")
+        spec = self._spec(key, current.read_at)
+        if knowledge is None or spec is None:
             return
-        down = self._down(key, look, turn.read_at)
-        unseen = look.at < turn.read_at or member not in look.nodes
+        down = self._down(key, knowledge, current.read_at)
+        unseen = knowledge.at < current.read_at or member not in knowledge.nodes
         if member in down or (unseen and (before is None or not ready(before))):
-            self._tell(pod, "which is taken down, was broken already")
+            self._record_disruption(pod, "which is stopped, was broken already")
             return
-        self._tell(pod, "")
-        unanswered = look.at < turn.read_at or self._missed >= turn.read_at
-        if unanswered and in_place and meant(member, self._resource(key, turn.read_at), before):
-            # Of a silent database only the unavailable members are known: one at a time.
-            if down or turn.taken:
-                others = ", ".join(sorted(down | turn.taken))
-                self._violated("c", f"{member} is stopped unseen while {others} are down")
-            turn.taken.add(member)
+        self._record_disruption(pod, "")
+        unanswered = knowledge.at < current.read_at or self._answer_lost >= current.read_at
+        if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
+            # If the database does not respond, only one member may be stopped at a time.
+            if down or current.taken:
+                others = ", ".join(sorted(down | current.taken))
+                self._violated("c", f"{member} is stopped without a database response while {others} are down")
+            current.taken.add(member)
             return
-        if look.at < turn.read_at:
-            self._violated("c", f"{member} is taken down by a look at the database from before the live read")
-        self._judge(member, down | frozenset(turn.taken), look, spec, served=self._has_served(pod, turn.read_at))
-        turn.taken.add(member)
+        if knowledge.at < current.read_at:
+            self._violated("c", f"{member} is stopped by a database state older than the live read")
+        self._check_unavailable(
+            member, down | frozenset(current.taken), knowledge, spec, served=self._has_served(pod, current.read_at)
+        )
+        current.taken.add(member)
 
     def _has_served(self, pod: Stored, at: float) -> bool:
         owners = (owner["uid"] for owner in items(pod.doc, "metadata", "ownerReferences"))
         return any(self._served.get(uid, at + 1) <= at for uid in owners)
 
     def stopping(self, agent: Agent) -> None:
-        """Judge the stop of a process in its pod like the deletion of a pod."""
+        """Check the stop of a process in its pod like the deletion of a pod."""
         pod = self._store.get(PODS, agent.container.pod)
         if pod is not None:
             self._check_disruption(pod, in_place=True)
 
-    def _tell(self, pod: Stored, suffix: str) -> None:
+    def _record_disruption(self, pod: Stored, suffix: str) -> None:
         self.disruptions.append((self._world.now, pod.labels.get(names.LABEL_MEMBER, "")))
         if suffix:
-            self._world.ground.tell(f"  pod {pod.key.name}, {suffix}")
+            self._world.context.trace(f"  pod {pod.key.name}, {suffix}")
 
-    def _judge(self, member: str, down: frozenset[str], look: DatabaseKnowledge, spec: Doc, *, served: bool) -> None:
+    def _check_unavailable(
+        self, member: str, down: frozenset[str], knowledge: DatabaseKnowledge, spec: Doc, *, served: bool
+    ) -> None:
         total = sum(pool["replicas"] for pool in spec["pools"])
         update = part(spec, "update")
         budget = max_unavailable(update.get("maxUnavailable", 1), total)
-        if served and len(down) + 1 > budget:  # Before a member serves, nothing is missing without it.
-            text = f"{member} is taken down while {', '.join(sorted(down))} are down, and only {budget} may be"
+        if served and len(down) + 1 > budget:  # A member that never served is not missing.
+            text = f"{member} is stopped while {', '.join(sorted(down))} are down, and only {budget} may be"
             self._violated("c", text)
-        remaining = (look.voters & look.nodes) - down - {member}
-        alone = len(look.voting) == 1
-        if member in look.voters and not alone and len(remaining) * 2 <= len(look.voters):
-            self._violated("c", f"{member} is taken down, and the managers lose their quorum")
-        if update.get("singleCopy") == "Interrupt" or look.data <= {member}:
+        remaining = (knowledge.voters & knowledge.nodes) - down - {member}
+        alone = len(knowledge.voting) == 1
+        if member in knowledge.voters and not alone and len(remaining) * 2 <= len(knowledge.voters):
+            self._violated("c", f"{member} is stopped, and the managers lose their quorum")
+        if update.get("singleCopy") == "Interrupt" or knowledge.data <= {member}:
             return
-        for shard, holders in look.holders.items():
+        for shard, holders in knowledge.holders.items():
             if member in holders and not holders - down - {member}:
-                self._violated("c", f"{member} is taken down with the last started copy of {shard}")
+                self._violated("c", f"{member} is stopped with the last started copy of {shard}")
 
     def _check_release(self, workload: Stored) -> None:
         member = workload.labels.get(names.LABEL_MEMBER, "")
         key = Key(workload.key.namespace, workload.labels.get(names.LABEL_CLUSTER, ""))
-        turn, look = self._rounds.get(key), self._looks.get(f"{key.namespace}.{key.name}")
-        if turn is None:
-            self._violated("d", f"{member} is let go without a live read")
+        current, knowledge = self._rounds.get(key), self._knowledge.get(f"{key.namespace}.{key.name}")
+        if current is None:
+            self._violated("d", f"{member} is released without a live read")
             return
-        spec = self._spec(key, turn.read_at) or {}
-        for letter, why in judge(Departure(self._world, workload, key, turn.read_at, look, spec, self._served)):
-            self._violated(letter, f"{member} is let go{why}")
+        spec = self._spec(key, current.read_at) or {}
+        for letter, why in departure_problems(
+            Departure(self._world, workload, key, current.read_at, knowledge, spec, self._served)
+        ):
+            self._violated(letter, f"{member} is released{why}")
 
     def _check_volume(self, claim: Stored) -> None:
         key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))
-        turn = self._rounds.get(key)
-        spec = self._spec(key, turn.read_at) if turn is not None else None
-        if turn is None or spec is None:
+        current = self._rounds.get(key)
+        spec = self._spec(key, current.read_at) if current is not None else None
+        if current is None or spec is None:
             self._violated("d", f"volume {claim.key.name} is deleted without a live read")
             return
         disk = self._world.databases.disks.get(claim.uid)
-        # A volume on which no process ever ran holds nothing to keep.
+        # A volume without any process run holds no data.
         if disk is not None and part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
-            self._violated("b", f"volume {claim.key.name} is deleted, and volumes are to be kept")
+            self._violated("b", f"volume {claim.key.name} is deleted although volumes are retained")
         database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
         for shard in database.shards if database is not None and disk is not None else ():
             elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
@@ -264,27 +272,27 @@ class Watchdog:
     def _resource(self, key: Key, at: float) -> Stored | None:
         return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)
 
-    def _down(self, key: Key, look: DatabaseKnowledge, at: float) -> frozenset[str]:
-        """Return the members that were in the database once, should run, and could be known not to serve."""
+    def _down(self, key: Key, knowledge: DatabaseKnowledge, at: float) -> frozenset[str]:
+        """Return the members that once joined, should run, and are known not to serve."""
         found: set[str] = set()
         for workload in self._store.all(SETS):
             if workload.labels.get(names.LABEL_CLUSTER) != key.name or workload.key.namespace != key.namespace:
                 continue
             member = workload.key.name
-            if member not in look.seen:
-                continue  # It was in one that is lost, if in any.
+            if member not in knowledge.seen:
+                continue  # It belonged to an earlier, lost database, if to any.
             if self._served.get(workload.uid, at + 1) > at or not workload.doc["spec"].get("replicas", 1):
                 continue
             pod = self._store.past(PODS, Key(key.namespace, names.pod(member)), at)
-            if pod is None or pod.terminating or not ready(pod) or member not in look.nodes:
+            if pod is None or pod.terminating or not ready(pod) or member not in knowledge.nodes:
                 found.add(member)
         return frozenset(found)
 
-    def _heard(self, kind: str, event: Event) -> None:
+    def _on_event(self, kind: str, event: Event) -> None:
         if kind == PODS and event.new is not None and ready(event.new):
             for owner in items(event.new.doc, "metadata", "ownerReferences"):
                 self._served.setdefault(owner["uid"], self._world.now)
 
     def _violated(self, letter: str, message: str) -> None:
-        self._world.ground.tell(f"VIOLATION [{letter}] {message}")
+        self._world.context.trace(f"VIOLATION [{letter}] {message}")
         self.violations.append(Violation(letter, self._world.now, message))

@@ -1,4 +1,4 @@
-"""What the operator has seen of a database: what it may do is judged by that, and not by what has happened since."""
+"""The operator's knowledge of a database at its last read, by which its actions are judged."""
 
 from collections.abc import Mapping
 
@@ -14,19 +14,19 @@ from stateward.simulation.opensearch.cluster import Cluster
 
 
 class DatabaseKnowledge(Struct, frozen=True):
-    """The database as the operator last saw it."""
+    """The database as the operator last read it."""
 
     at: float
     version: int
     nodes: frozenset[str]
     seen: frozenset[str]
-    """Names of the nodes that were ever in it."""
+    """Names of all nodes that ever joined."""
     voters: frozenset[str]
     voting: frozenset[str]
     """Nodes that may vote."""
     data: frozenset[str]
     holders: Mapping[str, frozenset[str]]
-    """By shard, the nodes with a started copy that is in sync."""
+    """By shard, the nodes with a started in-sync copy."""
     copies: Mapping[str, frozenset[str]]
     """By shard, the nodes with any copy."""
     moving: Mapping[str, frozenset[str]] = {}
@@ -34,11 +34,11 @@ class DatabaseKnowledge(Struct, frozen=True):
     drained: frozenset[str] = frozenset()
     """Nodes that the database drains."""
     tolerance: int | None = None
-    """How many more failures lose nothing, if the database reports that instead of its copies."""
+    """How many more failures lose no data, if the database reports this instead of its copies."""
 
 
 def known_database(cluster: Cluster, at: float) -> DatabaseKnowledge:
-    """Return what a read of a database shows at a time."""
+    """Return the knowledge from a read of a database."""
     name = {identifier: node.name for identifier, node in cluster.nodes.items()}
     return DatabaseKnowledge(
         at=at,
@@ -65,17 +65,17 @@ def known_database(cluster: Cluster, at: float) -> DatabaseKnowledge:
 
 
 def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> DatabaseKnowledge | None:
-    """Return what a status of FoundationDB shows, None of one that was never created; `seen` were in it before.
+    """Return the knowledge from a FoundationDB status; None before the creation. `seen` are earlier members.
 
-    It names no copies: the number of members that it can lose is its own report.
+    The status names no copies; it reports how many members can fail.
     """
     ensemble.advance()
     if ensemble.cluster is None or not ensemble.cluster.state.configuration:
         return None
-    live, nobody = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
+    live, no_nodes = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     tolerance = bearable(ensemble.cluster.state, live)
-    return DatabaseKnowledge(at, 0, there, seen | there, nobody, nobody, there, {}, {}, tolerance=tolerance)
+    return DatabaseKnowledge(at, 0, there, seen | there, no_nodes, no_nodes, there, {}, {}, tolerance=tolerance)
 
 
 def restarts_together(pod: Stored) -> bool:
@@ -83,8 +83,8 @@ def restarts_together(pod: Stored) -> bool:
     return _phase(pod) in COORDINATED
 
 
-def meant(member: str, cluster: Stored | None, pod: Stored | None) -> bool:
-    """Return whether the user asked for this member to be kept stopped, or restarted at once."""
+def stop_requested(member: str, cluster: Stored | None, pod: Stored | None) -> bool:
+    """Return whether the user requested a stop or an immediate restart of this member."""
     asked = part(cluster.doc, "metadata", "annotations").get(names.ANNOTATION_STOPPED, "") if cluster else ""
     return member in asked.split(",") or (pod is not None and _phase(pod) is Phase.SCHEDULE)
 

@@ -1,7 +1,7 @@
-"""How long a run may take: a world that spins ends with a message instead of never.
+"""Limits of a run: an endless run ends with a message.
 
-Two limits, as a world can spin in two ways. Steps are counted by the loop, for each hour of virtual time: timers that
-multiply reach that limit, at the same step every time. Real time ends what never comes back to the loop, too.
+There are two limits. The loop counts steps for each hour of virtual time: multiplying timers reach that limit, at the
+same step every time. The limit of real time also ends a step that never returns to the loop.
 """
 
 import signal
@@ -18,15 +18,15 @@ from typing import cast
 from msgspec import Struct
 
 STEPS = 5_000_000
-"""Steps in an hour of virtual time. The busiest storm that was measured takes 630,000, a calm hour 20,000."""
+"""Steps in an hour of virtual time. The busiest measured storm takes 630,000, a quiet hour 20,000."""
 WALL = 900.0
 """Real seconds for a run of any length: storms of an hour take 3 to 60."""
 WALL_PER_HOUR = 2.0
-"""Real seconds on top for each hour of virtual time: a month of ordinary days takes 20 to 60."""
+"""Additional real seconds for each hour of virtual time: a month of ordinary days takes 20 to 60."""
 GRACE = 5.0
-"""Real seconds after the limit for which the loop may still end the run itself, between two steps."""
+"""Real seconds after the limit in which the loop may end the run between two steps."""
 SHOWN = 3
-"""Kinds of steps that are named in the message."""
+"""Number of step kinds in the message."""
 
 
 class Bounds(Struct, frozen=True):
@@ -38,23 +38,23 @@ class Bounds(Struct, frozen=True):
     """Real seconds; None for `WALL`, and `WALL_PER_HOUR` for each hour of virtual time."""
 
     def seconds(self, virtual: float) -> float:
-        """Return the real seconds for a run that is to last so many virtual ones."""
+        """Return the limit of real seconds for a run of this many virtual seconds."""
         return WALL + WALL_PER_HOUR * virtual / 3600 if self.wall is None else self.wall
 
 
-class Exhausted(RuntimeError):  # noqa: N818 - a state of the world, named as such
-    """A run has reached a limit; the message says which, and what was most of what was due."""
+class Exhausted(RuntimeError):  # noqa: N818 - the name describes a state of the world
+    """A run has reached a limit; the message names it and the most frequent steps."""
 
 
 class Interrupted(SystemExit):
-    """A single step has not ended within the real time of the run; the message says where it was.
+    """A single step has not ended within the real time of the run; the message names its function.
 
-    It is a `SystemExit` because asyncio hands any other error to the task, whose code might go on in spite of it.
+    It is a `SystemExit` because asyncio passes any other error to the task, whose code might catch it.
     """
 
 
 def most_of(due: Iterable[Handle], later: Iterable[Handle]) -> str:
-    """Return whose most of the steps are that are due now, and of those that are set for later, as clauses."""
+    """Return the most frequent due and scheduled steps, as clauses."""
     return f"due now: {_counted(due)}; set for later: {_counted(later)}"
 
 
@@ -64,7 +64,7 @@ def _counted(handles: Iterable[Handle]) -> str:
 
 
 def _name(handle: Handle) -> str:
-    """Return whose step it is: that of a function, or of the task that it continues."""
+    """Return the name of a step: its function, or the task that it continues."""
     callback = cast("object", getattr(handle, "_callback", None))
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, Task):
@@ -75,7 +75,7 @@ def _name(handle: Handle) -> str:
 
 @contextmanager
 def interrupted_after(seconds: float) -> Generator[None]:
-    """Raise `Interrupted` in a step that has not ended after so many real seconds, where signals can be had."""
+    """Raise `Interrupted` in a step that has not ended after this many real seconds, if signals are available."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return

@@ -1,7 +1,7 @@
-"""An asyncio event loop without sockets, whose time jumps to the next timer, and the clock that goes with it.
+"""An asyncio event loop without sockets whose time jumps to the next timer, and its clock.
 
-There is no real selector behind it: nothing outside can wake the loop, so the order of everything follows from the
-program alone, and an hour with nothing in it costs nothing.
+It has no real selector, and nothing outside can wake it. So the order of steps follows from the program alone, and an
+hour without events costs no time.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ from stateward.simulation.timing.bounds import Exhausted, most_of
 T = TypeVar("T")
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-"""Wall time when a world begins."""
+"""Wall time at the start of a world."""
 
 HOUR = 3600.0
-BETWEEN_LOOKS = 256
-"""Turns of the loop between two looks at the real time."""
+TURNS_BETWEEN_CLOCK_CHECKS = 256
+"""Turns of the loop between two checks of the real time."""
 
 
 class Deadlock(RuntimeError):  # noqa: N818 - a state of the world, named as such
-    """Every task waits, and no timer will ever wake one."""
+    """All tasks wait, and no timer is set."""
 
 
 class WorldLoop(asyncio.BaseEventLoop):
@@ -36,20 +36,20 @@ class WorldLoop(asyncio.BaseEventLoop):
         self._hour_ends = HOUR
         self._most_steps, self._deadline, self._allowed = 0, 0.0, 0.0
         super().__init__()
-        # The base class asks its selector to sleep until the next timer; here that moves the time.
+        # The base class asks its selector to sleep until the next timer; here this advances the time.
         self._selector = self
 
     def limit(self, *, steps: int, seconds: float) -> None:
-        """Raise `Exhausted` after so many steps in one hour of virtual time, or after so many real seconds from now."""
+        """Raise `Exhausted` after this many steps in one hour of virtual time, or this many real seconds from now."""
         self._most_steps, self._deadline, self._allowed = steps, time.perf_counter() + seconds, seconds
         self._steps, self._hour_ends = 0, self._now + HOUR
 
     def time(self) -> float:
-        """Seconds of virtual time since the loop was made."""
+        """Seconds of virtual time since the creation of the loop."""
         return self._now
 
     def select(self, timeout: float | None = None) -> Sequence[Any]:
-        """Move time to the next timer instead of sleeping; raises Deadlock when there is none, or Exhausted."""
+        """Advance time to the next timer instead of sleeping; raises Deadlock if there is none, or Exhausted."""
         if timeout is None:
             raise Deadlock("all tasks wait and no timer is set")
         if timeout > 0:
@@ -59,19 +59,19 @@ class WorldLoop(asyncio.BaseEventLoop):
                 self._hour_ends, self._steps = self._now + HOUR, 0
         self._turns += 1
         self._steps += len(self._waiting) + 1
-        if self._most_steps and (self._steps > self._most_steps or not self._turns % BETWEEN_LOOKS):
-            self._judge()
+        if self._most_steps and (self._steps > self._most_steps or not self._turns % TURNS_BETWEEN_CLOCK_CHECKS):
+            self._check_limits()
         return ()
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> asyncio.TimerHandle:
-        """Set a timer; each counts as a step, as all that are due at once ring in one turn of the loop."""
+        """Set a timer; each counts as a step, because all due timers run in one turn of the loop."""
         self._steps += 1
         return super().call_at(when, callback, *args, context=context)
 
-    def _judge(self) -> None:
-        """Raise `Exhausted` where a limit is reached; what ends then, as tasks that are cancelled, has none."""
+    def _check_limits(self) -> None:
+        """Raise `Exhausted` at a limit; afterwards there is no limit, so that cancelled tasks can end."""
         if self._steps > self._most_steps:
             reached = f"took more than {self._most_steps:,} steps within one simulated hour"
         elif time.perf_counter() > self._deadline:
@@ -89,10 +89,10 @@ class WorldLoop(asyncio.BaseEventLoop):
     def _timers(self) -> list[asyncio.TimerHandle]:
         return cast("list[asyncio.TimerHandle]", self._scheduled)  # pyright: ignore[reportAttributeAccessIssue]
 
-    def hasten(self, timers: Sequence[asyncio.TimerHandle], seconds: float) -> None:
-        """Let timers that are set ring that much sooner."""
+    def advance_timers(self, timers: Sequence[asyncio.TimerHandle], seconds: float) -> None:
+        """Let timers fire this many seconds sooner."""
         for timer in timers:
-            timer._when = max(self._now, timer.when() - seconds)  # noqa: SLF001 - there is no other way to move one
+            timer._when = max(self._now, timer.when() - seconds)  # noqa: SLF001 - asyncio has no public way to move a timer
         heapify(self._timers)
 
     def _process_events(self, event_list: Sequence[Any]) -> None:
@@ -103,14 +103,14 @@ class WorldLoop(asyncio.BaseEventLoop):
 
 
 class WorldClock:
-    """The clock of everything that runs in a world."""
+    """The clock of a world."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, epoch: datetime = EPOCH) -> None:
         self._loop = loop
         self._epoch = epoch
 
     def monotonic(self) -> float:
-        """Seconds of virtual time since the world began."""
+        """Seconds of virtual time since the start of the world."""
         return self._loop.time()
 
     def now(self) -> datetime:
@@ -121,8 +121,8 @@ class WorldClock:
         """Return the wall time as seconds since the Unix epoch."""
         return self._epoch.timestamp() + self._loop.time()
 
-    def put_forward(self, seconds: float) -> None:
-        """Let the wall time jump; what is measured as a duration is not touched."""
+    def advance_wall_time(self, seconds: float) -> None:
+        """Advance the wall time only; measured durations do not change."""
         self._epoch += timedelta(seconds=seconds)
 
     async def sleep(self, seconds: float) -> None:
@@ -135,6 +135,6 @@ class WorldClock:
 
 
 def run_virtual(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end on a loop of its own; tasks that are left are cancelled."""
+    """Run a coroutine to its end on a new loop; cancel remaining tasks."""
     with asyncio.Runner(loop_factory=WorldLoop) as runner:
         return runner.run(main)

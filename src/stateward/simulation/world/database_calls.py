@@ -1,4 +1,4 @@
-"""The operator's calls to the agents of a world, with a network in between that may fail."""
+"""The operator's calls to the agents of a world, over a network that may fail."""
 
 from collections.abc import Callable
 
@@ -15,35 +15,35 @@ Stopping = Callable[[Agent], None]
 class WorldAgents:
     """`Agents` of the operator for the model; `stopping` is called for each process right before its stop."""
 
-    def __init__(self, agents: Agents, wire: Wire, hears: Callable[[str], bool], stopping: Stopping) -> None:
+    def __init__(self, agents: Agents, wire: Wire, node_reachable: Callable[[str], bool], stopping: Stopping) -> None:
         self._agents = agents
         self._wire = wire
-        self._hears = hears
+        self._node_reachable = node_reachable
         self._stopping = stopping
 
-    async def ask(self, access: Access, peer: Peer) -> Process:  # noqa: ARG002 - the model trusts everybody
+    async def ask(self, access: Access, peer: Peer) -> Process:  # noqa: ARG002 - the model has no authentication
         """Return the agent's answer about its process."""
         said = (await self._reach(peer)).said()
         await self._back()
         return said
 
     async def stop(self, access: Access, peer: Peer) -> None:  # noqa: ARG002
-        """Have the process stopped; it may not have ended yet."""
+        """Stop the process; it may not have ended yet."""
         agent = await self._reach(peer)
         if agent.state in UP:
             self._stopping(agent)
         agent.stop_process()
-        self._wire.told("stop process")
+        self._wire.command_done("stop process")
         await self._back()
 
     async def start(self, access: Access, peer: Peer, checksum: str) -> None:  # noqa: ARG002
-        """Have the process started with exactly this configuration, or (empty) with what is mounted."""
+        """Start the process with exactly this configuration, or with the mounted one if it is empty."""
         agent = await self._reach(peer)
         try:
             agent.start_process(checksum)
         except Refused as error:
             raise AgentError(f"its agent at {peer.address} refuses: 409, {error}") from error
-        self._wire.told("start process")
+        self._wire.command_done("start process")
         await self._back()
 
     async def _reach(self, peer: Peer) -> Agent:
@@ -53,7 +53,7 @@ class WorldAgents:
         except UnreachableError as error:
             raise AgentError(f"its agent at {peer.address} cannot be reached: {error}") from error
         agent = self._agents.at(peer.address)
-        if agent is None or not self._hears(agent.container.node):
+        if agent is None or not self._node_reachable(agent.container.node):
             raise AgentError(f"its agent at {peer.address} cannot be asked: connection refused")
         pod = agent.container.pod
         if agent_name(pod.namespace, pod.name.removesuffix("-0")) != peer.name:

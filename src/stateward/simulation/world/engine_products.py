@@ -1,4 +1,4 @@
-"""The engines of worlds, by name: the parameters of each, and the operator's own family.
+"""The engines of worlds by name: the parameters of each, and the operator's family.
 
 Everything else uses a `Product` and names no engine, so another engine of the family is another entry here.
 """
@@ -26,7 +26,7 @@ class Product:
     kind: ClusterKind
     flavor: Flavor
     versions: tuple[str, ...]
-    """Versions that can be had, each reachable from the one before."""
+    """Available versions; each is reachable from the one before."""
     absent: str
     """A version whose image cannot be pulled."""
     broken: str
@@ -39,17 +39,17 @@ class Product:
 
     @property
     def manager(self) -> str:
-        """The role that votes and can be elected, by the name that all the versions know."""
+        """The role that votes and can be elected, by the name that all versions accept."""
         return self.flavor.lineage.role_name("master", self.versions[-1])
 
     def desired(self, cluster: SearchCluster) -> Desired:
-        """Return what should be, as the driver understands it."""
+        """Return the desired state from the driver."""
         return desired.desired(self.flavor, cluster)
 
     def family(self, transport: Transport, agent_image: str, agents: Agents, *, announces: bool) -> Family:
-        """Return the operator's family of the engine, on ways into a world.
+        """Return the operator's family of the engine, with the transports of a world.
 
-        Virtual time waits for no worker process, so all is read here.
+        Virtual time does not wait for worker processes, so this process decodes all responses.
         """
         flavor = replace(self.flavor, announces=announces)
         return SearchFamily(self.kind, flavor, SearchEngine(flavor, transport, Rooms(usual=LOOK)), agent_image, agents)

@@ -1,7 +1,7 @@
-"""Pods of FoundationDB in the world: their start script, their processes in the model, and their disks.
+"""Pods of FoundationDB in a world: their start script, their processes in the model, and their disks.
 
 A pod behaves like `start.sh`: it waits for its configuration, copies the cluster file, starts its processes, and
-restarts each that a client has killed.
+restarts each process that a client kills.
 """
 
 import base64
@@ -11,7 +11,7 @@ from functools import partial
 
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import part
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container, Process
 from stateward.simulation.foundationdb.addresses import connection, endpoint
 from stateward.simulation.foundationdb.ensemble import Client, Ensemble
@@ -24,29 +24,29 @@ PORT = 4500
 
 
 @dataclass(slots=True)
-class PodDelays:
+class PodBehavior:
     """How pods behave; times in seconds, as ranges."""
 
     boot: tuple[float, float] = (1.0, 4.0)
     stop: tuple[float, float] = (0.2, 1.0)
     again: tuple[float, float] = (1.0, 3.0)
     broken: frozenset[str] = frozenset()
-    """Versions that end as soon as they start."""
+    """Versions that exit at their start."""
 
 
-class FoundationPods:
-    """Starts pods, and keeps the databases that they form, by their descriptions."""
+class FoundationDBPods:
+    """Starts pods, and keeps the databases that they form by description."""
 
-    def __init__(self, ground: SimulationBase, damage: Damage) -> None:
-        self.ground = ground
-        self.habits = PodDelays()
+    def __init__(self, context: SimulationContext, damage: Damage) -> None:
+        self.context = context
+        self.behavior = PodBehavior()
         self.databases: dict[str, Ensemble] = {}
-        self.pods: dict[Key, FoundationPod] = {}
+        self.pods: dict[Key, FoundationDBPod] = {}
         """The newest run of each pod."""
         self.hanging: set[str] = set()
-        """Kubernetes nodes whose disks do not answer: no process ends there."""
+        """Kubernetes nodes with unresponsive disks: no process ends there."""
         self.isolated: set[str] = set()
-        """Kubernetes nodes whose processes have no network."""
+        """Kubernetes nodes with isolated processes."""
         self.used: set[str] = set()
         """Disks on which a process has run."""
         self._damage = damage
@@ -56,7 +56,7 @@ class FoundationPods:
 
     def start(self, container: Container) -> Process:
         """Start the container of a pod."""
-        pod = FoundationPod(self, container)
+        pod = FoundationDBPod(self, container)
         self.pods[container.pod] = pod
         pod.begin()
         return pod
@@ -65,24 +65,24 @@ class FoundationPods:
         """Return the database of a description, created on first use."""
         found = self.databases.get(description)
         if found is None:
-            found = Ensemble(self.ground.clock.timestamp, resolve=self.resolve, killed=self._killed)
+            found = Ensemble(self.context.clock.timestamp, resolve=self.resolve, killed=self._killed)
             found.moved = partial(self._moved, found)
             self.databases[description] = found
         return found
 
     def resolve(self, name: str) -> str:
-        """Return the address of a coordinator that is named `POD.SERVICE.NAMESPACE.svc:PORT`."""
+        """Return the address of the coordinator `POD.SERVICE.NAMESPACE.svc:PORT`."""
         name, tls = endpoint(name), ":tls" if name.endswith(":tls") else ""
         host, _, port = name.rpartition(":")
         words = host.split(".")
         if len(words) < 3 or host.replace(".", "").isdigit():
             return f"{name}{tls}"
-        pod = self.ground.store.get("/pods", Key(words[2], words[0]))
+        pod = self.context.store.get("/pods", Key(words[2], words[0]))
         address = part(pod.doc, "status").get("podIP", "") if pod is not None else ""
         return f"{address}:{port}{tls}" if address else f"{name}{tls}"
 
     def isolate(self, node: str, *, on: bool) -> None:
-        """Cut the processes of a node off from all others, or let them talk again."""
+        """Isolate the processes of a node, or reconnect them."""
         if on:
             self.isolated.add(node)
         else:
@@ -92,7 +92,7 @@ class FoundationPods:
                 pod.cut() if on else pod.heal()
 
     def discard(self, disk: str) -> None:
-        """Forget the data of a disk that is gone; what was only on it is lost."""
+        """Discard the data of a deleted disk; record what existed only there as lost."""
         self._gone.add(disk)
         for description, database in self.databases.items():
             if self._lost(description, database):
@@ -134,24 +134,24 @@ class FoundationPods:
 
 
 @dataclass(slots=True, eq=False)
-class FoundationPod:
+class FoundationDBPod:
     """One run of the container of a pod."""
 
-    all: FoundationPods
+    all: FoundationDBPods
     container: Container
     alive: bool = True
     file: str = ""
     """The content of its cluster file."""
     version: str = ""
-    """Of the programs that it runs: those of its image, or those that were brought beside them."""
+    """The version of its programs: those of its image, or those that an init container added."""
     running: dict[int, Worker] = field(default_factory=dict[int, Worker])
     """Its processes, by number from 1."""
     _database: Ensemble | None = None
 
     @property
-    def ground(self) -> SimulationBase:
+    def context(self) -> SimulationContext:
         """The base of the world."""
-        return self.all.ground
+        return self.all.context
 
     @property
     def secured(self) -> bool:
@@ -160,7 +160,7 @@ class FoundationPod:
 
     @property
     def reachable(self) -> bool:
-        """Whether a command can run in it."""
+        """Whether commands can run in it."""
         return self.alive and bool(self.file)
 
     @property
@@ -170,7 +170,7 @@ class FoundationPod:
 
     @property
     def serves(self) -> bool:
-        """Whether it is Ready: its only probe checks that its processes run."""
+        """Whether it is Ready: the probe checks only that its processes run."""
         return self.answers
 
     def client(self) -> Client:
@@ -186,18 +186,18 @@ class FoundationPod:
         wanted = self.container.environment.get("STATEWARD_CONFIG_SHA256", "")
         cluster = self.container.mounted("cluster").get("fdb.cluster", "")
         if (wanted and hashlib.sha256(found).hexdigest() != wanted) or not cluster or not files:
-            self.ground.later(2.0, self.begin)
+            self.context.later(2.0, self.begin)
             return
         self.version = program(self.container, base64.b64decode(files.get("program", "")).decode().strip())
         self.file = cluster
         self._database = self.all.database(connection(cluster).description)
-        self.ground.soon(*self.all.habits.boot, self._boot, files)
+        self.context.soon(*self.all.behavior.boot, self._boot, files)
 
     def _boot(self, files: dict[str, str]) -> None:
         if not self.alive:
             return
-        if not self.version or self.version in self.all.habits.broken:
-            self.ground.count("database process ended with an error")
+        if not self.version or self.version in self.all.behavior.broken:
+            self.context.count("database process ended with an error")
             self._end()
             self.container.exited(1, "the database does not start")
             return
@@ -206,7 +206,7 @@ class FoundationPod:
             self._start(number, words)
 
     def _start(self, number: int, words: list[str]) -> None:
-        """Start one process, which finds the others if its cluster file leads to them."""
+        """Start one process; it joins if its cluster file leads to the database."""
         if not self.alive:
             return
         member = self.container.environment.get("STATEWARD_MEMBER", self.container.pod.name)
@@ -223,7 +223,7 @@ class FoundationPod:
         }
         address = f"{self.container.address}:{PORT - 1 + number}{':tls' if self.secured else ''}"
         line = " ".join(["fdbserver", f"--locality_instance_id {member}", *words])
-        now = self.ground.clock.timestamp()
+        now = self.context.clock.timestamp()
         worker = Worker(address, kind, locality, self.version, line, now, store)
         self.running[number] = worker
         self.container.probe()
@@ -239,55 +239,55 @@ class FoundationPod:
         if number == 1:
             self.all.keeps(self.file, worker.address, self.container.disk)
         if worker.address in database.astray:
-            self.ground.later(5.0, self._join, number, worker)
+            self.context.later(5.0, self._join, number, worker)
 
     def _follow(self, database: Ensemble) -> None:
-        """Copy the operator's cluster file if only that one leads to the database."""
+        """Copy the operator's cluster file if only this one leads to the database."""
         known = self.container.mounted("cluster").get("fdb.cluster", "")
         if known and not database.leads(self.file) and database.leads(known):
-            self.ground.count("cluster file of before replaced")
+            self.context.count("cluster file of before replaced")
             self.file = known
 
     def killed(self, address: str) -> None:
-        """Start a process again that a client has killed."""
+        """Restart a process that a client has killed."""
         for number, worker in list(self.running.items()):
             if worker.address == address and self.alive:
                 del self.running[number]
                 words = worker.command_line.split(" ")[3:]
-                self.ground.count("database process killed by a client")
-                self.ground.soon(*self.all.habits.again, self._start, number, words)
+                self.context.count("database process killed by a client")
+                self.context.soon(*self.all.behavior.again, self._start, number, words)
 
     def moved(self, database: Ensemble, file: str) -> None:
-        """Take another cluster file, as processes do that hear of new coordinators."""
+        """Update the cluster file of joined processes after a change of coordinators."""
         joined = (w for w in self.running.values() if w.address not in database.astray)
         if any(database.processes.get(worker.address) is worker for worker in joined):
             self.file = file
 
     def cut(self) -> None:
-        """Disconnect its processes."""
+        """Isolate its processes."""
         for worker in self.running.values():
             if self._database is not None:
                 self._database.cut(worker.address)
 
     def heal(self) -> None:
-        """Let its processes be reached again."""
+        """Reconnect its processes."""
         for number, worker in self.running.items():
             self._join(number, worker)
 
     def stop(self) -> None:
-        """End in good order."""
+        """Stop gracefully."""
         if self.alive:
             self._end()
-            self.ground.soon(*self.all.habits.stop, self._ended)
+            self.context.soon(*self.all.behavior.stop, self._ended)
 
     def _ended(self) -> None:
         if self.container.node in self.all.hanging:
-            self.ground.later(5.0, self._ended)
+            self.context.later(5.0, self._ended)
         else:
             self.container.exited(0, "stopped")
 
     def kill(self) -> None:
-        """End at once."""
+        """Kill its processes."""
         if self.alive:
             self._end()
 

@@ -1,4 +1,4 @@
-"""The database's command line in the pods of the world, with a network in between that may fail."""
+"""The database's command line in the pods of a world, over a network that may fail."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,31 +9,31 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.http import Wire
-from stateward.simulation.world.foundationdb_pods import FoundationPods
+from stateward.simulation.world.foundationdb_pods import FoundationDBPods
 
 
 class WorldShell:
-    """Runs commands in pods as the driver's shell does, onto the model."""
+    """Runs commands in pods on the model, as the driver's shell does on a database."""
 
     def __init__(
         self,
-        pods: FoundationPods,
+        pods: FoundationDBPods,
         wire: Wire,
-        looked: Callable[[Ensemble], None] = lambda _: None,
-        missed: Callable[[], None] = lambda: None,
+        ensemble_observed: Callable[[Ensemble], None] = lambda _: None,
+        answer_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run commands in these pods; `looked` is called for each status query, `missed` for each lost answer."""
+        """Run commands in these pods; the callbacks are for each status query and each lost response."""
         self.wire = wire
-        self._looked = looked
-        self._missed = missed
+        self._ensemble_observed = ensemble_observed
+        self._answer_lost = answer_lost
         self._pods = pods
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
-        """Return what `fdbcli --exec COMMAND` left behind within a time; raises UnreachableError."""
+        """Return the output of `fdbcli --exec COMMAND` within a time limit; raises UnreachableError."""
         try:
             return await self._run(pod, command, seconds)
         except UnreachableError:
-            self._missed()
+            self._answer_lost()
             raise
 
     async def _run(self, pod: str, command: str, seconds: int) -> Printed:
@@ -49,12 +49,12 @@ class WorldShell:
         code, output = await run.execute(command, float(seconds))
         found.file = client.file
         if command == STATUS:
-            self._looked(database)
+            self._ensemble_observed(database)
         else:
-            self.wire.told(command)
+            self.wire.command_done(command)
         await self.wire.back()
         whole = output.encode()
         body = self.wire.body(whole)
         if body != whole:
-            self._missed()
+            self._answer_lost()
         return Printed(code, body.decode(errors="replace"))

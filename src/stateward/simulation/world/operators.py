@@ -1,4 +1,4 @@
-"""Operator processes: the shipped operator on a client of this world, started, killed and started again."""
+"""Operator processes: the shipped operator with a client of the world; faults kill and restart it."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Rates as EngineRates
 from stateward.simulation.opensearch.http import Wire, WorldTransport
 from stateward.simulation.world.database_calls import Stopping, WorldAgents
-from stateward.simulation.world.decisions import Decisions
+from stateward.simulation.world.decision_metrics import DecisionMetrics
 from stateward.simulation.world.foundationdb_shell import WorldShell
 from stateward.simulation.world.world import SYSTEM, World
 
 RESTART = (1.0, 20.0)
-"""Seconds until a process that ended is started again."""
+"""Seconds until an ended process is restarted."""
 LEASE = LeaseTiming(duration=60, renew_deadline=40.0, retry=8.0)
 """Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all
 reconciliations.
@@ -33,7 +33,7 @@ reconciliations.
 
 
 class Process:
-    """One operator process and its successors; faults set its rates, and may kill it."""
+    """One operator process and its restarts; faults set its rates, and may kill it."""
 
     def __init__(self, world: World, name: str, *, leader_elect: bool = False, foundationdb: bool = False) -> None:
         self.name = name
@@ -41,16 +41,16 @@ class Process:
         self.engine_rates = EngineRates()
         self.lags: dict[str, float] = {}
         self.stales: dict[str, int] = {}
-        self.wrote: Callable[[str, str], None] = lambda _verb, _kind: None
-        self.told: Callable[[str], None] = lambda _: None
+        self.write_done: Callable[[str, str], None] = lambda _verb, _kind: None
+        self.command_done: Callable[[str], None] = lambda _: None
         self.failed: Callable[[BaseException], None] = lambda _: None
         self.audit: Audit = Unaudited()
         self.agent_image = ""
         """The image from which new pods get agents; if it is empty, they have none."""
         self.stopping: Stopping = lambda _: None
-        self.looked: Callable[[Cluster], None] = lambda _: None
-        self.saw: Callable[[Ensemble], None] = lambda _: None
-        self.missed: Callable[[], None] = lambda: None
+        self.cluster_observed: Callable[[Cluster], None] = lambda _: None
+        self.ensemble_observed: Callable[[Ensemble], None] = lambda _: None
+        self.answer_lost: Callable[[], None] = lambda: None
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
@@ -68,17 +68,17 @@ class Process:
         return self._task is not None and not self._task.done()
 
     def start(self) -> None:
-        """Start a process that remembers nothing."""
+        """Start a process without any state."""
         if self.running:
             return
         self._starts += 1
-        ground = self._world.ground
+        context = self._world.context
         identity = f"{self.name}-{self._starts}"
         network = Network(
-            ground.stream(f"{identity}/api"), ground.count, self._wrote, self.api_rates, self.lags, self.stales
+            context.stream(f"{identity}/api"), context.count, self._write_done, self.api_rates, self.lags, self.stales
         )
-        self._wire = Wire(ground.stream(f"{identity}/engine"), ground.count, self._told, self.engine_rates)
-        self.api = WorldApi(self._world.server, self._world.bell, network, "stateward", self.audit)
+        self._wire = Wire(context.stream(f"{identity}/engine"), context.count, self._command_done, self.engine_rates)
+        self.api = WorldApi(self._world.server, self._world.change_signal, network, "stateward", self.audit)
         options = OperatorOptions(
             leader_elect=self._leader_elect,
             lease_namespace=SYSTEM,
@@ -89,47 +89,47 @@ class Process:
             pod_policy=self.pod_policy,
             pod_references=self.pod_references,
         )
-        chance = ground.stream(f"{identity}/jitter")
-        heard = Decisions(ground)
+        rng = context.stream(f"{identity}/jitter")
+        heard = DecisionMetrics(context)
         family = self._family(self._wire)
-        operator = Operator(self.api, (family,), options, clock=ground.clock, chance=chance, metrics=heard)
-        self._task = ground.loop.create_task(operator.run())
+        operator = Operator(self.api, (family,), options, clock=context.clock, chance=rng, metrics=heard)
+        self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 
     def _family(self, wire: Wire) -> Family:
-        """Return the one kind of cluster that it handles: each other one would cost every run its watches."""
-        agents = WorldAgents(self._world.agents, wire, self._hears, self.stopping)
+        """Return the only family that it handles: each other one would add watches to every run."""
+        agents = WorldAgents(self._world.agents, wire, self._node_reachable, self.stopping)
         if self._foundationdb:
-            shell = WorldShell(self._world.foundations, wire, self.saw, self.missed)
+            shell = WorldShell(self._world.foundationdb, wire, self.ensemble_observed, self.answer_lost)
             return FoundationDBFamily(shell, self.agent_image, agents, Rooms(usual=LOOK))
         databases = self._world.databases
-        transport = WorldTransport(databases, wire, self.looked, self.missed)
+        transport = WorldTransport(databases, wire, self.cluster_observed, self.answer_lost)
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
 
     def kill(self) -> None:
-        """End the process between two instructions; no part of it continues, not even its clean-up."""
+        """Kill the process between two instructions; no part of it continues, not even its clean-up."""
         if not self.running or self._task is None or self.api is None or self._wire is None:
             return
-        self._world.ground.tell(f"operator {self.name} is killed")
+        self._world.context.trace(f"operator {self.name} is killed")
         self.api.network.dead = self._wire.dead = True
         self._task.cancel()
-        self._world.ground.soon(*RESTART, self.start)
+        self._world.context.soon(*RESTART, self.start)
 
     def freeze(self, seconds: float) -> None:
-        """Keep everything from arriving on the process's watches for a while."""
+        """Hold back all watch events of the process for a while."""
         if self.api is not None:
             self.api.network.frozen_until = self._world.now + seconds
 
-    def _hears(self, node: str) -> bool:
+    def _node_reachable(self, node: str) -> bool:
         world = self._world
-        isolated = world.databases.isolated | world.foundations.isolated
+        isolated = world.databases.isolated | world.foundationdb.isolated
         return node not in isolated and node not in world.kubelets.powerless
 
-    def _wrote(self, verb: str, kind: str) -> None:
-        self.wrote(verb, kind)
+    def _write_done(self, verb: str, kind: str) -> None:
+        self.write_done(verb, kind)
 
-    def _told(self, what: str) -> None:
-        self.told(what)
+    def _command_done(self, what: str) -> None:
+        self.command_done(what)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         error = None if task.cancelled() else task.exception()
@@ -138,8 +138,8 @@ class Process:
         for cause in leaves(error):
             if not isinstance(cause, LostLease):
                 self.failed(cause)
-        self._world.ground.tell(f"operator {self.name} ends: {error}")
-        self._world.ground.soon(*RESTART, self.start)
+        self._world.context.trace(f"operator {self.name} ends: {error}")
+        self._world.context.soon(*RESTART, self.start)
 
 
 def leaves(error: BaseException) -> list[BaseException]:

@@ -1,4 +1,4 @@
-"""Words for what happens in a world: times, actions, edits."""
+"""The text of trace events: times, actions, edits."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -36,17 +36,17 @@ DOES = {
     "ConfigureDatabase": "sets the redundancy and the coordinators of the database",
     "DeleteConfiguration": "deletes a Secret that belongs to no member",
 }
-"""The operator's actions in words; an action that is not listed appears by its name."""
+"""Verbs for the operator's actions; an unlisted action appears by its name."""
 
 
 def clock(seconds: float) -> str:
-    """Return a time of the world as hours, minutes and seconds."""
+    """Return a virtual time as hours, minutes and seconds."""
     whole = int(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02}:{seconds % 60:04.1f}"
 
 
 def action(name: str, member: str, why: str) -> str:
-    """Return what the operator does, and why, as a sentence."""
+    """Return an action of the operator and its reason, as a sentence."""
     verb = DOES.get(name, f"does {name}{' for {}' if member else ''}")
     return f"the operator {verb.format(member)} ({why})"
 

@@ -1,4 +1,4 @@
-"""One world, put together: the server, what Kubernetes does by itself, nodes, and databases."""
+"""One world: API server, Kubernetes model, nodes and databases."""
 
 import asyncio
 
@@ -7,12 +7,12 @@ from msgspec import Struct
 from stateward.api.values.base import API_VERSION, Json
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ClusterKind
-from stateward.simulation.apiserver.client import Bell
+from stateward.simulation.apiserver.client import ChangeSignal
 from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.agents import Agents
 from stateward.simulation.cluster.budgets import guard
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.kubelet import Kubelets
 from stateward.simulation.cluster.nodes import Nodes
 from stateward.simulation.cluster.process import Launchers
@@ -22,7 +22,7 @@ from stateward.simulation.cluster.volumes import Volumes
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.world.engine_products import DEFAULT, Product
-from stateward.simulation.world.foundationdb_pods import CONTAINER, FoundationPods
+from stateward.simulation.world.foundationdb_pods import CONTAINER, FoundationDBPods
 
 NAMESPACE = "data"
 SYSTEM = "stateward"
@@ -41,7 +41,7 @@ class Layout(Struct, frozen=True):
 
 
 class World:
-    """Everything but the operator and its user."""
+    """All of a run except the operator and its user."""
 
     def __init__(
         self,
@@ -51,51 +51,51 @@ class World:
         product: Product = DEFAULT,
         kind: ClusterKind | None = None,
     ) -> None:
-        """`kind` is that of the cluster resources, if it is not the product's."""
+        """`kind` is the kind of the cluster resources if it is not the product's."""
         self.layout = layout
         self.product = product
         self.kind = kind or product.kind
         self.clusters = f"{self.kind.resource.group}/{self.kind.resource.plural}"
         """The name under which the server keeps the cluster resources."""
-        self.ground = SimulationBase(seed, loop)
-        self.store = self.ground.store
-        self.server = self.ground.server
-        self.bell = Bell(self.store)
+        self.context = SimulationContext(seed, loop)
+        self.store = self.context.store
+        self.server = self.context.server
+        self.change_signal = ChangeSignal(self.store)
         guard(self.server)
         self.garbage = GarbageCollector(self.store, self._later)
-        self.databases = Databases(self.ground, product.flavor.default_roles)
+        self.databases = Databases(self.context, product.flavor.default_roles)
         self.databases.announced = product.flavor.announces
-        self.sets = StatefulSets(self.ground)
-        self.scheduler = Scheduler(self.ground, layout.capacity)
-        self.volumes = Volumes(self.ground)
-        self.foundations = FoundationPods(self.ground, self.databases.damage)
-        self.launchers = Launchers(self.databases, {CONTAINER: self.foundations})
+        self.sets = StatefulSets(self.context)
+        self.scheduler = Scheduler(self.context, layout.capacity)
+        self.volumes = Volumes(self.context)
+        self.foundationdb = FoundationDBPods(self.context, self.databases.damage)
+        self.launchers = Launchers(self.databases, {CONTAINER: self.foundationdb})
         self.volumes.lost = self.launchers.discard
-        self.agents = Agents(self.ground, self.launchers)
-        self.kubelets = Kubelets(self.ground, self.agents)
-        self.nodes = Nodes(self.ground, self.kubelets)
-        self._furnish()
+        self.agents = Agents(self.context, self.launchers)
+        self.kubelets = Kubelets(self.context, self.agents)
+        self.nodes = Nodes(self.context, self.kubelets)
+        self._create_objects()
 
     @property
     def now(self) -> float:
-        """Seconds of virtual time since the world began."""
-        return self.ground.now
+        """Seconds of virtual time since the start of the world."""
+        return self.context.now
 
     def isolate(self, node: str, *, on: bool) -> None:
-        """Cut the database processes of a node off from all others, or let them talk again."""
+        """Isolate the database processes of a node, or reconnect them."""
         self.databases.isolate(node, on=on)
-        self.foundations.isolate(node, on=on)
+        self.foundationdb.isolate(node, on=on)
 
     def used(self, volume: str) -> bool:
         """Return whether a database process has run on a volume, by the UID of its claim."""
-        return volume in self.databases.disks or volume in self.foundations.used
+        return volume in self.databases.disks or volume in self.foundationdb.used
 
     def resource(self, name: str = NAME) -> Stored | None:
         """Return the cluster resource of a name."""
         return self.store.get(self.clusters, Key(NAMESPACE, name))
 
     def formed(self, name: str = NAME) -> list[Cluster]:
-        """Return the databases that were ever formed for a cluster resource's name, oldest first."""
+        """Return all databases ever formed for a cluster resource's name, oldest first."""
         return [c for c in self.databases.clusters.values() if c.name == f"{NAMESPACE}.{name}"]
 
     def database(self, name: str = NAME) -> Cluster | None:
@@ -104,7 +104,7 @@ class World:
         return found[-1] if found else None
 
     def create(self, spec: Json, name: str = NAME, **meta: Json) -> Stored:
-        """Create a cluster resource as a person does."""
+        """Create a cluster resource as a user does."""
         body = {
             "apiVersion": API_VERSION,
             "kind": self.kind.resource.kind,
@@ -114,9 +114,9 @@ class World:
         return self.server.create(self.clusters, NAMESPACE, body, "kubectl")
 
     def _later(self, seconds: float, do: object) -> None:
-        self.ground.later(seconds, do)  # pyright: ignore[reportArgumentType]
+        self.context.later(seconds, do)  # pyright: ignore[reportArgumentType]
 
-    def _furnish(self) -> None:
+    def _create_objects(self) -> None:
         for namespace in ("default", NAMESPACE, SYSTEM):
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             self.server.create("/namespaces", "", body)

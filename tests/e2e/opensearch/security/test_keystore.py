@@ -37,7 +37,7 @@ SPEC: dict[str, Any] = {"version": VERSION, "pools": POOLS, "secureSettings": [{
 
 
 async def put(clusters: Clusters, name: str, values: dict[str, str]) -> None:
-    """Make a Secret of a person's so."""
+    """Write a user's Secret."""
     data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
     body = {
         "apiVersion": "v1",
@@ -92,7 +92,7 @@ def keystore(sandbox: Sandbox, clusters: Clusters, member: str) -> set[str]:
 
 
 @pytest.mark.images("opensearch:2.19.3")
-async def test_a_secret_of_the_keystore_restarts_processes_and_one_in_a_variable_makes_pods_anew(
+async def test_a_secret_of_the_keystore_restarts_processes_and_one_in_a_variable_recreates_pods(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
     """Every process has read what it has; in kept pods where that is enough; and not one acknowledged write is lost."""
@@ -122,7 +122,7 @@ async def test_a_secret_of_the_keystore_restarts_processes_and_one_in_a_variable
     assert await writer.missing() == set()
     assert writer.acknowledged
 
-    # What goes restarts nobody, and neither does the death of the operator.
+    # A removed key causes no restart, nor does the death of the operator.
     await remove(clusters, "store")
     await operator.kill()
     await asyncio.sleep(20.0)
@@ -136,7 +136,7 @@ async def test_a_secret_of_the_keystore_restarts_processes_and_one_in_a_variable
     now = await uids(clusters)
     assert all(now[name] != pods[name] for name in members)
     assert [inside(stateward, clusters, member, "printenv", "WORD") for member in members] == ["other"] * 3
-    # Made anew while the Secret of the keystore is away: they have the settings that members had.
+    # Recreated while the Secret of the keystore is missing: they have the settings of before.
     assert [keystore(stateward, clusters, member) for member in members] == [{FIRST, SECOND}] * 3
     assert kept.broken == []
     assert await last.missing() == set()

@@ -1,4 +1,4 @@
-"""With --network-policies the ports of members are closed to all but their callers, and the operator goes on."""
+"""With --network-policies the ports of members are closed to all but their callers, and the operator works."""
 
 from collections.abc import Iterator
 from typing import Any

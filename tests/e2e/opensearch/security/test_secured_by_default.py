@@ -15,7 +15,7 @@ POOLS = [pool("nodes", 1, "cluster_manager", "data", "ingest")]
 
 
 def told(sandbox: Sandbox, value: str) -> None:
-    """Tell the operator whether it secures new clusters, as another value of the chart does."""
+    """Set whether the operator secures new clusters, as a value of the chart does."""
     kubectl(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
     kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
 
@@ -31,7 +31,7 @@ def installed(stateward: Sandbox) -> Iterator[Sandbox]:
 async def test_a_new_cluster_is_secured_and_an_image_that_cannot_is_named_and_done_without(
     clusters: Clusters, installed: Sandbox
 ) -> None:
-    """The second image has an official name and no plugin: nobody is told a lie, and one word of a person is enough."""
+    """The second image has an official name and no plugin: the status says so, and one field of the spec is enough."""
     await clusters.apply("born", version="2.19.3", pools=POOLS)
     await clusters.apply("unable", version="2.19.5", pools=POOLS)
     born = await clusters.until("born", ready, seconds=600)

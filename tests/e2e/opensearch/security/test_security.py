@@ -21,7 +21,7 @@ SECURED = "2.19.3"
 async def test_a_secured_cluster_lives_and_its_certificates_are_renewed_without_a_restart(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
-    """Nobody gets in without a password, a renewal restarts nothing, and the operator may be killed meanwhile."""
+    """Access needs a password, a renewal causes no restart, and the operator may be killed meanwhile."""
     nodes = pool("nodes", 2, "cluster_manager", "data", "ingest")
     security = {"enabled": True, "certificateLifetime": "6m"}
     await clusters.apply("safe", version=SECURED, pools=[nodes], security=security)

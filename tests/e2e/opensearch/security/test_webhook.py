@@ -36,7 +36,7 @@ def webhook(stateward: Sandbox) -> Iterator[Sandbox]:
 
 
 def registered(sandbox: Sandbox) -> None:
-    """Wait until the operator has told the API server whom to trust, and the API server asks it."""
+    """Wait until the operator has written its CA into the webhook, and the API server calls it."""
     deadline = time.monotonic() + 60
     while "no_such_role" not in apply(sandbox, pools=[{"name": "a", "replicas": 1, "roles": ["no_such_role"]}])[1]:
         assert time.monotonic() < deadline, "the webhook is not asked"

@@ -74,7 +74,7 @@ def test_a_plain_directory_that_changes_is_read_again(tmp_path: Path, monkeypatc
         configuration.read(tmp_path)
 
 
-def test_what_is_too_large_or_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_or_missing_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(configuration.UnreadableError, match="does not exist"):
         configuration.read(tmp_path / "none")
     monkeypatch.setattr(configuration, "LIMIT", 3)

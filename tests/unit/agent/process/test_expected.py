@@ -67,7 +67,7 @@ def test_a_stop_that_is_written_meanwhile_keeps_it_stopped_when_the_configuratio
 def test_a_stop_that_was_written_before_the_configuration_is_seen_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both come between two looks, while the agent is at the first of the two files that it reads."""
+    """Both change between two reads, while the agent reads the first of its two files."""
     written, expected = tmp_path / "restart-phase", tmp_path / "expected"
     written.write_text("")
     expected.write_text(configuration.checksum(NEW))

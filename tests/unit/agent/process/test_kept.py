@@ -28,7 +28,7 @@ def test_in_a_start_phase_it_comes_back_with_the_mounted_configuration(pod: Pod)
     pod.run(SHOWS, *keep).expect("a: 2")
 
 
-def test_a_configuration_that_cannot_be_kept_is_said_and_starts_nothing(pod: Pod) -> None:
+def test_a_configuration_that_cannot_be_kept_is_reported_and_starts_nothing(pod: Pod) -> None:
     keep = pod.root / "kept"
     pod.phase.write_text("stop")
     pod.run(SHOWS, "--keep", str(keep))

@@ -1,4 +1,4 @@
-"""What the annotation says, however the downward API writes it."""
+"""The value of the annotation in each format of the downward API."""
 
 from pathlib import Path
 

@@ -45,7 +45,7 @@ def test_a_crash_of_the_database_is_the_crash_of_the_container(isolated: Pod) ->
 
 
 def test_a_killed_shell_does_not_hide_a_database_in_another_group(isolated: Pod) -> None:
-    """The leader dies hard; what it left is asked to end, then killed, and only then the agent ends with its code."""
+    """The leader is killed; its children get SIGTERM, then SIGKILL, and only then the agent exits with its code."""
     isolated.run("set -m; (trap '' TERM; echo up; exec sleep 300) & wait", "--grace", "0.3")
     isolated.expect("up")
     os.kill(int(_children(isolated)[0]), signal.SIGKILL)

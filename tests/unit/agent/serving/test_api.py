@@ -1,4 +1,4 @@
-"""Who may call the API, and what it refuses."""
+"""Authorization of the API, and its refusals."""
 
 import contextlib
 import os
@@ -57,7 +57,7 @@ def test_a_rotated_token_counts_at_once_and_the_old_one_no_more(stopped: Pod) ->
 
 
 @pytest.mark.parametrize("content", [None, "", " \n"])
-def test_without_a_token_nobody_gets_in(stopped: Pod, content: str | None) -> None:
+def test_requests_without_a_token_are_refused(stopped: Pod, content: str | None) -> None:
     stopped.token.unlink() if content is None else stopped.token.write_text(content)
     assert stopped.call("GET", "/v1/process", token="")[0] == 401
     assert stopped.call("GET", "/v1/process")[0] == 401
@@ -81,7 +81,7 @@ def test_a_renewed_certificate_is_served_and_a_pair_that_does_not_fit_is_not(sto
     assert _served(stopped) not in {first, b""}
 
 
-def test_a_client_without_the_authority_s_certificate_is_refused_where_one_is_asked_for(
+def test_a_client_without_the_authority_s_certificate_is_refused_where_one_is_requested(
     pod: Pod, tmp_path: Path
 ) -> None:
     pod.phase.write_text("stop")
@@ -90,7 +90,7 @@ def test_a_client_without_the_authority_s_certificate_is_refused_where_one_is_as
         pod.get()
 
 
-def test_plain_http_and_noise_get_no_answer_and_harm_nobody(stopped: Pod) -> None:
+def test_plain_http_and_noise_get_no_answer_and_do_no_harm(stopped: Pod) -> None:
     for data in (b"GET /v1/process HTTP/1.1\r\n\r\n", os.urandom(3000), b""):
         with socket.create_connection(("127.0.0.1", stopped.api), timeout=20) as plain:
             try:  # The agent may hang up at any point of it.

@@ -1,4 +1,4 @@
-"""What the kubelet is told, with a small HTTP server in the place of the database."""
+"""The responses to the kubelet's probes, with a small HTTP server as the database."""
 
 import contextlib
 import http.server
@@ -87,7 +87,7 @@ class Hanging:
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/"
 
     def questions(self) -> int:
-        """Return how many questions have come since the last look."""
+        """Return the number of new requests."""
         found = 0
         self.listener.settimeout(0.2)
         with contextlib.suppress(TimeoutError):
@@ -111,7 +111,7 @@ class Hanging:
 def test_clients_that_wait_for_a_hanging_database_share_one_question_and_do_not_keep_the_kubelet_out(
     pod: Pod, path: str
 ) -> None:
-    """The disaster: nobody needs a token for this, and the kubelet kills a healthy, slow database."""
+    """The disaster: probes need no token, so anyone could make the kubelet kill a healthy, slow database."""
     with Hanging() as database, contextlib.ExitStack() as stack:
         option = f"--{path[1:]}-url"
         pod.run(WAITS, option, database.url, "--probe-timeout", "15").expect("up")
@@ -121,7 +121,7 @@ def test_clients_that_wait_for_a_hanging_database_share_one_question_and_do_not_
                 client.sendall(f"GET {path} HTTP/1.1\r\n\r\n".encode())
         before = time.monotonic()
         assert [pod.probe("/live") for _ in range(5)] == [200] * 5
-        assert pod.probe(path) == 503, "who comes late is told what is known"
+        assert pod.probe(path) == 503, "a late probe gets the known state"
         assert time.monotonic() - before < 5
         assert database.questions() == 1
 

@@ -1,4 +1,4 @@
-"""What a probe says of a process that ends, or gives way to another one, while the database is asked for it."""
+"""The result of a probe if the process ends or is replaced during the request to the database."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ URL = "http://127.0.0.1:9200/"
 
 
 class Asked:
-    """Probes of an agent whose database answers as it is told to, and something happens while it does."""
+    """Probes of an agent with a fake database, and an event during its response."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answers = True

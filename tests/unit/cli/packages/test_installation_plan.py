@@ -66,7 +66,7 @@ def test_a_change_of_data_names_the_pods_that_restart_and_the_key(run: Run) -> N
     ]
 
 
-def test_scaling_restarts_nothing_and_nothing_to_do_is_said(run: Run) -> None:
+def test_scaling_restarts_nothing_and_nothing_to_do_is_reported(run: Run) -> None:
     assert "~ Deployment web: spec.replicas\nno pod restarts\n" in asked(run, document({"COUNT": 5}))[1]
     code, said = asked(run, document({"COUNT": 2}))
     assert code == 0
@@ -109,7 +109,7 @@ def test_a_first_installation_says_what_is_in_its_way(run: Run, api: WritableApi
     assert "ConfigMap new-config belongs to another installation, old" in asked(run, document({}, name="new"))[1]
 
 
-def test_wrong_values_and_missing_packages_are_said(run: Run) -> None:
+def test_wrong_values_and_missing_packages_are_reported(run: Run) -> None:
     code, said = asked(run, document({"COUNT": "many"}))
     assert code == 1
     assert "refused: COUNT: 'many': must be a whole number" in said
@@ -128,14 +128,14 @@ def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: Writ
     assert "note: its last plan has not ended" in said
 
 
-def test_a_wish_runs_its_plan(run: Run) -> None:
+def test_a_request_runs_its_plan(run: Run) -> None:
     wished = document({"COUNT": 2})
     wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: "backup/1"}}
     assert "plan backup: a user asked for it\n+ Job backup-job" in asked(run, wished)[1]
 
 
 @pytest.mark.parametrize(("plan", "again"), [("backup", True), ("deploy", False)])
-def test_work_that_a_wish_has_done_once_more_is_named(run: Run, api: WritableApi, plan: str, *, again: bool) -> None:
+def test_work_that_a_request_has_done_once_more_is_named(run: Run, api: WritableApi, plan: str, *, again: bool) -> None:
     notes = {ANNOTATION_PLAN: plan, ANNOTATION_PHASE: "backup", ANNOTATION_STEP: "job"}
     labels = {LABEL_PART_OF: set_id("web", "default")}
     made: dict[str, Any] = {"name": f"{plan}-job", "namespace": "default", "labels": labels, "annotations": notes}

@@ -1,4 +1,4 @@
-"""`package`: a person checks, reads, begins and builds packages."""
+"""`package`: users check, read, create and build packages."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_a_bad_one_is_refused_with_file_and_field(tmp_path: Path) -> None:
     assert "error: operator.yaml: tasks[1].kind: 'X': must be one of Apply" in result.output
 
 
-def test_warnings_fail_when_that_is_asked_for(tmp_path: Path) -> None:
+def test_warnings_fail_when_that_is_requested(tmp_path: Path) -> None:
     doubtful = written(tmp_path / "doubtful", files({"templates/more.yaml": "a: b"}))
     assert run("verify", doubtful).exit_code == 0
     assert run("verify", "--strict", doubtful).exit_code == 1

@@ -1,4 +1,4 @@
-"""`package diff`: a person reads what a change would do before it is made."""
+"""`package diff` shows the effect of a change before it is made."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_two_versions_are_compared_with_the_same_values(folder: Path, tmp_path: 
     ]
 
 
-def test_no_change_is_said(folder: Path) -> None:
+def test_no_change_is_reported(folder: Path) -> None:
     assert diff(folder, folder) == "no object changes\n"
 
 

@@ -1,4 +1,4 @@
-"""Packages go to a registry and come back, by whoever may; and what comes back as something else is refused."""
+"""Packages are pushed and pulled with authorization; a changed package is refused."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is logged in anywhere, and nothing goes through a proxy."""
+    """No registry login exists, and no request uses a proxy."""
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -78,7 +78,7 @@ def test_a_package_is_pushed_and_read_again_by_tag_and_by_digest(folder: Path) -
         assert not [asked for asked in found.asked[before:] if asked[0] == "POST"]
 
 
-def test_a_tag_keeps_its_content_unless_somebody_says_otherwise(folder: Path, tmp_path: Path) -> None:
+def test_a_tag_keeps_its_content_unless_forced(folder: Path, tmp_path: Path) -> None:
     other = written(tmp_path / "other", files(app=("image: shop:", "image: store:")))
     with registry() as found:
         good("push", folder, found.reference())
@@ -88,7 +88,7 @@ def test_a_tag_keeps_its_content_unless_somebody_says_otherwise(folder: Path, tm
 
 
 @pytest.mark.parametrize("auth", ["basic", "bearer"])
-def test_who_is_logged_in_comes_in_and_nobody_else(auth: str, folder: Path, tmp_path: Path) -> None:
+def test_who_is_logged_in_comes_in_and_no_other_client(auth: str, folder: Path, tmp_path: Path) -> None:
     with registry(auth) as found:
         assert "without a login" in bad("push", folder, found.reference())
         log_in(tmp_path, found.host)
@@ -109,7 +109,7 @@ def test_content_that_was_changed_on_the_way_is_refused() -> None:
         assert "the manifest has the digest" in bad("verify", f"{found.reference()}@{digest}")
 
 
-def test_what_is_no_package_or_not_there_is_said() -> None:
+def test_what_is_no_package_or_not_there_is_reported() -> None:
     with registry() as found:
         stored(found, {"artifactType": "application/vnd.other"})
         assert "is not a package" in bad("verify", found.reference(tag="1.2.0"))
@@ -136,7 +136,7 @@ def test_a_password_is_not_sent_where_a_registry_redirects_to(tmp_path: Path) ->
         assert [asked[2] for asked in other.asked] == [""]
 
 
-def test_tls_is_not_left_unless_that_is_said() -> None:
+def test_tls_is_not_disabled_without_an_option() -> None:
     with registry() as found:
         stored(found)
         said = bad("verify", found.reference(tag="1.2.0").replace("oci+http", "oci"))

@@ -1,4 +1,4 @@
-"""What a forecast of time rests on: measured where the cluster tells, and said to be assumed where it does not."""
+"""The sources of a time forecast: measured on the cluster, or reported as assumed."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -32,13 +32,13 @@ def existing(*pods: Pod, cluster: Cluster | None = None) -> ClusterObjects:
 
 def test_the_last_starts_of_pods_are_the_start_of_their_pool() -> None:
     found = pacing(existing(pod(40), pod(50), pod(90), pod(20, "managers")), Speed())
-    assert found.pace.starts == {"hot": 50.0, "managers": 20.0}
+    assert found.durations.starts == {"hot": 50.0, "managers": 20.0}
     assert found.rests_on[0] == "a member of hot starts in 50 s: measured, the last starts of 3 pods"
     assert found.rests_on[1] == "a member of managers starts in 20 s: measured, the last start of its pod"
 
 
 def test_a_pool_that_is_new_starts_like_the_others() -> None:
-    assert pacing(existing(pod(40), pod(50, "managers")), Speed()).pace.start_of("warm") == 45.0
+    assert pacing(existing(pod(40), pod(50, "managers")), Speed()).durations.start_of("warm") == 45.0
 
 
 def test_a_container_that_ended_meanwhile_tells_nothing() -> None:
@@ -48,7 +48,7 @@ def test_a_container_that_ended_meanwhile_tells_nothing() -> None:
 
 def test_what_the_database_tells_is_said_to_be_from_there() -> None:
     found = pacing(existing(), Speed(limit=100.0 * MIB, at_once=4, rate=20.0 * MIB, rates=7, reopen=0.6, reopened=9))
-    assert (found.pace.rate, found.pace.at_once, found.pace.reopen) == (80.0 * MIB, 4, 0.6)
+    assert (found.durations.rate, found.durations.at_once, found.durations.reopen) == (80.0 * MIB, 4, 0.6)
     assert found.rests_on[1:] == (
         "a node takes 80 MiB/s of recovering copies, 4 at once: measured, the last 7 recoveries",
         "a copy whose data is on its node already is back in 0.6 s: measured, the last 9 of them",

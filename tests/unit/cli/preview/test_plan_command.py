@@ -94,7 +94,7 @@ def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: 
     assert running.patches == []
 
 
-def test_an_unchanged_file_touches_nobody(run: Run, running: FakeApi) -> None:
+def test_an_unchanged_file_changes_no_member(run: Run, running: FakeApi) -> None:
     result = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
     assert result.exit_code == 0
     assert "no member would change" in result.output
@@ -120,7 +120,7 @@ def test_a_cluster_that_is_not_there_is_planned_as_new(run: Run, api: FakeApi) -
     assert "form the cluster on logs-managers-0" in result.output
 
 
-def test_a_storage_class_that_does_not_exist_is_said_in_advance(run: Run, api: FakeApi) -> None:
+def test_a_storage_class_that_does_not_exist_is_reported_in_advance(run: Run, api: FakeApi) -> None:
     asked = (CHANGED % "2.17.1").replace("{size: 20Gi}", "{size: 20Gi, storageClass: fsat}")
     result = run("plan", "-f", "-", stdin=asked)
     assert result.exit_code == 1
@@ -220,7 +220,7 @@ def test_a_secret_of_the_keystore_in_the_file_is_shown_for_every_member(run: Run
     assert {because for _, because in shown.values()} == {"keystore/Secret/store:word"}
 
 
-def test_the_same_data_in_the_file_restarts_nobody_and_shows_no_value(run: Run, using: FakeApi) -> None:
+def test_the_same_data_in_the_file_restarts_no_member_and_shows_no_value(run: Run, using: FakeApi) -> None:
     result = run("plan", "logs", "-f", "-", stdin=SECRET % "one")
     assert "no member would change" in result.output
     assert "two" not in run("plan", "logs", "-f", "-", stdin=SECRET % "two").output

@@ -12,7 +12,7 @@ from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared.screen import show
 from stateward.planning.model.observation import Database, Observation
-from stateward.simulation.forecast.pace import Pace
+from stateward.simulation.forecast.durations import Durations
 from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
 
 Edit = Callable[[dict[str, Any]], object]
@@ -68,7 +68,7 @@ def look_at(observed: Observation, cluster: Cluster | None = None) -> PlanInputs
     return PlanInputs(cluster or typed(SPEC, "2.17.1"), observed, (), (), exists=True)
 
 
-def test_a_spec_that_did_not_change_touches_nobody() -> None:
+def test_an_unchanged_spec_changes_no_member() -> None:
     shown = preview(running(), NOW)
     assert (effects(shown), shown.steps, shown.goes_through) == ({}, (), True)
 
@@ -117,7 +117,7 @@ def test_a_shrink_below_the_number_of_copies_is_refused() -> None:
     assert "2 copies" in shown.refused[0].message
 
 
-def test_a_downgrade_is_refused_and_restarts_nobody() -> None:
+def test_a_downgrade_is_refused_and_restarts_no_member() -> None:
     shown = preview(changed(lambda spec: spec.update(version="2.11.0")), NOW)
     assert effects(shown) == {}
     assert [(r.subject, r.reason) for r in shown.refused] == [("spec.version", "UpgradeRefused")]
@@ -183,8 +183,8 @@ def test_larger_shards_take_longer_to_move() -> None:
 
 def test_a_slower_start_is_a_longer_roll_out() -> None:
     observed = changed(lambda spec: spec.update(version="2.19.5"))
-    slow = preview(observed, NOW, Pace(start=60.0, starts={"hot": 600.0}))
-    fast = preview(observed, NOW, Pace(start=60.0))
+    slow = preview(observed, NOW, Durations(start=60.0, starts={"hot": 600.0}))
+    fast = preview(observed, NOW, Durations(start=60.0))
     assert slow.seconds is not None
     assert fast.seconds is not None
     assert slow.seconds - fast.seconds == pytest.approx(3 * 540.0)

@@ -56,7 +56,7 @@ def test_shards_are_the_seeds_each_once_and_about_the_same_number(first: int, co
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/2", "1/0", "1/11", "-1/2", "auto/2"])
-def test_a_shard_that_is_none_is_refused_with_what_is_accepted(shard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_that_is_invalid_is_refused_with_what_is_accepted(shard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JOB_COMPLETION_INDEX", raising=False)
     with pytest.raises(UsageError, match=f"--shard {shard}: "):
         command.part_of(range(10), shard)
@@ -141,7 +141,7 @@ def test_two_results_of_one_seed_are_an_error_that_names_both_records(tmp_path: 
     ("text", "message"),
     [
         ("nothing\n", "line 1: "),
-        ('{"line":"run","outcome":{"seed":1,"violations":[],"hours":1,"counts":{}}}\n', "which campaign it is"),
+        ('{"line":"run","outcome":{"seed":1,"violations":[],"hours":1,"counts":{}}}\n', "does not name the campaign"),
         ("", "names its campaign"),
     ],
 )

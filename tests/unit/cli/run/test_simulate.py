@@ -1,4 +1,4 @@
-"""`stateward simulate`: campaigns, stories, and what a violation looks like."""
+"""`stateward simulate`: campaigns, traces, and reports of violations."""
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,7 +18,7 @@ def simulated(*words: str) -> Result:
     return CliRunner().invoke(cli, ["simulate", *words])
 
 
-def test_a_seed_tells_its_story() -> None:
+def test_a_seed_prints_its_trace() -> None:
     result = simulated("--seed", "5", "--hours", "0", "--trace")
     assert result.exit_code == 0, result.output
     assert "  0:00:00.0  the user creates the cluster resource\n" in result.output
@@ -68,7 +68,7 @@ def test_ordinary_days_are_those_of_databases_with_shards() -> None:
     assert "use --hours" in result.stderr
 
 
-def test_a_seed_of_foundationdb_tells_its_story() -> None:
+def test_a_seed_of_foundationdb_prints_its_trace() -> None:
     result = simulated("--engine", "foundationdb", "--seed", "6", "--hours", "0", "--trace")
     assert result.exit_code == 0, result.output
     assert "the operator creates the database" in result.output
@@ -110,9 +110,9 @@ def test_the_runs_of_a_campaign_are_those_that_are_repeated(monkeypatch: pytest.
 
     monkeypatch.setattr(campaign, "attempt", brief)
     for seed in (7, 20):
-        campaign.one_of_many(seed, "elasticsearch", None)
+        campaign.run_one(seed, "elasticsearch", None)
     assert seen == [(seed, campaign.usual("elasticsearch", seed)) for seed in (7, 20)]
-    campaign.one_of_many(20, "elasticsearch", run.Plan(chaos=5.0))
+    campaign.run_one(20, "elasticsearch", run.Plan(chaos=5.0))
     assert seen[-1][1] == run.Plan(engine="elasticsearch", chaos=5.0)
 
 
@@ -122,7 +122,7 @@ def test_hours_and_days_exclude_each_other() -> None:
     assert "not both" in result.stderr
 
 
-def test_ordinary_days_are_mostly_passed_over_and_the_report_says_so() -> None:
+def test_ordinary_days_are_mostly_skipped_and_the_report_says_so() -> None:
     result = simulated("--seed", "4", "--days", "0.5")
     assert result.exit_code == 0, result.output
     last = result.output.splitlines()[-1]
@@ -130,7 +130,7 @@ def test_ordinary_days_are_mostly_passed_over_and_the_report_says_so() -> None:
     assert last.endswith(" of them skipped, because nothing could happen in them")
 
 
-def test_a_story_is_that_of_one_run() -> None:
+def test_a_trace_is_that_of_one_run() -> None:
     result = simulated("--trace")
     assert result.exit_code == 2
     assert "--trace prints one run: name it with --seed" in result.stderr

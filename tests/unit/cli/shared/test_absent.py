@@ -47,7 +47,7 @@ FATES = [
 
 
 @pytest.mark.parametrize(("spec", "status", "fate"), FATES)
-def test_it_is_said_since_when_why_and_what_becomes_of_it(
+def test_a_missing_member_is_reported_with_its_time_cause_and_outcome(
     run: Run, api: FakeApi, spec: dict[str, Any], status: dict[str, Any], fate: str
 ) -> None:
     api.add("opensearchclusters", missing(spec=spec, **status))

@@ -47,7 +47,7 @@ def test_a_member_that_is_not_there_lists_those_that_are(run: Run) -> None:
     assert "logs has no member 'cold-0'; it has logs-hot-0, logs-hot-1, logs-managers-0" in result.stderr
 
 
-def test_a_stalled_cluster_says_that_a_person_is_needed(run: Run, api: FakeApi) -> None:
+def test_a_stalled_cluster_requests_manual_intervention(run: Run, api: FakeApi) -> None:
     condition = {"type": "Stalled", "status": "True", "reason": "UpgradeRefused", "message": "2.11.0 is older"}
     api.add("opensearchclusters", cluster(conditions=[condition], waiting=[]))
     assert run("explain", "logs").output.splitlines()[2:] == [

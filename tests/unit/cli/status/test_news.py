@@ -1,4 +1,4 @@
-"""The appended lines of `status --watch`: one per change that a person cares about."""
+"""The appended lines of `status --watch`: one for each relevant change."""
 
 from typing import Any
 

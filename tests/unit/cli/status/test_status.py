@@ -49,7 +49,7 @@ def test_status_as_yaml(run: Run) -> None:
     assert yaml.safe_load(run("status", "logs", "-o", "yaml").output)["status"]["health"] == "yellow"
 
 
-def test_a_cluster_that_no_operator_has_seen_says_so(run: Run, api: FakeApi) -> None:
+def test_a_cluster_that_no_operator_has_seen_reports_it(run: Run, api: FakeApi) -> None:
     document = cluster()
     del document["status"]
     api.add("opensearchclusters", document)

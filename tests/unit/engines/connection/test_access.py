@@ -80,7 +80,7 @@ async def test_the_database_is_known_by_its_name_and_shown_who_asks(
         pytest.param(pair(NAME, now=NOW - 90 * 86400, days=1), id="ended"),
     ],
 )
-async def test_who_cannot_prove_to_be_the_database_is_not_asked(
+async def test_a_peer_that_cannot_prove_to_be_the_database_gets_no_request(
     shown: pki.Pair, tmp_path: Path, session: aiohttp.ClientSession
 ) -> None:
     async with database(tmp_path, shown) as url:
@@ -131,7 +131,9 @@ async def test_a_client_of_another_authority_is_told_so(tmp_path: Path, session:
         Access(NAME, AUTHORITY.bundle, CLIENT.certificate, "no key"),
     ],
 )
-async def test_what_cannot_be_used_is_said_without_showing_it(access: Access, session: aiohttp.ClientSession) -> None:
+async def test_what_cannot_be_used_is_reported_without_showing_it(
+    access: Access, session: aiohttp.ClientSession
+) -> None:
     with pytest.raises(BadAccessError) as refused:
         context(access)
     assert str(refused.value).startswith(f"the certificates for {NAME} cannot be used")

@@ -19,7 +19,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Server:
-    """A database that answers as it is told to."""
+    """A database with scripted responses."""
 
     def __init__(self) -> None:
         self.handle: Handler = self.replay
@@ -54,7 +54,7 @@ async def observed(server: Server, transport: HttpTransport) -> Database | Unkno
     return await opensearch.driver(transport).observe(target)
 
 
-async def test_a_whole_cluster_is_read(server: Server, session: aiohttp.ClientSession) -> None:
+async def test_a_complete_cluster_is_read(server: Server, session: aiohttp.ClientSession) -> None:
     assert isinstance(await observed(server, HttpTransport(session)), Database)
 
 
@@ -131,7 +131,7 @@ async def test_more_than_can_be_read_is_an_error(server: Server, session: aiohtt
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://[::1]:1", "http://", "nonsense", "http://h:99999"])
-async def test_where_nobody_listens_is_an_error(endpoint: str, session: aiohttp.ClientSession) -> None:
+async def test_an_address_without_a_listener_is_an_error(endpoint: str, session: aiohttp.ClientSession) -> None:
     with pytest.raises(UnreachableError):
         await HttpTransport(session).send(Call(endpoint, "GET", "/"))
 

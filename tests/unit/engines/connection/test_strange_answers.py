@@ -55,7 +55,7 @@ ANSWERS: Mapping[str, Any] = {
     EXPLAIN: {"can_allocate": "no", "node_allocation_decisions": [{"node_name": "m-0", "deciders": []}]},
     "GET /_recovery": {"a": {"shards": [RECOVERED, RECOVERED, RECOVERED]}},
 }
-"""What is answered to requests that the recordings do not have."""
+"""The responses to requests that are not recorded."""
 
 NASTY: tuple[Any, ...] = (
     None,
@@ -207,7 +207,7 @@ async def test_any_bytes_in_answer_to_an_order_are_obeyed_or_an_error_of_the_dri
 
 
 class StrangeTown(Model):
-    """A database whose command line prints something else where it is told so."""
+    """A database with scripted output of its command line."""
 
     instead: Callable[[str, str], bytes | None] | None = None
 

@@ -1,4 +1,4 @@
-"""A person reads why a database gave no answer, and not what a socket said."""
+"""The message says why a database did not respond, instead of a socket error."""
 
 import asyncio
 import errno
@@ -77,7 +77,7 @@ def test_what_the_system_says(error: Exception, text: str) -> None:
     assert failure_text(error) == text
 
 
-def test_a_certificate_that_is_not_trusted_is_said_with_its_reason() -> None:
+def test_a_certificate_that_is_not_trusted_is_reported_with_its_reason() -> None:
     error = ssl.SSLCertVerificationError(1, "verify failed")
     error.verify_message = "certificate has expired"
     assert failure_text(error) == "its certificate is not trusted: certificate has expired"

@@ -1,4 +1,4 @@
-"""Which members are coordinators, and what the command line is told and answers."""
+"""The choice of coordinators, and the commands and output of the command line."""
 
 import pytest
 from hypothesis import given
@@ -55,11 +55,11 @@ def test_a_zone_of_its_own_counts_more_than_that_a_member_stays() -> None:
     assert choose(candidates, NOBODY, 3).members == {"s0", "s1", "s9"}
 
 
-def test_a_majority_in_one_zone_is_said() -> None:
+def test_a_majority_in_one_zone_is_reported() -> None:
     assert "losing it stops the database" in choose(storage(5, 1), NOBODY, 3).problem
 
 
-def test_too_few_members_make_an_odd_number_and_say_so() -> None:
+def test_too_few_members_make_an_odd_number_and_report_it() -> None:
     choice = choose(storage(4, 4), NOBODY, 5)
     assert len(choice.members) == 3
     assert "only 4 of the remaining members" in choice.problem

@@ -46,7 +46,7 @@ async def test_another_database_at_the_same_place_is_not_this_one(model: Model) 
     assert "another database answers" in found.why
 
 
-async def test_a_member_that_leaves_is_empty_only_when_a_blocking_exclude_says_so(
+async def test_a_member_that_leaves_is_empty_only_when_a_blocking_exclude_reports_it(
     model: Model,
 ) -> None:
     await model.made()
@@ -99,7 +99,7 @@ async def test_coordinators_move_away_before_their_member_is_excluded(model: Mod
     assert "ledger-storage-0-0.ledger-members.bank.svc" not in database.connection
 
 
-async def test_nobody_is_excluded_while_another_member_may_be_on_its_way_back(model: Model) -> None:
+async def test_no_member_is_excluded_while_another_member_may_be_on_its_way_back(model: Model) -> None:
     await model.made()
     model.ensemble.end(model.addresses["ledger-log-3"])
     await model.settle(30.0)
@@ -203,7 +203,7 @@ async def test_members_of_several_zones_and_of_none_put_nothing_into_maintenance
     assert not (await model.seen()).maintenance
 
 
-async def test_the_maintenance_that_a_person_has_begun_is_left_alone(model: Model) -> None:
+async def test_the_maintenance_that_a_user_has_begun_is_left_alone(model: Model) -> None:
     await model.made()
     await model.run("bank/any", "maintenance on z1 3600", 10)
     assert not (await model.seen()).limited

@@ -1,4 +1,4 @@
-"""Members of FoundationDB that leave while something stands in the way, or somebody dies half way."""
+"""Members of FoundationDB that leave with obstacles, or with a death of the operator in between."""
 
 import asyncio
 from typing import Any
@@ -27,7 +27,7 @@ async def excluded(model: Model) -> list[str]:
     return sorted(entry.address or entry.locality or "" for entry in configuration.excluded_servers or ())
 
 
-async def test_who_was_never_there_is_not_on_its_way_back_and_keeps_nobody(model: Model) -> None:
+async def test_a_member_that_was_never_there_is_not_on_its_way_back_and_keeps_no_member(model: Model) -> None:
     processes = dict.fromkeys([*model.addresses, "ledger-storage-5"], 1)
     leaving = frozenset({"ledger-storage-4"})
     await model.engine.drain(model.target(processes=processes), leaving)
@@ -46,7 +46,7 @@ async def test_coordinators_move_away_from_a_member_that_is_not_drained(model: M
     assert len([c for c in model.commands if c.startswith("coordinators")]) == 1
 
 
-async def test_a_coordinator_stays_while_nobody_can_take_over_and_keeps_nobody_else() -> None:
+async def test_a_coordinator_stays_while_no_member_can_take_over_and_keeps_no_other_member() -> None:
     pools = [{"name": "storage", "processClass": "storage", "replicas": 5}]
     pools.append({"name": "stateless", "processClass": "stateless", "replicas": 5})
     model = await Model(cluster(pools)).made()
@@ -63,7 +63,7 @@ async def test_a_coordinator_stays_while_nobody_can_take_over_and_keeps_nobody_e
     assert database.draining == {other}
 
 
-async def test_a_coordinator_is_not_excluded_while_nobody_else_can_be_it(model: Model) -> None:
+async def test_a_coordinator_is_not_excluded_while_no_other_member_can_be_it(model: Model) -> None:
     voter = "ledger-storage-0"
     voters = (await model.seen()).voters
     target = msgspec.structs.replace(model.target(), lasting=voters)
@@ -75,7 +75,7 @@ async def test_a_coordinator_is_not_excluded_while_nobody_else_can_be_it(model: 
     assert "coordinators cannot move away" in database.undrainable[voter]
 
 
-async def test_who_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(model: Model) -> None:
+async def test_a_member_that_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(model: Model) -> None:
     assert (await model.seen()).undrainable == {}
     await model.engine.drain(model.target(), frozenset({"ledger-stateless-0", "ledger-stateless-1"}))
     database = await model.seen()
@@ -83,7 +83,7 @@ async def test_who_holds_nothing_and_may_not_be_excluded_yet_has_a_reason(model:
     assert database.undrainable["ledger-stateless-1"] == "the remaining members could not replace one more"
 
 
-async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look(model: Model) -> None:
+async def test_a_proof_that_a_crash_has_cut_short_is_reverted_by_the_next_look(model: Model) -> None:
     member = "ledger-storage-4"
     gone = model.addresses[member]
     model.ensemble.end(gone)
@@ -106,7 +106,7 @@ async def test_a_proof_that_a_crash_has_cut_short_is_taken_back_by_the_next_look
     await run("bank/ledger-log-0-0", "exclude no_wait 10.9.9.9:4500", 10)
     await model.seen()
     await model.engine.drain(model.target(), frozenset())
-    assert await excluded(model) == ["10.9.9.9:4500"], "what a person has excluded stays so"
+    assert await excluded(model) == ["10.9.9.9:4500"], "a user's exclusion stays"
 
 
 @pytest.mark.parametrize("name", ["ledger-errors-4", "error-storage-4", "error-error-0"])
@@ -124,7 +124,7 @@ GONE = "ledger-storage-4"
 
 
 async def unaddressed(model: Model, *, after: float = 900.0) -> Database:
-    """Let a storage server that is excluded end for good, with an address that nobody knows; return what is seen."""
+    """End an excluded storage server permanently, with an unknown address; return the observation."""
     began = model.now
     model.ensemble.end(model.addresses[GONE])
     await model.settle(30.0)
@@ -143,7 +143,7 @@ def why(database: Database) -> str | None:
     return next((u.copies[0].why for u in database.units if u.name == f"data({GONE})"), None)
 
 
-async def test_a_member_whose_address_nobody_knows_may_go_when_the_database_has_long_been_whole_without_it(
+async def test_a_member_with_an_unknown_address_may_go_when_the_database_has_long_been_healthy_without_it(
     model: Model,
 ) -> None:
     assert why(await unaddressed(model)) is None
@@ -158,7 +158,7 @@ async def test_one_whose_address_another_member_has_by_now_may_go_in_the_same_wa
     assert why(await model.seen(missing={GONE: 1.0}, silent={GONE: 1.0})) is None
 
 
-async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_way_back(
+async def test_a_member_with_an_unknown_address_stays_while_it_may_be_on_its_way_back(
     model: Model,
 ) -> None:
     found = why(await unaddressed(model, after=200.0))
@@ -170,7 +170,7 @@ async def test_a_member_whose_address_nobody_knows_stays_while_it_may_be_on_its_
     )
 
 
-async def test_a_member_whose_address_nobody_knows_stays_while_the_database_misses_a_storage_server(
+async def test_a_member_with_an_unknown_address_stays_while_the_database_misses_a_storage_server(
     model: Model,
 ) -> None:
     await unaddressed(model)

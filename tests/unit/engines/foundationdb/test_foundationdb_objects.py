@@ -88,7 +88,7 @@ def test_members_with_data_have_volumes_and_others_have_none() -> None:
     assert member_objects(cluster(), "stateless", 0, AT).claim is None
 
 
-def test_the_container_runs_under_the_agent_that_asks_nobody_by_http() -> None:
+def test_the_container_runs_under_the_agent_without_http_probes() -> None:
     words = container()["args"]
     assert words[-2:] == ["/bin/bash", "/stateward/scripts/start.sh"]
     assert not [word for word in words if word.endswith("-url")]
@@ -156,7 +156,7 @@ def named(objects: MemberObjects) -> str:
     return base64.b64decode(objects.config["data"]["arguments"]).decode().split()[1]
 
 
-def test_knobs_change_everywhere_at_once_and_counts_touch_nobody() -> None:
+def test_knobs_change_everywhere_at_once_and_counts_touch_no_member() -> None:
     assert "knobs" in desired(cluster()).pools[0].coordinated
     assert changed(pools=[{**POOLS[0], "replicas": 9}, *POOLS[1:]]) == {}
     assert changed(redundancy="single") == {}
@@ -242,7 +242,7 @@ def living(of: FoundationDBCluster, *, enabled: bool | None) -> FoundationDBClus
 
 @pytest.mark.parametrize("was", [True, False, None])
 @pytest.mark.parametrize("wanted", [True, False, None])
-def test_tls_of_a_cluster_that_is_there_stays_as_it_is_and_another_wish_is_refused(
+def test_tls_of_a_cluster_that_is_there_stays_as_it_is_and_another_request_is_refused(
     was: bool | None, wanted: bool | None
 ) -> None:
     of = living(cluster(security={"enabled": wanted}), enabled=was)
@@ -255,7 +255,7 @@ def test_tls_of_a_cluster_that_is_there_stays_as_it_is_and_another_wish_is_refus
         assert f"Set it to {str(bool(was)).lower()}" in refusal.message
 
 
-def test_another_wish_changes_no_member() -> None:
+def test_another_request_changes_no_member() -> None:
     before = living(cluster(security={"enabled": True}), enabled=True)
     after = living(cluster(security={"enabled": False}), enabled=True)
     assert desired(before).pools == desired(after).pools

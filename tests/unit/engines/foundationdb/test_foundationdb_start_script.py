@@ -160,7 +160,7 @@ def test_it_runs_the_programs_that_the_configuration_names(pod: Pod, program: st
 
 
 @pytest.mark.parametrize("own", [OLD, OTHER, ""])
-def test_the_file_of_the_volume_goes_when_nobody_answers_or_it_names_another_database(pod: Pod, own: str) -> None:
+def test_the_file_of_the_volume_goes_when_no_member_answers_or_it_names_another_database(pod: Pod, own: str) -> None:
     pod.told(NEW)
     pod.file.write_text(f"{own}\n")
     pod.answer("old", available=False)
@@ -182,7 +182,7 @@ def test_processes_that_were_started_with_coordinators_of_before_start_again_wit
 
 
 @pytest.mark.parametrize("case", ["known", "old answers", "new does not", "another database"])
-def test_processes_go_on_where_the_database_knows_one_or_there_is_any_doubt(pod: Pod, case: str) -> None:
+def test_processes_continue_where_the_database_knows_one_or_there_is_any_doubt(pod: Pod, case: str) -> None:
     pod.told(OLD)
     pod.start()
     pod.until(lambda: pod.started(OLD) == BOTH)
@@ -190,14 +190,14 @@ def test_processes_go_on_where_the_database_knows_one_or_there_is_any_doubt(pod:
     pod.answer("new", *(["10.0.0.7:4501"] if case == "known" else []), available=case != "new does not")
     pod.told(OTHER if case == "another database" else NEW)
     if case == "another database":
-        time.sleep(0.3)  # It asks nobody then, so there is nothing to wait for but several of its looks.
+        time.sleep(0.3)  # It sends no request then, so the test waits for several of its checks.
     else:
         pod.until(lambda: len(pod.lines("asked")) >= 6)
     assert pod.started(NEW) | pod.started(OTHER) == set()
     assert pod.file.read_text() == f"{OLD}\n"
 
 
-def test_it_ends_at_once_also_while_nobody_answers_it(pod: Pod) -> None:
+def test_it_ends_at_once_also_while_no_member_answers_it(pod: Pod) -> None:
     pod.told(OLD)
     process = pod.start()
     pod.until(lambda: pod.started(OLD) == BOTH)

@@ -1,4 +1,4 @@
-"""What FoundationDB's status says, and above all what it does not say."""
+"""The content of FoundationDB's status, and above all its gaps."""
 
 import json
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_every_path_that_is_read_is_in_the_schema_of_the_database() -> None:
     assert read <= known, sorted(read - known)
 
 
-def test_warnings_before_the_document_are_passed_over_and_what_is_no_document_is_refused() -> None:
+def test_warnings_before_the_document_are_skipped_and_what_is_no_document_is_refused() -> None:
     assert parse_status('WARNING: Cluster file changed\n{"client": {}, "cluster": {}}') == Status()
     for text in ("", "ERROR: timed out", '{"client": 1}', '{"client": {'):
         with pytest.raises(GarbledError):
@@ -130,7 +130,7 @@ def test_members_are_their_processes_together() -> None:
     assert 0 < storage.disk_free <= storage.disk_total
 
 
-def test_a_process_that_nobody_reaches_is_told_by_its_known_address_and_else_a_stranger() -> None:
+def test_an_unreachable_process_is_identified_by_its_known_address_and_else_unknown() -> None:
     status = sample(UNREACHABLE)
     nameless = view(status, {})
     assert nameless is not None
@@ -179,7 +179,7 @@ def test_an_excluded_member_goes_when_it_holds_nothing_and_is_no_coordinator() -
         ({"logs": [{"current": True, "log_replication_factor": 3, "log_fault_tolerance": 1}]}, "fewer failures"),
     ],
 )
-def test_what_speaks_against_removing_anybody(cluster: dict[str, Any], words: str) -> None:
+def test_what_speaks_against_removing_any_member(cluster: dict[str, Any], words: str) -> None:
     document = json.loads((DATA / HEALTHY).read_text(encoding="utf-8"))
     status = sample(HEALTHY, **{"processes": document["cluster"]["processes"], **cluster})
     assert words in str(removal_problem(status, view(status, {}), "log-3", ()))

@@ -1,4 +1,4 @@
-"""What the pods of clusters use because of overrides, and which of what is known of it concerns whom."""
+"""The objects that pods use because of overrides, and the clusters that each object concerns."""
 
 from stateward.api.kinds.keystore import SecureSetting, SecureSettings
 from stateward.api.values.base import Json
@@ -45,7 +45,7 @@ def test_a_template_is_concerned_by_the_keys_that_it_uses() -> None:
     assert known(ENV, None) == {}
 
 
-def test_data_in_variables_makes_pods_anew_and_data_in_the_keystore_restarts_processes() -> None:
+def test_data_in_variables_recreates_pods_and_data_in_the_keystore_restarts_processes() -> None:
     asked = [{"secretName": "store", "entries": [{"key": "x"}]}]
     made = cluster(status={"data": DATA}, podTemplate=ENV, secureSettings=asked)
     (pool, *_) = opensearch.desired(made).pools
@@ -68,7 +68,7 @@ def test_a_setting_under_another_name_says_the_key_that_it_comes_from() -> None:
     assert keystore.missing_keys(asked[0], []) == ("y",)
 
 
-def test_the_order_in_which_settings_are_asked_for_says_nothing() -> None:
+def test_the_order_in_which_settings_are_requested_says_nothing() -> None:
     one = SecureSettings(secret_name="a", entries=[SecureSetting(key="x"), SecureSetting(key="y")])
     same = SecureSettings(secret_name="a", entries=[SecureSetting(key="y"), SecureSetting(key="x", setting="x")])
     other = SecureSettings(secret_name="b")

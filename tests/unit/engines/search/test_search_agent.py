@@ -38,7 +38,7 @@ def test_the_agent_is_process_1_and_the_script_is_its_database() -> None:
 
 
 def test_a_newer_agent_changes_nothing_by_which_members_are_compared() -> None:
-    """A new Stateward restarts no database: a pod gets its agent when it is made anew for another reason."""
+    """A new version of Stateward restarts no database: a pod gets its agent when it is recreated for another reason."""
     made = {
         image: search_desired.desired(replace(opensearch.OPENSEARCH, agent_image=image), cluster())
         for image in (IMAGE, "stateward.dev/stateward:2", "")
@@ -102,7 +102,7 @@ def test_the_agent_is_no_input() -> None:
     assert bare["metadata"]["annotations"][inputs] == template()["metadata"]["annotations"][inputs]
 
 
-def test_pods_have_no_agent_where_nobody_wants_one() -> None:
+def test_pods_have_no_agent_if_it_is_disabled() -> None:
     bare = opensearch.member_objects(cluster(), "hot", 1, "2.19.5").workload["spec"]["template"]
     assert [each["name"] for each in bare["spec"]["initContainers"]] == ["stateward-config"]
     assert bare["spec"]["containers"][0]["command"] == ["/bin/bash", "/stateward/scripts/start.sh"]

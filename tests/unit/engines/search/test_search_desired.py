@@ -22,7 +22,7 @@ def test_a_pool_without_roles_has_all_of_them_and_a_volume_of_ten_gibibytes() ->
     assert (pool.voting, pool.data, pool.volume_size) == (True, True, 10 << 30)
 
 
-def test_a_coordinating_pool_gets_a_volume_where_one_is_asked_for() -> None:
+def test_a_coordinating_pool_gets_a_volume_where_one_is_requested() -> None:
     gateway = desired(cluster(with_pool("gateway", storage={"size": "5Gi"}))).pools[2]
     assert (gateway.ephemeral, gateway.volume_size) == (False, 5 << 30)
 
@@ -59,7 +59,7 @@ def running(version: str) -> tuple[Pool, ...]:
     return desired(cluster(version=version, status={"version": version})).pools
 
 
-def test_an_upgrade_holds_the_old_version_for_members_whose_turn_has_not_come() -> None:
+def test_an_upgrade_keeps_the_old_version_of_members_that_are_not_next() -> None:
     wanted = desired(cluster(status={"version": "2.17.1"}))
     assert wanted.version == "2.19.5"
     assert not wanted.refusals

@@ -1,4 +1,4 @@
-"""What a real cluster's answers become."""
+"""The observation from a real cluster's responses."""
 
 import pytest
 

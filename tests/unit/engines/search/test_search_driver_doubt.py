@@ -1,4 +1,4 @@
-"""How anything but the whole answer of the expected cluster becomes Unknown."""
+"""Each response except the complete one of the expected cluster becomes Unknown."""
 
 from collections.abc import Callable
 from typing import Any

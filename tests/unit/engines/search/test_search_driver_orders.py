@@ -1,4 +1,4 @@
-"""What the driver of the search family tells a database, and what it makes of a refusal."""
+"""The commands of the search driver, and its handling of refusals."""
 
 import json
 

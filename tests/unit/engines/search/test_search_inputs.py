@@ -25,7 +25,7 @@ def changed(before: Inputs, after: Inputs) -> set[str]:
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
-def test_only_what_was_asked_for_is_an_input() -> None:
+def test_only_what_was_requested_is_an_input() -> None:
     assert of(SPEC).keys() == {"version", "roles", "storage/holds", "resources"}
     assert of({"version": "2.19.5", "pools": [{"name": "all", "replicas": 3}]}, "all").keys() == {"version"}
 

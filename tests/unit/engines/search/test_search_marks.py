@@ -1,4 +1,4 @@
-"""Settings that are changed for a while come back exactly as they were, whoever undoes the change."""
+"""Temporarily changed settings are restored exactly, even by another operator process."""
 
 from collections.abc import Mapping
 
@@ -76,7 +76,7 @@ def test_balancing_is_paused_and_resumed_without_a_trace(
     assert marks.resume_balancing(resumed) is None
 
 
-def test_balancing_that_a_person_resumes_meanwhile_is_paused_again_and_given_back_as_it_was_first() -> None:
+def test_balancing_that_a_user_resumes_meanwhile_is_paused_again_and_given_back_as_it_was_first() -> None:
     before = sections(marks.REBALANCE, "primaries", None)
     paused = after(before, marks.pause_balancing(before))
     meddled = after(paused, {"transient": {marks.REBALANCE: "all"}})
@@ -106,7 +106,7 @@ def test_an_unheard_of_value_is_an_error() -> None:
         marks.allocation(sections(marks.ENABLE, "sometimes", None))
 
 
-def test_a_member_that_somebody_has_taken_out_of_the_exclusion_is_not_drained() -> None:
+def test_a_member_that_a_user_has_taken_out_of_the_exclusion_is_not_drained() -> None:
     drained = after(sections(marks.EXCLUDE, None, None), marks.drain(sections(marks.EXCLUDE, None, None), {"hot-0"}))
     assert marks.draining(drained) == {"hot-0"}
     for somebody in ({"persistent": {marks.EXCLUDE: "theirs"}}, {"transient": {marks.EXCLUDE: "theirs"}}):

@@ -1,4 +1,4 @@
-"""How fast a cluster recovers: read from its settings and its last recoveries, and unknown where they say nothing."""
+"""The recovery speed of a cluster: from its settings and its last recoveries, or unknown."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_defaults_are_read() -> None:
     assert (found.limit, found.at_once, found.rate, found.reopen) == (40 * MIB, 2, 0.0, 0.0)
 
 
-def test_what_somebody_has_set_comes_before_defaults_and_the_wider_setting_counts_too() -> None:
+def test_what_a_user_has_set_comes_before_defaults_and_the_wider_setting_counts_too() -> None:
     wider = {"cluster": {"routing": {"allocation": {"node_concurrent_recoveries": "8"}}}}
     transient = {"indices": {"recovery": {"max_bytes_per_sec": "1.5gb"}}}
     found = measured_speed(settings(persistent=wider, transient=transient), [])

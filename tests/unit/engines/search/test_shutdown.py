@@ -1,4 +1,4 @@
-"""Records of nodes that go down: told where the database knows such a thing, found again, and always taken back."""
+"""Records of node shutdowns: announced if the database supports them, found again, and always removed."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ def world(*records: dict[str, str]) -> Replay:
 
 
 def told(of: Replay) -> list[tuple[str, Any]]:
-    """Return what the database was told of nodes."""
+    """Return the announcements to the database."""
     return [(request, body) for request, _, body in of.told if request.endswith("/shutdown")]
 
 
@@ -43,7 +43,7 @@ async def look(of: Replay) -> Database:
     return found
 
 
-async def test_it_is_told_who_is_back_in_a_moment_and_who_leaves_for_good() -> None:
+async def test_the_database_is_told_which_members_restart_and_which_leave_permanently() -> None:
     first, second = world(), world()
     await elasticsearch.driver(first).limit_allocation(TARGET, Allocation.PRIMARIES, GOING)
     assert told(first) == [(PUT, {"type": "restart", "reason": "stateward: m-1"})]
@@ -51,7 +51,7 @@ async def test_it_is_told_who_is_back_in_a_moment_and_who_leaves_for_good() -> N
     assert told(second) == [(PUT, {"type": "remove", "reason": "stateward: m-1"})]
 
 
-async def test_what_was_told_is_seen_and_so_it_is_undone_by_whoever_comes_after_a_crash() -> None:
+async def test_an_announcement_is_observed_and_removed_by_the_next_operator_after_a_crash() -> None:
     seen = await look(world(record("id-1", "RESTART", "stateward: m-1"), record("gone", "REMOVE", "stateward: m-7")))
     assert (seen.half_limited, seen.half_draining) == (True, {"m-7"})
     left = world(record("id-1", "RESTART", "stateward: m-1"))
@@ -71,7 +71,7 @@ async def test_a_record_without_its_setting_is_no_limit_and_no_drain() -> None:
 
 
 async def test_what_others_have_told_is_left_alone() -> None:
-    theirs = world(record("id-1", "RESTART", "a person said so"))
+    theirs = world(record("id-1", "RESTART", "a user announced it"))
     driver = elasticsearch.driver(theirs)
     await driver.limit_allocation(TARGET, Allocation.PRIMARIES, GOING)
     await driver.drain(TARGET, GOING)
@@ -81,7 +81,7 @@ async def test_what_others_have_told_is_left_alone() -> None:
     assert not (await look(theirs)).limited
 
 
-async def test_a_member_that_restarts_while_it_leaves_goes_on_leaving() -> None:
+async def test_a_member_that_restarts_while_it_leaves_continues_leaving() -> None:
     leaving = world(record("id-1", "REMOVE", "stateward: m-1"))
     driver = elasticsearch.driver(leaving)
     await driver.limit_allocation(TARGET, Allocation.PRIMARIES, GOING)
@@ -119,7 +119,7 @@ async def test_one_that_refuses_them_is_limited_all_the_same() -> None:
     assert [request for request, _, _ in strict.told] == ["PUT /_cluster/settings", PUT]
 
 
-async def test_one_that_cannot_be_taken_back_is_said_and_somebody_faster_is_no_problem() -> None:
+async def test_a_record_that_cannot_be_removed_is_reported_and_a_concurrent_removal_is_no_error() -> None:
     left = world(record("id-1", "RESTART", "stateward: m-1"))
     await elasticsearch.driver(left.put(DELETE, Answer(404, b"{}"))).restore_allocation(TARGET)
     with pytest.raises(RefusedError):
@@ -131,7 +131,7 @@ async def test_records_that_cannot_be_read_are_unknown_and_not_absent(answer: An
     assert isinstance(await elasticsearch.driver(world().put(GET, answer)).observe(TARGET), Unknown)
 
 
-async def test_nobody_is_told_of_a_restart_of_nobody() -> None:
+async def test_a_restart_without_members_is_not_announced() -> None:
     quiet = world()
     await elasticsearch.driver(quiet).limit_allocation(TARGET, Allocation.PRIMARIES)
     assert GET not in [request for request, _, _ in quiet.asked]

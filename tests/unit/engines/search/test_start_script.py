@@ -92,7 +92,7 @@ class Pod:
 
     @property
     def arguments(self) -> list[str] | None:
-        """What the entrypoint was started with; None if it was not."""
+        """The arguments of the entrypoint; None if it was not started."""
         path = self.root / "started"
         return path.read_text().splitlines() if path.exists() else None
 
@@ -195,7 +195,7 @@ def test_the_keystore_is_made_of_the_settings_byte_by_byte_and_nothing_of_them_l
     ]
 
 
-def test_a_restart_in_place_makes_the_keystore_anew_and_without_settings_it_goes(pod: Pod) -> None:
+def test_a_restart_in_place_makes_the_keystore_again_and_without_settings_it_goes(pod: Pod) -> None:
     given = str(pod.root / "config")
     with_settings(pod, a=b"1", b=b"2")
     assert pod.run(STATEWARD_CONFIG=given)[0] == 0
@@ -208,7 +208,7 @@ def test_a_restart_in_place_makes_the_keystore_anew_and_without_settings_it_goes
     assert stored(pod) is None
 
 
-def test_a_keystore_that_the_image_brings_stays_where_no_settings_are_asked_for(pod: Pod) -> None:
+def test_a_keystore_that_the_image_brings_stays_where_no_settings_are_requested(pod: Pod) -> None:
     (pod.home / "config" / "opensearch.keystore").write_text("image=\n")
     assert pod.run()[0] == 0
     assert stored(pod) == {"image": b""}
@@ -236,7 +236,7 @@ def test_a_candidate_with_leave_forms_the_cluster_alone(pod: Pod) -> None:
     assert pod.arguments == ["opensearch", f"-E{SETTING}=logs-managers-0"]
 
 
-def test_a_candidate_waits_for_leave_and_says_so(pod: Pod) -> None:
+def test_a_candidate_waits_for_permission_and_logs_it(pod: Pod) -> None:
     process = pod.start(candidate=True)
     assert process.stdout is not None
     assert "waiting for the operator's leave" in process.stdout.readline()
@@ -246,7 +246,7 @@ def test_a_candidate_waits_for_leave_and_says_so(pod: Pod) -> None:
     assert pod.arguments == ["opensearch", f"-E{SETTING}=logs-managers-0"]
 
 
-def test_a_candidate_gives_up_without_leave_and_has_started_nothing(pod: Pod) -> None:
+def test_a_candidate_gives_up_without_permission_and_has_started_nothing(pod: Pod) -> None:
     status, output = pod.run(candidate=True, patience=0)
     assert status == 1
     assert "is the operator running?" in output
@@ -266,7 +266,7 @@ def test_a_start_that_failed_half_way_can_still_form_the_cluster(pod: Pod) -> No
     assert pod.arguments == ["opensearch", f"-E{SETTING}=logs-managers-0"]
 
 
-def test_once_the_cluster_is_formed_nobody_forms_another(pod: Pod) -> None:
+def test_once_the_cluster_is_formed_no_member_forms_another(pod: Pod) -> None:
     pod.declare_formed()
     pod.annotate("granted")
     status, output = pod.run(candidate=True, patience=0)
@@ -359,7 +359,7 @@ def test_a_member_that_is_not_secured_keeps_the_plugin_off(pod: Pod) -> None:
     assert pod.arguments == ["DISABLE_SECURITY_PLUGIN=true"]
 
 
-def test_an_image_without_the_plugin_says_so(pod: Pod) -> None:
+def test_an_image_without_the_plugin_reports_it(pod: Pod) -> None:
     """In its log, and in the words that Kubernetes keeps of the container's end: the cluster's status shows those."""
     secure(pod, plugin=False)
     last_words = pod.root / "termination-log"

@@ -1,4 +1,4 @@
-"""A secured member of Elasticsearch: its own TLS, users in files, and probes that ask as nobody."""
+"""A secured member of Elasticsearch: its own TLS, users in files, and probes without credentials."""
 
 import base64
 import hashlib
@@ -66,7 +66,7 @@ def test_it_is_switched_on_all_members_together_and_a_renewal_is_no_change() -> 
     assert inputs(resolve(FLAVOR, renewed)[0], "8.19.4") == inputs(pool(enabled=True), "8.19.4")
 
 
-def test_probes_need_no_password_and_nobody_may_do_more_than_they() -> None:
+def test_probes_need_no_password_and_have_no_other_rights() -> None:
     template = member_objects(FLAVOR, cluster(enabled=True), "all", 0, "8.19.4").workload["spec"]["template"]["spec"]
     asked = template["containers"][0]["readinessProbe"]["httpGet"]
     assert (asked["scheme"], asked["path"].partition("/_count")[0]) == ("HTTPS", "/stateward-readiness-*")
@@ -95,7 +95,7 @@ def test_passwords_are_kept_as_the_database_reads_them_with_salts_from_outside()
     assert files["users_roles"] == "superuser:admin,stateward-operator\n"
 
 
-def test_what_proves_the_password_is_kept_and_what_does_not_is_made_anew() -> None:
+def test_what_proves_the_password_is_kept_and_what_does_not_is_recreated() -> None:
     people = {"admin": "a password", "editor": "same", xpack.OPERATOR: "another"}
     more = salts()
     before = xpack.user_files(people, "", more.__next__)["users"]
@@ -131,7 +131,7 @@ def test_a_salt_that_follows_from_the_password_is_replaced() -> None:
         line("admin", "a password", b"s" * 32).replace("\n", "$\n"),
     ],
 )
-def test_a_line_that_is_weak_or_makes_no_sense_is_made_anew(before: str) -> None:
+def test_a_line_that_is_weak_or_makes_no_sense_is_recreated(before: str) -> None:
     assert xpack.user_files({"admin": "a password"}, before, salts().__next__)["users"] == line(
         "admin", "a password", next(salts())
     )
@@ -143,7 +143,7 @@ def test_a_name_that_would_mean_something_else_in_the_file_is_not_usable(name: s
     assert xpack.usable("admin@example.org")
 
 
-async def test_nobody_is_made_in_the_database() -> None:
+async def test_no_user_is_created_in_the_database() -> None:
     replay = Replay({}, ("https://10.0.0.1:9200",))
     target = Target(("https://10.0.0.1:9200",), "logs", access=Access("logs.prod.svc", ""))
     await elasticsearch.driver(replay).add_user(target, "admin", "a password")

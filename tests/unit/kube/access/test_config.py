@@ -127,7 +127,7 @@ def test_without_any_configuration_it_says_where_it_looked(tmp_path: Path) -> No
         connect(environment={"KUBECONFIG": str(tmp_path / "none")})
 
 
-def test_no_current_context_is_said(tmp_path: Path) -> None:
+def test_no_current_context_is_reported(tmp_path: Path) -> None:
     content = document()
     del content["current-context"]
     with pytest.raises(ConfigError, match="current-context: is not set"):

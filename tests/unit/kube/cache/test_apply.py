@@ -1,4 +1,4 @@
-"""What is as wanted is not written; what is not, is."""
+"""An object with the desired state is not written; any other is."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ async def test_what_is_applied_is_in_the_cache_and_expected() -> None:
     assert not desk.expectations.caught_up
 
 
-async def test_a_change_by_someone_else_is_taken_back_once() -> None:
+async def test_a_change_by_someone_else_is_reverted_once() -> None:
     desk = Desk()
     await desk.apply(data={"a": "1"})
     await desk.someone_patches({"data": {"a": "edited"}})
@@ -76,7 +76,7 @@ async def test_a_change_that_is_not_ours_is_looked_at_once() -> None:
     assert await desk.apply(data={"a": "1"}) is Outcome.SKIPPED
 
 
-async def test_an_object_that_was_deleted_is_made_again() -> None:
+async def test_an_object_that_was_deleted_is_recreated() -> None:
     desk = Desk()
     await desk.apply(data={"a": "1"})
     held = desk.store.get(KEY)

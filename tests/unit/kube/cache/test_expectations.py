@@ -1,4 +1,4 @@
-"""Nothing is destroyed on the word of a cache that has not heard of our own last deed."""
+"""No deletion relies on a cache that has not received our own last write."""
 
 import pytest
 

@@ -149,7 +149,7 @@ async def test_a_stream_that_ends_in_the_middle_of_a_line_loses_nothing() -> Non
     assert versions[:3] == ["", "5", "5"]
 
 
-async def test_a_silent_watch_is_broken_and_made_again() -> None:
+async def test_a_silent_watch_is_broken_and_recreated() -> None:
     found, versions, _ = await after_break(stream(hold=FOREVER), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
     assert found == ["a", "b", "c"]
     assert versions[:3] == ["", "5", "5"]

@@ -85,7 +85,7 @@ def test_an_object_that_left_the_selection_may_enter_it_again() -> None:
     assert version(store) == "8"
 
 
-def test_a_list_tells_of_what_was_deleted_while_nobody_listened() -> None:
+def test_a_list_shows_objects_deleted_while_no_watch_was_open() -> None:
     store = synced(pod(3), pod(4, name="b", uid="2"))
     removed: list[Delta[Pod]] = []
     store.subscribe(lambda delta: removed.append(delta) if delta.change is Change.REMOVED else None)

@@ -1,4 +1,4 @@
-"""What is asked on behalf of somebody says so in each request, and what is not says nothing of it."""
+"""Each request on behalf of a user carries the impersonation headers; other requests carry none."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, nullcontext, suppress

@@ -1,4 +1,4 @@
-"""Objects that no decoder can follow to their ground hide no others."""
+"""Objects that are nested too deeply for the decoder hide no others."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_a_list_in_which_something_else_is_wrong_too_is_read_as_well() -> None:
     assert [each.metadata.name for each in found.unreadable] == ["wrong", "deep"]
 
 
-def test_a_watch_goes_on_after_a_deep_object() -> None:
+def test_a_watch_continues_after_a_deep_object() -> None:
     for levels in (1200, 9000):
         found = decode_event(OpenSearchCluster, f'{{"type":"ADDED","object":{cluster("deep", levels)}}}'.encode())
         assert isinstance(found, Unreadable)

@@ -37,7 +37,7 @@ async def test_what_a_command_writes_comes_back() -> None:
 
 
 async def test_any_kind_of_answer_is_accepted() -> None:
-    """A kubelet says of no kind what it answers with, and refuses whoever names one with a 406."""
+    """A kubelet sends no content type, and refuses requests that accept only one with a 406."""
     async with serving(writing(b"\3" + DONE)) as (fake, api):
         await api.execute(POD, "db", ["true"], 100)
     assert fake.requests[0].headers["Accept"] == "*/*"

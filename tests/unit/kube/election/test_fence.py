@@ -1,4 +1,4 @@
-"""What is written under a lease ends before the lease does, whatever it waits for."""
+"""A write under a lease ends before the lease does, even if it waits."""
 
 import asyncio
 import random
@@ -72,7 +72,7 @@ async def test_nothing_begins_that_could_outlast_the_lease() -> None:
             await write(election, 0.0)
 
 
-async def test_what_takes_long_goes_on_while_the_lease_is_renewed() -> None:
+async def test_what_takes_long_continues_while_the_lease_is_renewed() -> None:
     async with leading() as (_, election):
         await write(election, 100)
 

@@ -1,6 +1,6 @@
 """At most one candidate leads at any instant, and it knows for how long."""
 
-# Seeded chance, so that a failure can be repeated.
+# A seeded random source, so that a failure can be repeated.
 # ruff: noqa: S311
 
 import asyncio
@@ -92,7 +92,7 @@ async def test_a_lease_is_given_back_though_a_renewal_that_was_cut_off_has_chang
         assert not api.objects[LEASES.plural, KEY]["spec"].get("holderIdentity")
 
 
-async def test_a_lease_that_somebody_else_has_taken_meanwhile_is_left_to_them() -> None:
+async def test_a_lease_that_another_user_has_taken_meanwhile_is_left_to_them() -> None:
     api = MemoryApi()
     async with campaigning(api, "b") as b:
         await b.election.wait_elected()
@@ -148,7 +148,7 @@ async def test_the_claim_counts_from_before_the_renewal_was_sent() -> None:
     api = MemoryApi(latency=4.0)
     async with campaigning(api, "a") as a:
         await a.election.wait_elected()
-        # Two calls of 4 s each: the first look, then the write whose start counts.
+        # Two calls of 4 s each: the read, then the write whose start counts.
         assert a.election.remaining == pytest.approx(15.0 - 4.0, abs=0.1)
 
 
@@ -161,7 +161,7 @@ async def test_a_renewal_whose_answer_was_lost_is_noticed_as_our_own() -> None:
         assert api.objects[LEASES.plural, KEY]["spec"]["leaseTransitions"] == 1
 
 
-async def test_the_leader_gives_up_at_the_renew_deadline_and_says_so() -> None:
+async def test_the_leader_gives_up_at_the_renew_deadline_and_reports_it() -> None:
     api = MemoryApi()
     async with campaigning(api, "a") as a:
         await a.election.wait_elected()

@@ -1,4 +1,4 @@
-"""People see each thing that happened once, with a count; recording costs the caller nothing."""
+"""Users see each event once, with a count; recording does not delay the caller."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -132,7 +132,7 @@ async def test_a_lost_answer_does_not_make_a_second_event() -> None:
     assert len(written(api)) == 1
 
 
-async def test_a_series_that_the_server_forgot_begins_anew() -> None:
+async def test_a_series_that_the_server_forgot_begins_again() -> None:
     async with recording() as (recorder, api):
         recorder.record(happened())
         await asyncio.sleep(40)

@@ -1,4 +1,4 @@
-"""A key is never in two hands at once, no wish is lost, and nothing comes before its time."""
+"""A key is never processed twice at once, no request is lost, and none starts early."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -144,7 +144,7 @@ async def test_a_key_added_while_it_is_worked_on_comes_again_at_the_end_of_the_l
     assert [await q.get(), await q.get()] == ["b", "a"]
 
 
-async def test_the_earliest_of_several_wishes_wins() -> None:
+async def test_the_earliest_of_several_requests_wins() -> None:
     q = queue()
     for seconds in (50, 10, 30):
         q.add_after("a", seconds)
@@ -156,7 +156,7 @@ async def test_the_earliest_of_several_wishes_wins() -> None:
     assert q.delayed == 0
 
 
-async def test_an_immediate_wish_makes_a_delayed_one_superfluous() -> None:
+async def test_an_immediate_request_makes_a_delayed_one_superfluous() -> None:
     q = queue()
     q.add_after("a", 5)
     q.add("a")
@@ -167,14 +167,14 @@ async def test_an_immediate_wish_makes_a_delayed_one_superfluous() -> None:
             await q.get()
 
 
-async def test_delays_grow_with_failures_and_start_anew_after_success() -> None:
+async def test_delays_grow_with_failures_and_start_again_after_success() -> None:
     q = queue()
     assert [q.add_failed("a") for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
     q.forget("a")
     assert q.add_failed("a") == 1
 
 
-async def test_overtaken_wishes_do_not_pile_up() -> None:
+async def test_overtaken_requests_do_not_pile_up() -> None:
     q = queue()
     for _ in range(1000):
         q.add_after("a", 10_000)
@@ -277,7 +277,7 @@ async def test_stopping_gives_up_on_work_that_outlasts_the_grace() -> None:
 
 
 class Told:
-    """Who hears of failures; what is raised there changes nothing."""
+    """The observer of failures; its own errors have no effect."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.heard: list[tuple[str, int]] = []

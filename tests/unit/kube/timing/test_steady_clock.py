@@ -31,7 +31,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(monkeypatch)
 
 
-def test_time_goes_on_and_is_corrected(machine: Machine) -> None:
+def test_time_continues_and_is_corrected(machine: Machine) -> None:
     assert machine.later(100.0) == pytest.approx(100.0)
     machine.wall += 30.0
     assert machine.later(0.0) == pytest.approx(130.0)
@@ -41,7 +41,7 @@ def test_time_goes_on_and_is_corrected(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("leap", [5 * YEAR, -5 * YEAR, 86400.0])
-def test_a_leap_that_is_taken_back_was_never_believed(machine: Machine, leap: float) -> None:
+def test_a_leap_that_is_reverted_was_never_believed(machine: Machine, leap: float) -> None:
     machine.later(10.0)
     machine.wall += leap
     for passed in range(11, 11 + int(LASTING) - 20, 10):
@@ -53,7 +53,7 @@ def test_a_leap_that_is_taken_back_was_never_believed(machine: Machine, leap: fl
 
 
 def test_a_leap_that_lasts_is_believed(machine: Machine) -> None:
-    """A machine that slept for a day goes on with the right time a quarter of an hour later."""
+    """After a suspend of a day the clock is correct within a quarter of an hour."""
     machine.wall += 86400.0
     assert machine.later(5.0) == pytest.approx(5.0)
     assert machine.later(LASTING - 10.0) < 86400.0

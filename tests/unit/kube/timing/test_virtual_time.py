@@ -1,4 +1,4 @@
-"""Virtual time jumps when everyone waits, and says so when nobody could ever go on."""
+"""Virtual time jumps when all tasks wait, and reports a deadlock."""
 
 import asyncio
 import threading

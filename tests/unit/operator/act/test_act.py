@@ -1,4 +1,4 @@
-"""What an action may touch: the very object that the plan has seen, and nothing when another process may lead."""
+"""An action changes only the observed object, and nothing if another process may lead."""
 
 import asyncio
 import random
@@ -26,7 +26,7 @@ from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -85,7 +85,7 @@ TOLD = (
 
 
 class Recorder:
-    """Anything that is spoken to: a database, agents, credentials, an API server; it keeps what it was told."""
+    """A fake database, agent, credentials store and API server that records its requests."""
 
     def __init__(self, heard: list[str]) -> None:
         self.heard = heard
@@ -156,7 +156,7 @@ async def test_a_database_or_an_agent_is_told_within_the_fence_and_the_call_ends
 async def api() -> WorldApi:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = WorldApi(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
     return made
 
@@ -197,7 +197,7 @@ async def workload(api: WorldApi) -> Ref:
 
 
 async def remove(api: WorldApi, kind: Resource[Any], ref: Ref) -> None:
-    """Delete an object, and let go what holds it."""
+    """Delete an object, and remove its finalizers."""
     key = Key("data", ref.name)
     await api.delete(kind, key, DeleteOptions(Preconditions(ref.uid), grace_seconds=0))
     with suppress(NotFound):
@@ -244,10 +244,10 @@ def noted(ref: Ref) -> a.Action:
 
 
 @pytest.mark.parametrize("ending", [finished, taken_off, noted])
-async def test_what_a_person_writes_on_a_pod_meanwhile_is_not_lost(
+async def test_what_a_user_writes_on_a_pod_meanwhile_is_not_lost(
     api: WorldApi, ending: Callable[[Ref], a.Action]
 ) -> None:
-    """A person asks for a restart in the moment in which the last one ends: it is still to come."""
+    """A user requests a restart at the moment when the last one ends: it still happens."""
     ref = await pod(api)
     await api.patch(
         kinds.PODS,
@@ -278,7 +278,7 @@ async def test_a_volume_grows_that_was_seen(api: WorldApi) -> None:
 
 
 async def test_a_statefulset_that_has_changed_since_it_was_seen_is_not_scaled_to_zero(api: WorldApi) -> None:
-    """Whoever has changed it may have taken the member back into use."""
+    """A concurrent change may have put the member into use again."""
     ref = await workload(api)
     await annotate(api, kinds.STATEFUL_SETS, ref, somebody_wrote="this")
     with pytest.raises(Conflict):
@@ -291,7 +291,7 @@ async def test_a_statefulset_that_is_as_it_was_seen_is_scaled_to_zero(api: World
     assert (await api.get(kinds.STATEFUL_SETS, Key("data", MEMBER))).spec.replicas == 0
 
 
-async def test_a_wish_that_is_made_while_the_last_one_is_taken_off_the_cluster_stays(api: WorldApi) -> None:
+async def test_a_request_that_is_made_while_the_last_one_is_taken_off_the_cluster_stays(api: WorldApi) -> None:
     spec = {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 2}]}
     wish = {names.ANNOTATION_PHASE: "schedule"}
     meta = {"name": "logs", "namespace": "data", "annotations": wish}

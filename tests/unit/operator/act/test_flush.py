@@ -12,7 +12,7 @@ TARGET = Target(("http://10.0.0.1:9200",), "ns.c")
 
 
 class Unwilling:
-    """A database that refuses whatever it is told."""
+    """A database that refuses all commands."""
 
     def __init__(self, error: EngineError) -> None:
         self._error = error

@@ -61,7 +61,9 @@ async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Out
     return applier.done, outcome
 
 
-async def test_what_does_not_depend_on_a_refused_step_goes_on_and_the_refusal_is_told_in_the_databases_words() -> None:
+async def test_what_does_not_depend_on_a_refused_step_continues_and_the_refusal_is_told_in_the_databases_words() -> (
+    None
+):
     refusal = RefusedError("exclude: ERROR: below 10%.\nType FORCE", NO)
     done, outcome = await perform(DRAIN, DELETE, RECORD, Drain=refusal)
     assert done == [DELETE, RECORD]
@@ -73,7 +75,7 @@ async def test_what_does_not_depend_on_a_refused_step_goes_on_and_the_refusal_is
     )
 
 
-async def test_nobody_goes_down_whose_copies_would_be_rebuilt_meanwhile() -> None:
+async def test_no_member_goes_down_whose_copies_would_be_rebuilt_meanwhile() -> None:
     refusal = RefusedError("zone z1 is in maintenance, which a user started", NO)
     done, outcome = await perform(LIMIT, a.Flush(why="x"), STOPPING, STOP, DELETE, RECORD, LimitAllocation=refusal)
     assert done == [RECORD]

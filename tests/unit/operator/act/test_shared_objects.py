@@ -1,4 +1,4 @@
-"""The objects of a cluster as a whole: budgets that no member needs any more are deleted, and nothing else."""
+"""The shared objects of a cluster: budgets without members are deleted, and nothing else."""
 
 from typing import Any
 

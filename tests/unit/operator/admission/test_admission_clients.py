@@ -73,9 +73,7 @@ async def test_another_ca_in_the_file_counts_from_the_next_look_on_and_one_befor
 
 
 @pytest.mark.parametrize("content", [None, "", "no certificate"])
-async def test_a_ca_that_cannot_be_read_lets_nobody_in_and_is_looked_at_again(
-    tmp_path: Path, content: str | None
-) -> None:
+async def test_an_unreadable_ca_admits_no_client_and_is_read_again(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "ca.crt"
     if content is not None:
         file.write_text(content)

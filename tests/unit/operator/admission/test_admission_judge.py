@@ -1,4 +1,4 @@
-"""What is refused before it is stored: what can never be done, and nothing else."""
+"""The webhook refuses impossible specs, and nothing else."""
 
 from typing import Any
 
@@ -101,12 +101,12 @@ def test_a_version_that_members_have_passed_already_is_refused_half_way() -> Non
     assert any("logs-hot-0" in text and "cannot be downgraded" in text for text in found.refused)
 
 
-def test_an_upgrade_that_nobody_has_begun_may_be_taken_back() -> None:
+def test_an_upgrade_that_has_not_begun_may_be_reverted() -> None:
     old = cluster(RUNS, version="2.19.5")
     assert verdict(cluster(version="2.17.1"), old, running(old)).refused == ()
 
 
-def test_a_smaller_volume_is_refused_where_that_was_asked_for() -> None:
+def test_a_smaller_volume_is_refused_where_that_was_requested() -> None:
     refuse = {"onShrink": "Refuse"}
     old = cluster(RUNS, volumes=refuse)
     smaller = [MANAGERS, {**HOT, "storage": {"size": "5Gi"}}]

@@ -43,7 +43,7 @@ async def test_it_is_renewed_before_its_end_and_the_one_before_stays_trusted() -
     assert first.trusted not in third.trusted
 
 
-async def test_what_somebody_has_broken_is_made_anew() -> None:
+async def test_what_a_user_has_broken_is_recreated() -> None:
     api = MemoryApi()
     await keys(api, "ops", NOW)
     stored = api.objects["secrets", Key("ops", SERVICE)]
@@ -56,7 +56,7 @@ async def test_what_somebody_has_broken_is_made_anew() -> None:
 
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
 @pytest.mark.parametrize("content", [b"nonsense", b"\xff", made("ops", NOW).shown.key.encode()])
-async def test_what_cannot_be_shown_is_made_anew(name: str, content: bytes) -> None:
+async def test_what_cannot_be_shown_is_recreated(name: str, content: bytes) -> None:
     api = MemoryApi()
     await keys(api, "ops", NOW)
     api.objects["secrets", Key("ops", SERVICE)]["data"][name] = b64encode(content).decode()

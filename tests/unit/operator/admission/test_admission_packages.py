@@ -65,14 +65,14 @@ async def test_an_installation_may_come_before_its_package_and_is_told_so() -> N
 
 async def test_what_changes_neither_spec_nor_annotations_is_not_judged() -> None:
     api = FakeApi()
-    api.refusal = ApiError("nobody may be asked")
+    api.refusal = ApiError("no lookup is allowed")
     wrong = installation({"COUNT": "many"})
     assert (await asked(api, wrong, wrong))["allowed"]
     going = {**wrong, "metadata": {**wrong["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
     assert (await asked(api, going, installation({})))["allowed"]
 
 
-async def test_a_server_that_does_not_answer_holds_nobody_up() -> None:
+async def test_a_server_that_does_not_respond_blocks_no_other_request() -> None:
     api = FakeApi()
     api.refusal = Unavailable("later")
     assert (await asked(api, installation({"COUNT": "many"})))["allowed"]

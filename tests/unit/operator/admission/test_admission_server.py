@@ -1,4 +1,4 @@
-"""Questions of the API server over TLS, and that one that cannot be judged holds nobody up."""
+"""Requests of the API server over TLS; a request that cannot be judged blocks no user."""
 
 import asyncio
 import ssl
@@ -126,7 +126,7 @@ async def test_the_api_server_that_trusts_the_bundle_gets_its_answer() -> None:
             await session.post(url, json={}, ssl=ssl.create_default_context(), server_hostname=name)
 
 
-async def test_an_operator_without_the_rights_goes_on_without_the_webhook() -> None:
+async def test_an_operator_without_the_rights_continues_without_the_webhook() -> None:
     class Refusing(Patched):
         async def get(self, resource: Any, key: Key) -> Any:
             raise Forbidden("secrets is forbidden")

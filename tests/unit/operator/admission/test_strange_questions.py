@@ -1,4 +1,4 @@
-"""Whatever somebody asks the webhook, it answers; what makes no sense is let through, and no question is a failure."""
+"""The webhook answers each request; invalid requests are allowed, and none causes an error."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The end of a process that was told to end is noticed when it comes, and not at the next look."""
+"""The end of a stopping process is noticed at once, and not at the next resync."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ def members(*names: str) -> Sequence[Member]:
 
 
 def woken(agents: Agents, seconds: float, *, times: int = 1) -> list[float]:
-    """Watch what they say for so long, wanted by as many looks; return when a look was wanted."""
+    """Watch the agents for this long, for as many rounds; return when a reconciliation was requested."""
 
     async def watch() -> list[float]:
         loop, found = asyncio.get_running_loop(), list[float]()
@@ -92,7 +92,7 @@ def test_so_many_that_asking_them_would_cost_more_than_it_saves_are_left_to_the_
     assert agents.asked == 0
 
 
-def test_nothing_goes_on_after_the_end() -> None:
+def test_nothing_continues_after_the_end() -> None:
     agents = Agents(a=3.0)
     assert woken(agents, 1.0) == []
     assert agents.asked <= 1.0 / PAUSE + 1
@@ -109,7 +109,7 @@ def test_a_question_that_fails_ends_its_watch_and_nothing_else() -> None:
     assert agents.asked == 1
 
 
-def test_those_are_watched_who_are_told_to_end_or_have_not_ended_yet_and_nobody_else() -> None:
+def test_processes_that_are_stopping_are_watched_and_no_other() -> None:
     world = World(managers(), hot(3))
     world.agents = True
     world.run().index((2,)).run()

@@ -49,7 +49,7 @@ def test_replacements_of_all_clusters_of_all_kinds_count() -> None:
     assert places.slots("a") == 1
 
 
-def test_what_takes_up_no_room_or_was_asked_for_does_not_count() -> None:
+def test_what_takes_up_no_room_or_was_requested_does_not_count() -> None:
     quiet = [entry("a-0", phase) for phase in ("NoRoom", "Terminating", "VolumeKept")]
     asked = [entry("a-1", by="Person"), entry("a-2", by="Spec")]
     assert limit(1, Cluster("a", [*quiet, *asked]), Cluster("b")).slots("b") == 1
@@ -60,7 +60,7 @@ def test_two_clusters_never_take_the_last_place_both() -> None:
     places = limit(1, first, second)
     places.claim("a", frozenset({"a-0"}))
     assert places.slots("b") == 0
-    assert places.slots("a") == 1, "one's own claim is made anew with every plan"
+    assert places.slots("a") == 1, "its own claim is renewed with every plan"
     first.removals.append(entry("a-0", "Waiting"))
     assert places.slots("b") == 0
     places.release("a")

@@ -1,4 +1,4 @@
-"""Looks at settled clusters are spread in time, so that no event waits behind a burst of them."""
+"""Resyncs of settled clusters are spread in time, so that no event waits behind a burst of them."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The operator's client and the real agent: names are verified, words are carried out, failures are told in words."""
+"""The operator's client and the real agent: names are verified, requests are performed, and failures have messages."""
 
 import asyncio
 import socket
@@ -44,7 +44,7 @@ async def client() -> AsyncIterator[HttpAgents]:
         yield opened
 
 
-async def test_a_process_is_stopped_and_started_with_what_was_asked_for(
+async def test_a_process_is_stopped_and_started_with_what_was_requested(
     pod: Pod, client: HttpAgents, authority: pki.Authority
 ) -> None:
     access = Access(authority.bundle, TOKEN)
@@ -100,7 +100,7 @@ async def test_an_agent_that_has_the_token_of_before_is_talked_to_with_that(
         await client.ask(Access(authority.bundle, "new", "wrong"), PEER)
 
 
-async def test_nobody_there_is_told_in_words(
+async def test_an_unreachable_peer_is_reported_in_words(
     client: HttpAgents, authority: pki.Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agents, "API_PORT", 1)

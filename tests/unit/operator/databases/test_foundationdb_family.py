@@ -1,4 +1,4 @@
-"""What the operator tells the driver of members, by their objects alone."""
+"""The driver's information about members, from their objects alone."""
 
 from typing import Any
 

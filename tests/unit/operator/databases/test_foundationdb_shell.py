@@ -11,7 +11,7 @@ from stateward.operator.databases.foundationdb_shell import ExecShell
 
 
 class Pods:
-    """What runs in a pod writes this."""
+    """The output of the command in a pod."""
 
     def __init__(self, written: bytes | ExecError) -> None:
         self.written = written

@@ -33,7 +33,7 @@ def asked(*pods: Pod) -> list[str]:
 
 
 def test_a_member_whose_process_is_stopped_or_started_is_asked_after_those_that_stay() -> None:
-    """Its pod is called Ready for some seconds more, and a look that begins with it waits for nothing."""
+    """Its pod stays Ready for some seconds, and a read must not wait for it."""
     for phase in (Phase.STOP, Phase.START, Phase.STOP_COORDINATED, Phase.START_COORDINATED):
         assert asked(pod(0, phase=phase), pod(1), pod(2)) == ["1", "2", "0"]
     assert asked(pod(0, phase=Phase.SCHEDULE_ROLLING), pod(1)) == ["0", "1"], "nothing has happened to it yet"

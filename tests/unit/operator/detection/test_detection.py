@@ -1,4 +1,4 @@
-"""A CronJob for each cluster that is looked after: how often, with what, and when it goes."""
+"""A CronJob for each managed cluster: its schedule, its command, and its deletion."""
 
 import asyncio
 import base64
@@ -68,7 +68,7 @@ def test_it_runs_with_an_account_of_its_own_and_the_operators_image_where_the_op
     assert made["spec"]["concurrencyPolicy"] == "Forbid"
 
 
-def test_what_people_need_can_be_set() -> None:
+def test_what_users_need_can_be_set() -> None:
     made = body(
         detection={
             "schedule": "@daily",
@@ -263,7 +263,7 @@ async def test_it_is_there_when_replacement_is_enabled_and_gone_when_not(made: C
     assert await made.sweep() == []
 
 
-async def test_that_of_a_cluster_that_went_away_while_nobody_looked_is_removed(made: Control) -> None:
+async def test_the_job_of_a_cluster_that_was_deleted_while_no_operator_ran_is_removed(made: Control) -> None:
     await made.know(cluster()).sweep()
     later = Control()
     later.jobs.there = made.jobs.there
@@ -279,7 +279,7 @@ async def test_what_is_not_known_completely_is_left_alone(made: Control) -> None
     assert await elsewhere.know().sweep() == []
 
 
-async def test_what_somebody_has_changed_is_made_so_again(made: Control) -> None:
+async def test_what_a_user_has_changed_is_made_so_again(made: Control) -> None:
     await made.know(cluster()).sweep()
     (job,) = made.jobs.there.values()
     meta = msgspec.structs.replace(job.metadata, generation=7)

@@ -15,7 +15,7 @@ from tests.unit.operator.installations.world import HOME, World
 POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
 
 
-async def test_an_event_on_it_says_so_and_the_metric_goes_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_event_on_it_reports_it_and_the_metric_goes_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     world, clock, metrics = World(), VirtualClock(), Metrics()
     recorder = EventRecorder(world.api, "stateward.dev/test", "test", clock=clock)
     control = RestartControl(Setting(world.api, recorder, clock, "stateward", gauge=metrics))

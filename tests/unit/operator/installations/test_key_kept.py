@@ -37,7 +37,7 @@ async def test_a_key_whose_secret_is_deleted_is_written_again_as_it_was(world: W
         assert await digest_key(world.api, WHERE.namespace) == key
 
 
-async def test_a_key_that_somebody_has_put_there_is_left_and_read_at_the_next_start(world: World) -> None:
+async def test_a_key_that_a_user_has_put_there_is_left_and_read_at_the_next_start(world: World) -> None:
     async with kept(world) as key:
         stored = world.store.get("/secrets", WHERE)
         assert stored is not None

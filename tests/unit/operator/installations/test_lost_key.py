@@ -1,4 +1,4 @@
-"""What becomes of installations when the key of digests is lost, or comes back, with the shipped controller."""
+"""Installations after the key of digests is lost or restored, with the shipped controller."""
 
 import asyncio
 from typing import Any
@@ -44,7 +44,7 @@ def whole(version: str = "1.0.0", job: str = JOB) -> dict[str, bytes]:
 
 
 def write(world: World, of: str) -> None:
-    """Change the ConfigMap as a person does."""
+    """Change the ConfigMap as a user does."""
     live = world.there("ConfigMap", "config")
     world.server.update("/configmaps", Key(HOME, "config"), {**live, "data": {"of": of}})
 
@@ -67,9 +67,9 @@ async def test_work_that_is_done_is_not_done_again(world: World) -> None:
     assert world.status()["installed"]["version"] == "2.0.0"
 
 
-async def test_work_that_the_server_knows_to_be_another_is_made_anew(world: World) -> None:
+async def test_work_that_the_server_knows_to_be_another_is_recreated(world: World) -> None:
     class Strict:
-        """A client of a server that lets nobody change what a job runs, as every real one does."""
+        """A client of a server with immutable job templates, as on every real one."""
 
         def acting_as(self, _user: str) -> Any:
             return self
@@ -122,7 +122,7 @@ async def test_what_was_changed_while_the_key_was_away_is_not_known_and_stays_un
         assert world.there("ConfigMap", "config")["data"] == {"of": "package"}
 
 
-async def test_nobody_restarts_and_what_a_plan_changes_next_restarts_who_uses_it(world: World) -> None:
+async def test_no_workload_restarts_and_the_next_change_of_a_plan_restarts_its_users(world: World) -> None:
     async with world.operator():
         await installed(world, made("before", web=(OWN,)))
     lose(world)
@@ -131,7 +131,7 @@ async def test_nobody_restarts_and_what_a_plan_changes_next_restarts_who_uses_it
         await world.until(world.ready)
         assert world.rollouts == {}
     lose(world)
-    world.install("made-1", label="new", one_a="1")  # Asked for before anybody knows that the key is lost.
+    world.install("made-1", label="new", one_a="1")  # Requested before the operator notices the lost key.
     async with world.operator():
         await world.until(world.ready)
     assert world.rollouts == {"web": 1}

@@ -1,4 +1,4 @@
-"""What people read of an installation that fails says why, and nothing of what was rendered or given as a value."""
+"""The status of a failed installation gives the reason, and no rendered content or parameter value."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def told(world: World) -> str:
 
 
 async def failed(world: World, **values: object) -> str:
-    """Return what is told of an installation that a person has to look after."""
+    """Return the messages of an installation that needs manual intervention."""
     world.install("other", **values)
     async with world.operator():
         await world.until(lambda: world.condition("Stalled").get("status") == "True")

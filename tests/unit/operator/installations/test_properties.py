@@ -140,7 +140,7 @@ def seen(values: Mapping[str, str], uses: tuple[Usage, ...]) -> tuple[Any, Any]:
 
 
 def played(story: Coroutine[Any, Any, None]) -> None:
-    """Run a story in virtual time."""
+    """Run a scenario in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(story)
 
@@ -154,7 +154,7 @@ async def settled(world: World, deaths: tuple[int, ...]) -> None:
             left[0] -= kind != "events.k8s.io/events"
             way.dead = left[0] <= 0
 
-        way.wrote = wrote
+        way.write_done = wrote
         async with world.operator(world.client(way)):
             for _ in range(100):
                 if way.dead or world.ready():

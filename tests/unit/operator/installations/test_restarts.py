@@ -18,7 +18,7 @@ def made(order: str, **uses: tuple[Usage, ...]) -> Made:
 
 
 def put(world: World, name: str, value: str) -> None:
-    """Write a ConfigMap as a person does."""
+    """Write a ConfigMap as a user does."""
     live = world.get("ConfigMap", name)
     if live is None:
         world.server.create("/configmaps", HOME, {"metadata": {"name": name}, "data": {"a": value}})
@@ -35,7 +35,7 @@ async def installed(world: World, package: Made) -> None:
 
 
 @pytest.mark.parametrize("order", ["before", "with", "after"])
-async def test_data_of_any_step_restarts_who_uses_it_once_and_nobody_else(order: str) -> None:
+async def test_data_of_any_step_restarts_its_users_once_and_nothing_else(order: str) -> None:
     world = World()
     async with world.operator():
         await installed(world, made(order, web=(OWN,)))
@@ -53,7 +53,7 @@ async def test_a_template_and_data_of_one_step_are_one_restart_however_the_step_
     assert world.rollouts == {"web": 1, "worker": 1}
 
 
-async def test_data_of_others_that_changes_while_a_plan_runs_waits_for_whoever_asks_for_it() -> None:
+async def test_external_data_that_changes_while_a_plan_runs_waits_for_the_plan() -> None:
     world = World()
     async with world.operator():
         await installed(world, made("after", web=(FOREIGN,), worker=(OWN,)))
@@ -66,7 +66,7 @@ async def test_data_of_others_that_changes_while_a_plan_runs_waits_for_whoever_a
     assert world.rollouts == {"web": 1, "worker": 2}
 
 
-async def test_putting_right_what_others_changed_restarts_nobody_for_data_that_has_changed_meanwhile() -> None:
+async def test_correcting_drift_restarts_no_workload_for_data_that_has_changed_meanwhile() -> None:
     world = World()
     async with world.operator():
         await installed(world, made("with", web=(FOREIGN,)))

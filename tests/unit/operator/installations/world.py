@@ -19,10 +19,10 @@ from stateward.operator.installations.execution.tasks import ExecAs
 from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Event, Stored
-from stateward.simulation.cluster.ground import SimulationBase
+from stateward.simulation.cluster.context import SimulationContext
 from tests.unit.packages.samples import files
 
 HOME = "prod"
@@ -42,7 +42,7 @@ PLURALS = {
 
 
 class KnownKinds:
-    """The kinds of this world, without asking anybody."""
+    """The kinds of this world, without discovery."""
 
     async def find(self, api_version: str, kind: str) -> Raw:
         group, version, plural, namespaced = PLURALS[kind]
@@ -57,13 +57,13 @@ class KnownKinds:
 
 
 class World:
-    """One server, one namespace, and whoever looks after installations in it."""
+    """One server, one namespace, and the controller of installations."""
 
     def __init__(self) -> None:
-        self.ground = SimulationBase(1, asyncio.get_running_loop())
-        self.server = self.ground.server
-        self.store = self.ground.store
-        self.bell = Bell(self.store)
+        self.context = SimulationContext(1, asyncio.get_running_loop())
+        self.server = self.context.server
+        self.store = self.context.store
+        self.change_signal = ChangeSignal(self.store)
         self.healthy = True
         self.rollouts: dict[str, int] = {}
         self.jobs: dict[str, int] = {}
@@ -76,10 +76,10 @@ class World:
             self.server.create("/namespaces", "", {"metadata": {"name": name}})
 
     def way(self) -> Network:
-        return Network(self.ground.stream("network"), self.ground.count)
+        return Network(self.context.stream("network"), self.context.count)
 
     def client(self, network: Network) -> Any:
-        return WorldApi(self.server, self.bell, network, "stateward")
+        return WorldApi(self.server, self.change_signal, network, "stateward")
 
     def _heard(self, kind: str, event: Event) -> None:
         if event.new is None or event.new.terminating:
@@ -87,13 +87,13 @@ class World:
         if kind in {"apps/deployments", "apps/statefulsets"}:
             self._count(event)
             if self.healthy:
-                self.ground.later(0.5, self._rolled_out, event.new)
+                self.context.later(0.5, self._rolled_out, event.new)
         if kind == "batch/jobs" and event.old is None:
             self.jobs[event.new.key.name] = self.jobs.get(event.new.key.name, 0) + 1
         if kind == "batch/jobs" and self.healthy:
-            self.ground.later(0.5, self._done, event.new)
+            self.context.later(0.5, self._done, event.new)
         if kind == "/pods" and self.healthy:
-            self.ground.later(0.5, self._started, event.new)
+            self.context.later(0.5, self._started, event.new)
 
     def _count(self, event: Event) -> None:
         assert event.new is not None
@@ -108,15 +108,15 @@ class World:
         wanted = live.doc["spec"].get("replicas", 1)
         names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
         status = {"observedGeneration": live.meta["generation"], **dict.fromkeys(names, wanted)}
-        self.ground.change(live, ("status",), status)
+        self.context.change(live, ("status",), status)
 
     def _started(self, stored: Stored) -> None:
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-        self.ground.change(stored, ("status",), ready)
+        self.context.change(stored, ("status",), ready)
 
     def _done(self, stored: Stored) -> None:
         if self.healthy:
-            self.ground.change(stored, ("status",), {"conditions": [{"type": "Complete", "status": "True"}]})
+            self.context.change(stored, ("status",), {"conditions": [{"type": "Complete", "status": "True"}]})
 
     def roll_out(self) -> None:
         """Let everything become healthy that has waited."""
@@ -159,7 +159,7 @@ class World:
         group, _, plural, _ = PLURALS[kind]
         stored = self.store.get(f"{group}/{plural}", Key(HOME, name))
         assert stored is not None
-        self.ground.change(stored, ("status",), status)
+        self.context.change(stored, ("status",), status)
 
     def uninstall(self, name: str = "web") -> None:
         """Delete an Installation."""
@@ -170,7 +170,7 @@ class World:
         """Begin to delete a namespace; what is in it goes later, in whichever order."""
         stored = self.store.get("/namespaces", Key("", name))
         assert stored is not None
-        self.ground.change(stored, ("metadata", "deletionTimestamp"), "2026-01-01T00:00:00Z")
+        self.context.change(stored, ("metadata", "deletionTimestamp"), "2026-01-01T00:00:00Z")
 
     def get(self, kind: str, name: str) -> dict[str, Any] | None:
         """Return an object of the namespace as it is."""
@@ -194,16 +194,16 @@ class World:
         return next((c for c in conditions if c["type"] == kind), {})
 
     def ready(self, name: str = "web") -> bool:
-        """Whether an installation is as it was last asked for."""
+        """Whether an installation matches its spec."""
         body = self.there("Installation", name)
         seen = body.get("status", {}).get("observedGeneration") == body["metadata"]["generation"]
         return seen and self.condition("Ready", name).get("status") == "True"
 
     async def until(self, holds: Callable[[], object], seconds: float = 600.0) -> None:
         """Let time pass until something holds."""
-        end = self.ground.now + seconds
+        end = self.context.now + seconds
         while not holds():
-            assert self.ground.now < end, self.statuses()
+            assert self.context.now < end, self.statuses()
             await asyncio.sleep(0.1)
 
     def statuses(self) -> list[Any]:

@@ -23,7 +23,7 @@ from stateward.operator.network.policy import network_policy
 from stateward.operator.network.refusal import refusals
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.kinds import ELASTICSEARCH
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -133,7 +133,7 @@ class Place:
     def __init__(self) -> None:
         self.clock = clock = WorldClock(asyncio.get_running_loop())
         store = Store(clock.monotonic, clock.now)
-        self.api = WorldApi(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+        self.api = WorldApi(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
         self.caches, self.told, self.known = Caches(ELASTICSEARCH), list[str](), list[Cluster]()
 
         def known(_: Key) -> Cluster | None:
@@ -195,7 +195,7 @@ def test_it_follows_the_spec_and_goes_when_the_operator_makes_none_any_more() ->
     live(story)
 
 
-def test_what_somebody_has_changed_is_made_so_again() -> None:
+def test_what_a_user_has_changed_is_made_so_again() -> None:
     async def story(place: Place) -> None:
         await place.begin()
         control = place.control()
@@ -211,7 +211,7 @@ def test_what_somebody_has_changed_is_made_so_again() -> None:
     live(story)
 
 
-def test_a_policy_of_somebody_else_is_not_taken_and_the_cluster_says_so_once() -> None:
+def test_a_policy_of_another_user_is_not_taken_and_the_cluster_reports_it_once() -> None:
     async def story(place: Place) -> None:
         await place.begin()
         other = {"metadata": {"name": KEY.name}, "spec": {"podSelector": {}}}

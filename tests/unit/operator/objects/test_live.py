@@ -18,7 +18,7 @@ from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
 from stateward.planning.model.observation import Desired, Unknown
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -57,7 +57,7 @@ class Garbled(WorldApi):
 async def api() -> Garbled:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Garbled(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Garbled(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
     spec = {"version": "2.19.5", "pools": [{"name": "hot", "replicas": 1}]}
     meta = {"name": "logs", "namespace": "data", "finalizers": HELD}

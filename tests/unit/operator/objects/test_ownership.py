@@ -1,4 +1,4 @@
-"""What has the name of something of ours is ours only if it says so: by its owner, or by cluster and engine."""
+"""An object with the name of one of ours is ours only with our owner reference, or our cluster and engine labels."""
 
 from typing import Any
 

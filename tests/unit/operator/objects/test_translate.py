@@ -1,4 +1,4 @@
-"""What was read becomes what planning knows: exactly, and unknown where it does not say."""
+"""Objects become observations exactly; missing information becomes unknown."""
 
 from datetime import UTC, datetime
 from typing import Any

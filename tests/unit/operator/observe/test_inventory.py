@@ -1,4 +1,4 @@
-"""What new pods may name is read where that is possible; what cannot be read is no warning."""
+"""The objects that new pods reference are read if possible; an unreadable one causes no warning."""
 
 import asyncio
 from typing import Any

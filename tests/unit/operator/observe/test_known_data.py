@@ -1,4 +1,4 @@
-"""What is known of the data that a cluster uses: what is there, what is away, and what nobody could read."""
+"""The data that a cluster uses: present, missing, or unreadable."""
 
 import base64
 
@@ -56,7 +56,7 @@ def test_what_is_away_is_not_known_and_holds_nothing_back() -> None:
     assert look(cluster(podTemplate=ENV)) == KnownData()
 
 
-def test_what_cannot_be_read_is_as_it_was_known_and_is_said() -> None:
+def test_what_cannot_be_read_is_as_it_was_known_and_is_reported() -> None:
     was = {"Secret/words:": "+", "Secret/words:a": "old/1", "Secret/gone:a": "old/2"}
     now = look(cluster(status={"data": was}, podTemplate=ENV), unread="words")
     assert now.data == {"Secret/words:": "+", "Secret/words:a": "old/1"}
@@ -83,7 +83,7 @@ def test_a_secret_that_is_gone_or_cannot_be_read_leaves_keystores_as_they_are(un
     assert [refusal.reason for refusal in now.refusals] == [UNKNOWN] * bool(unread)
 
 
-def test_what_nobody_has_is_waited_for_and_nothing_is_made_without_it() -> None:
+def test_the_operator_waits_for_a_missing_object_and_creates_nothing_without_it() -> None:
     now = look(cluster(secureSettings=STORE))
     assert now.files is None
     assert [(r.subject, r.reason, r.everything) for r in now.refusals] == [("spec.secureSettings[0]", MISSING, True)]

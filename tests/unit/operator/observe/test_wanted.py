@@ -1,4 +1,4 @@
-"""What should be is remembered while nothing of it changes, and never longer."""
+"""The desired state is cached while its inputs are unchanged, and no longer."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def cluster(status: ClusterStatus | None = None, seen: str = "7", **spec: Any) -
     return msgspec.structs.replace(msgspec.convert(body, OpenSearchCluster), status=status or ClusterStatus())
 
 
-def test_what_people_are_told_asks_for_nothing_new(family: Family) -> None:
+def test_what_users_are_told_asks_for_nothing_new(family: Family) -> None:
     wanted = DesiredStates(family)
     first = wanted.desired(cluster())
     told = ClusterStatus(doing="logs-all-0 restarts", ready="2/3", observed_generation=3)
@@ -98,7 +98,7 @@ def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
     doing=st.text(max_size=5),
     asked=st.sampled_from(["2.17.1", "2.18.0", "1.0.0"]),
 )
-def test_it_is_what_the_driver_says_of_the_whole_cluster(
+def test_it_is_what_the_driver_says_of_the_healthy_cluster(
     version: str, identity: str, grant: BootstrapStatus | None, doing: str, asked: str
 ) -> None:
     status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, doing=doing)

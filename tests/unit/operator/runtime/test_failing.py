@@ -1,4 +1,4 @@
-"""What fails again and again is told, without anything of what it failed on."""
+"""Repeated failures are reported, without the content on which they failed."""
 
 import pytest
 
@@ -77,7 +77,7 @@ async def test_two_lost_races_are_no_failure_and_many_are() -> None:
         written.append(sentence)
 
     failing = Failing("installations", Metrics(), VirtualClock(), write)
-    await failing.failed(KEY, 2, Conflict("somebody was faster"))
+    await failing.failed(KEY, 2, Conflict("another writer was faster"))
     assert not written
-    await failing.failed(KEY, 5, Conflict("somebody was faster"))
+    await failing.failed(KEY, 5, Conflict("another writer was faster"))
     assert "Conflict" in written[0]

@@ -188,7 +188,7 @@ async def test_handshakes_that_do_not_end_hold_their_places_for_a_short_time_onl
             assert [b"200" in await ended(each) for each in plain] == [False] * 3
 
 
-async def test_a_port_that_is_taken_is_said() -> None:
+async def test_a_port_that_is_taken_is_reported() -> None:
     async with serve("127.0.0.1", 0, []) as port:
         with pytest.raises(OSError, match="in use"):
             async with serve("127.0.0.1", port, []):

@@ -16,6 +16,6 @@ def test_the_version_is_a_metric_and_no_series_tells_when_it_was_created() -> No
     assert "_created" not in text
 
 
-def test_a_metric_with_a_point_in_time_says_so_in_its_name() -> None:
+def test_a_metric_with_a_point_in_time_reports_it_in_its_name() -> None:
     text = generate_latest(Metrics().registry).decode()
     assert "stateward_cluster_certificate_expiry_timestamp_seconds" in text

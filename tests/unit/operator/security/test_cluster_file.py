@@ -27,7 +27,7 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.security.cluster_file import ClusterFiles, with_cluster_file
 from stateward.planning.model.observation import Database, Health, Unknown
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -54,7 +54,7 @@ class Unreadable(WorldApi):
 async def api() -> Unreadable:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Unreadable(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Unreadable(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "bank"}})
     return made
 
@@ -110,7 +110,7 @@ async def test_one_that_is_lost_is_told_and_comes_back_by_the_databases_word(api
         await give(api, wrong)
     held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
     assert held.connection is None
-    lost, refused = with_cluster_file(held, Unknown("nobody answers"))
+    lost, refused = with_cluster_file(held, Unknown("no process answers"))
     assert lost.connection is None
     assert [each.reason for each in refused] == ["ClusterFileLost"]
     assert all(wrong not in each.message for each in refused if wrong)
@@ -122,7 +122,7 @@ async def test_what_the_database_says_counts_more_than_what_was_kept(api: Unread
     await give(api, named("kept"))
     held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
     assert with_cluster_file(held, ANSWERS)[0].connection == "said:now@z.a:4500"
-    assert with_cluster_file(held, Unknown("nobody answers"))[0].connection == named("kept")
+    assert with_cluster_file(held, Unknown("no process answers"))[0].connection == named("kept")
     without = msgspec.structs.replace(ANSWERS, connection="")
     assert with_cluster_file(held, without)[0].connection == named("kept")
 

@@ -100,7 +100,7 @@ async def test_nothing_is_read_or_written_while_all_is_well(stage: Stage) -> Non
     assert stage.api.calls == []
 
 
-async def test_a_new_operator_goes_on_with_what_is_there(stage: Stage) -> None:
+async def test_a_new_operator_continues_with_what_is_there(stage: Stage) -> None:
     pair, access = await stage.ensure(), await stage.access()
     stage.credentials = stage.fresh()
     assert await stage.ensure() == pair
@@ -157,7 +157,7 @@ async def test_members_of_a_cluster_with_one_token_for_all_get_their_own_one_aft
     assert (await stage.access()).earlier == after.token
 
 
-async def test_what_makes_no_sense_is_made_anew(stage: Stage) -> None:
+async def test_what_makes_no_sense_is_recreated(stage: Stage) -> None:
     await stage.ensure()
     stage.api.objects["secrets", Key("prod", "logs-agents")]["data"]["tls.key"] = base64.b64encode(b"x").decode()
     stage.credentials = stage.fresh()
@@ -166,7 +166,7 @@ async def test_what_makes_no_sense_is_made_anew(stage: Stage) -> None:
     assert pki.fits(pair, pki.Pair(data["tls.crt"], data["tls.key"]), [agent_name("prod", "logs-hot-0")])
 
 
-async def test_a_secret_of_somebody_else_is_left_alone(stage: Stage) -> None:
+async def test_a_secret_of_another_user_is_left_alone(stage: Stage) -> None:
     other: dict[str, Any] = {"metadata": {"name": "logs-agents", "namespace": "prod"}, "data": {}}
     await stage.api.create(RAW_SECRETS, other, namespace="prod")
     with pytest.raises(NotOwnedError):
@@ -211,9 +211,7 @@ async def test_no_part_that_makes_no_sense_keeps_the_operator_from_its_agents(
 
 
 @pytest.mark.parametrize("name", ["token", "tls.crt", "tls.key"])
-async def test_a_secret_that_somebody_has_changed_is_put_right_once_its_agent_is_a_stranger(
-    stage: Stage, name: str
-) -> None:
+async def test_a_secret_that_a_user_has_changed_is_corrected(stage: Stage, name: str) -> None:
     """No cache shows it: what is known of a Secret without its content is as it was."""
     await stage.ensure()
     found = stage.api.objects["secrets", Key("prod", "logs-hot-0-agent")]

@@ -26,7 +26,7 @@ from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.material import Stored
 from stateward.operator.security.own_secrets import RAW_SECRETS
 from stateward.pki.files import authority_files
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -52,7 +52,7 @@ class Unreadable(WorldApi):
 async def api() -> Unreadable:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Unreadable(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Unreadable(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "bank"}})
     return made
 
@@ -88,7 +88,7 @@ async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable) -> N
 
 
 @pytest.mark.parametrize("name", OURS)
-async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable) -> None:
+async def test_what_cannot_be_read_is_not_recreated(name: str, api: Unreadable) -> None:
     await keeper(api).keep(asking(), on=True)
     before = await contents(api, name)
     api.hidden = frozenset({name})

@@ -1,4 +1,4 @@
-"""The Secrets of a secured cluster are made once, never made anew when merely unread, and never shown."""
+"""The Secrets of a secured cluster are created once, never recreated because of a failed read, and never shown."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import RAW_SECRETS, Keeper
-from stateward.simulation.apiserver.client import Bell, WorldApi
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writes import Server
@@ -46,7 +46,7 @@ class Unreadable(WorldApi):
 async def api() -> Unreadable:
     clock = WorldClock(asyncio.get_running_loop())
     store = Store(clock.monotonic, clock.now)
-    made = Unreadable(Server(store), Bell(store), Network(random.Random(0), lambda _: None))  # noqa: S311
+    made = Unreadable(Server(store), ChangeSignal(store), Network(random.Random(0), lambda _: None))  # noqa: S311
     await made.create(kinds.NAMESPACES, {"metadata": {"name": "data"}})
     return made
 
@@ -85,7 +85,7 @@ async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable, keep
 
 
 @pytest.mark.parametrize("name", OURS)
-async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, keeper: Keeper) -> None:
+async def test_what_cannot_be_read_is_not_recreated(name: str, api: Unreadable, keeper: Keeper) -> None:
     await keeper.keep(cluster())
     before = await contents(api, name)
     api.hidden = frozenset({name})
@@ -96,7 +96,7 @@ async def test_what_cannot_be_read_is_not_made_anew(name: str, api: Unreadable, 
     assert await contents(api, name) == before
 
 
-async def test_somebody_elses_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
+async def test_another_users_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
     await give(api, "logs-ca", {"tls.crt": "theirs"})
     with pytest.raises(NotOwnedError):
         await keeper.keep(cluster())
@@ -181,7 +181,7 @@ async def test_a_new_cluster_that_does_not_say_is_secured_where_the_operator_was
     assert kept.protection is not None
     assert (kept.protection.enabled, kept.access is not None) == (True, True)
     assert "new clusters" in kept.protection.reason
-    # What the status then says goes on, with and without the flag.
+    # The status stays the same, with and without the flag.
     status = ClusterStatus(security=kept.protection.status())
     after = await securing.keep(cluster(status, enabled=None))
     assert after.protection is not None
@@ -206,7 +206,7 @@ async def test_one_whose_status_was_lost_is_not_taken_for_a_new_one(securing: Ke
     assert (await securing.keep(cluster(enabled=None))).access is None
 
 
-async def test_what_people_say_counts_and_an_image_of_their_own_is_left_alone(keeper: Keeper, securing: Keeper) -> None:
+async def test_what_users_say_counts_and_an_image_of_their_own_is_left_alone(keeper: Keeper, securing: Keeper) -> None:
     assert (await securing.keep(cluster(enabled=False), alone=True)).access is None
     assert (await keeper.keep(cluster(enabled=None), alone=True)).access is None
     own = cluster(enabled=None)
@@ -248,7 +248,7 @@ async def label(api: WorldApi, **labels: str) -> None:
 
 @pytest.mark.parametrize("field", GIVEN)
 async def test_a_secret_that_is_not_allowed_is_not_taken_in(api: Unreadable, strict: Keeper, field: str) -> None:
-    """Else its author would have a certificate of somebody's CA, or somebody's key or password in pods of theirs."""
+    """Otherwise its author would get a certificate of another owner's CA, or another owner's key or password."""
     await give(api, "given", {"username": "root", "password": "theirs", "tls.key": "theirs", "tls.crt": "theirs"})
     kept = await strict.keep(cluster(**GIVEN[field]))
     assert kept.protection is not None
@@ -278,7 +278,7 @@ async def test_without_the_option_every_secret_of_the_namespace_can_be_given(api
     assert await keeper.administrator(cluster(admin_secret_name="given")) == ("root", "theirs")
 
 
-async def test_a_label_that_is_asked_for_from_now_on_takes_nothing_from_a_cluster_that_runs(
+async def test_a_label_that_is_requested_from_now_on_takes_nothing_from_a_cluster_that_runs(
     api: Unreadable, keeper: Keeper, strict: Keeper
 ) -> None:
     """An operator with the option takes over from one without."""

@@ -1,4 +1,4 @@
-"""What a secured cluster proves itself by is made once, kept while it is good, and renewed long before it ends."""
+"""The certificates of a secured cluster are created once, kept while valid, and renewed long before they expire."""
 
 import base64
 import hashlib
@@ -68,7 +68,7 @@ def test_the_lifetime_is_the_specs() -> None:
     assert material(cluster(certificate_lifetime="never"), Stored()).member.certificate
 
 
-def test_while_authorities_change_both_are_trusted_and_nothing_is_made_anew_early() -> None:
+def test_while_authorities_change_both_are_trusted_and_nothing_is_recreated_early() -> None:
     late = NOW + 5 * 365 * DAY * 0.7
     before = material(cluster(), stored(FIRST), late)
     assert before.authority.coming is not None
@@ -80,7 +80,7 @@ def test_while_authorities_change_both_are_trusted_and_nothing_is_made_anew_earl
     assert pki.fits(renewed.member, after.authority.signs, alternatives(cluster()))
 
 
-def test_a_deleted_authority_is_followed_by_one_that_goes_on_trusting_it() -> None:
+def test_a_deleted_authority_is_followed_by_one_that_continues_trusting_it() -> None:
     lost = replace(stored(FIRST), authority=None)
     found = material(cluster(), lost)
     assert found.authority.signs != FIRST.authority.signs
@@ -126,7 +126,7 @@ def test_a_given_authority_signs_from_the_beginning() -> None:
     assert material(cluster(ca_secret_name="ca"), stored(found, given_authority=given)) == found
 
 
-def test_no_key_is_in_what_people_see_of_it() -> None:
+def test_no_key_is_visible_to_users() -> None:
     known = protection(cluster(), desired_material(cluster(), Stored(), NOW), "", on=True)
     assert "PRIVATE" not in repr(known)
     assert "PRIVATE" not in repr(known.status())
@@ -138,7 +138,7 @@ def elastic() -> ElasticsearchCluster:
     return ElasticsearchCluster(metadata=Metadata(name="logs", namespace="data", uid="u"), spec=spec)
 
 
-def test_where_certificates_prove_nobody_the_operator_has_a_password_that_stays() -> None:
+def test_without_client_certificates_the_operator_has_a_password_that_stays() -> None:
     people = {"username": "admin", "password": "known"}
     first = material(elastic(), Stored(administrator=people))
     assert len(first.password) == 32
@@ -190,7 +190,7 @@ def test_an_administrator_that_may_not_be_read_any_more_stays_as_the_members_kno
     assert [line.partition(":")[0] for line in gone.splitlines()] == ["stateward-operator"]
 
 
-def test_no_password_is_in_what_people_see_of_it() -> None:
+def test_no_password_is_visible_to_users() -> None:
     first = material(elastic(), Stored(administrator={"username": "admin", "password": "known"}))
     assert first.password not in repr(first.access(elastic()))
 
@@ -207,7 +207,7 @@ def test_a_part_of_an_authority_that_makes_no_sense_signs_nothing_and_is_named(n
     assert list(found.faults) == ["status.security.caSecretName"]
 
 
-def test_while_the_authority_makes_no_sense_the_operator_gets_in_and_nobody_restarts() -> None:
+def test_while_the_authority_makes_no_sense_the_operator_gets_in_and_no_member_restarts() -> None:
     before = stored(FIRST)
     found = desired_material(cluster(), replace(before, authority={"tls.crt": "nonsense"}), NOW)
     assert found.material is None
@@ -230,7 +230,7 @@ def test_without_a_whole_certificate_for_clients_the_members_one_is_shown(left: 
     assert found.material.server == found.material.member
 
 
-def test_what_is_no_certificate_is_trusted_by_nobody_and_stops_nothing() -> None:
+def test_an_invalid_certificate_is_not_trusted_and_stops_nothing() -> None:
     junk = FIRST.trusted + "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
     before = stored(FIRST)
     broken = replace(

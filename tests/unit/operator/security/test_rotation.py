@@ -1,4 +1,4 @@
-"""An authority is followed by the next one only after everybody who meets its certificates trusts it."""
+"""A CA is replaced by the next one only after all members and clients trust the new one."""
 
 import pytest
 from msgspec.structs import replace
@@ -66,7 +66,7 @@ def subjects(known: MaterialResult) -> list[str]:
 
 @pytest.mark.parametrize("version", [RELOADS, RESTARTS])
 def test_a_ca_follows_another_with_both_trusted_from_before_until_after(version: str) -> None:
-    """Each step is told: trusted for a day, then signing, with the last one trusted until it ends."""
+    """Each step is reported: trusted for a day, then signing, with the last one trusted until it expires."""
     one, two = theirs(), theirs()
     first = desired_material(cluster(version), Stored(given_authority=one), NOW)
     assert first.rotation == ""
@@ -88,7 +88,7 @@ def test_a_ca_follows_another_with_both_trusted_from_before_until_after(version:
 
 
 def test_where_trust_takes_a_restart_the_next_ca_signs_only_after_all_have_restarted() -> None:
-    """A roll-out may be held back for longer than a day; whoever has not restarted would be cut off."""
+    """A rollout may be blocked for longer than a day; members that have not restarted would be cut off."""
     first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
     two = theirs()
     both = desired_material(cluster(RESTARTS, known=first), stored(first, two), NOW)
@@ -124,7 +124,7 @@ def test_a_cluster_in_the_middle_of_an_upgrade_is_as_slow_to_hear_as_its_older_m
     assert material(desired_material(mixed, stored(both, two), NOW + 9 * DAY)) == material(both)
 
 
-def test_a_ca_that_ended_is_followed_at_once_whoever_has_heard() -> None:
+def test_an_expired_ca_is_replaced_at_once() -> None:
     first = desired_material(cluster(RESTARTS), Stored(given_authority=theirs()), NOW)
     late = NOW + 6 * 365 * DAY
     new = pki.new_authority("company CA", late).signs
@@ -134,7 +134,7 @@ def test_a_ca_that_ended_is_followed_at_once_whoever_has_heard() -> None:
 
 
 def test_a_ca_made_for_a_lost_one_signs_nothing_on_its_first_day_that_can_wait() -> None:
-    """The members have not heard of it, and the old key that could sign meanwhile is gone."""
+    """The members have not received it, and the old signing key is lost."""
     first = desired_material(cluster(RELOADS), Stored(given_authority=theirs()), NOW)
     due = NOW + 61 * DAY
     lost = replace(stored(first), authority=None)
@@ -154,8 +154,8 @@ def web(authority: pki.Pair) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", [RELOADS, RESTARTS])
-def test_who_signs_for_clients_may_change_and_the_operator_goes_on_knowing_members_that_have_not(version: str) -> None:
-    """It could restart nobody whom it does not believe, and whoever has not restarted shows the old certificate."""
+def test_the_client_ca_may_change_and_the_operator_still_knows_members_that_have_not_changed(version: str) -> None:
+    """It cannot restart members that it does not trust, and members that have not restarted use the old certificate."""
     one, two = (pki.new_authority("web CA", NOW).signs for _ in range(2))
     asked = cluster(version)
     assert asked.spec.security is not None

@@ -92,7 +92,7 @@ def test_what_is_no_tarball_is_refused(data: bytes) -> None:
 
 
 def test_what_is_small_and_comes_to_very_much_is_not_unpacked_to_see_how_much() -> None:
-    """Disaster prevented: a few kilobytes that somebody stores as a package take all memory of the operator."""
+    """Disaster prevented: a stored package of a few kilobytes exhausts the memory of the operator."""
     bomb = gzip.compress(bytes(16 * LARGEST_PLAIN), 1)
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Archives and templates that somebody made to do harm: whatever they hold, they are read within bounds or refused."""
+"""Malicious archives and templates are read within limits or refused."""
 
 import gzip
 import io

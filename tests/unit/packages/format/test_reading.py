@@ -65,7 +65,7 @@ def test_a_package_without_parameters_needs_no_file_for_them() -> None:
     assert shop({"params.yaml": None}).parameters == {}
 
 
-def test_texts_may_be_written_as_numbers_flags_as_texts_and_unknown_fields_are_passed_over() -> None:
+def test_texts_may_be_written_as_numbers_flags_as_texts_and_unknown_fields_are_skipped() -> None:
     text = 'parameters: [{name: A, displayName: 5, required: "false", whatever: 1}]\n'
     parameter = shop({"params.yaml": text}).parameters["A"]
     assert (parameter.display_name, parameter.required) == ("5", False)

@@ -18,7 +18,7 @@ from tests.unit.packages.samples import shop
 
 STRUCTURES = (ParameterType.ARRAY, ParameterType.MAP)
 MOST = 10**20
-"""Whole numbers above it are none on the wire, and nobody's parameters."""
+"""Larger integers have no exact JSON form, and are no valid parameters."""
 
 
 def test_the_schema_names_every_parameter_with_what_it_accepts() -> None:

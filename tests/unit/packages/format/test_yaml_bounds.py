@@ -1,4 +1,4 @@
-"""What a YAML text may come to when it is written out: aliases make very much of very little."""
+"""The limit of an expanded YAML text: aliases multiply its size."""
 
 import time
 from dataclasses import replace
@@ -34,7 +34,7 @@ def doubled(levels: int, around: str = "[{}]") -> str:
     ],
     ids=["lists", "merged", "documents"],
 )
-def test_aliases_that_come_to_too_much_are_refused_before_anybody_writes_them_out(text: str) -> None:
+def test_aliases_that_expand_too_much_are_refused_before_their_expansion(text: str) -> None:
     with pytest.raises(yamltext.NotYaml, match="too much"):
         yamltext.documents(text)
 
@@ -81,7 +81,7 @@ def test_lists_and_objects_as_deep_as_they_may_be_are_read() -> None:
 
 
 def test_texts_of_lists_have_a_limit_together_with_those_that_a_package_brings() -> None:
-    """They are read wherever an installation is looked at, on the event loop."""
+    """They are read in each reconciliation of an installation, on the event loop."""
     parameters = {
         name: Parameter(name=name, type=ParameterType.ARRAY, default=f"[{'a,' * 10_000}]") for name in ("A", "B", "C")
     }
@@ -106,7 +106,7 @@ def test_usual_aliases_and_merges_are_read_as_ever() -> None:
 
 
 def test_whatever_is_read_can_be_sent() -> None:
-    """A number or a text that no JSON holds would end a plan in a way that nobody is told of."""
+    """A number or text without a JSON form would end a plan without a message."""
     large = yamltext.document("a: 123456789012345678901234567890\nb: 18446744073709551615\nc: -9223372036854775808\n")
     assert large == {"a": 123456789012345678901234567890.0, "b": (1 << 64) - 1, "c": -(1 << 63)}
     assert msgspec.json.encode(large)

@@ -76,7 +76,7 @@ def test_of_a_mixed_change_only_what_belongs_to_the_running_plan_joins_it() -> N
     assert (again.plan, again.state) == ("deploy", state(COUNT=4))
 
 
-def test_a_change_that_is_taken_back_lets_the_plan_run_back() -> None:
+def test_a_change_that_is_reverted_lets_the_plan_run_back() -> None:
     again = join(shop(), state(COUNT=2), running(state(COUNT=3)), state(COUNT=2))
     assert again is not None
     assert (again.plan, again.state) == ("deploy", state(COUNT=2))
@@ -94,5 +94,5 @@ def test_the_version_of_before_comes_back_whole_also_with_a_value_that_has_a_pla
     assert (again.plan, again.state) == ("deploy", state("1", FILE="other"))
 
 
-def test_a_plan_that_leads_where_it_should_goes_on() -> None:
+def test_a_plan_that_leads_where_it_should_continues() -> None:
     assert join(shop(), state(), running(state(COUNT=3)), state(COUNT=3)) is None

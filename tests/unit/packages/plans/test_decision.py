@@ -1,4 +1,4 @@
-"""What comes after a plan that has failed: what is taken back is taken back, and nothing is tried in vain."""
+"""After a failed plan: reverted changes are reverted, and no step is retried in vain."""
 
 from typing import Any
 
@@ -25,14 +25,14 @@ def failed(old: Package, plan: str, digest: str | None = None, /, **values: Any)
     return InstallationStatus(installed=before, run=RunStatus(plan=plan, stage="Failed", message="no", target=target))
 
 
-def test_an_upgrade_that_failed_is_taken_back_when_the_version_of_before_is_wanted() -> None:
+def test_an_upgrade_that_failed_is_reverted_when_the_version_of_before_is_wanted() -> None:
     old = package("upgrade")
     found = decide(old, failed(old, "upgrade", NEW), State(old.digest, {}), "")
     assert isinstance(found, Begin)
     assert (found.chosen.plan, found.chosen.state) == ("upgrade", State(old.digest, {}))
 
 
-def test_values_whose_plan_failed_are_taken_back_by_that_plan_and_others_come_after_it() -> None:
+def test_values_whose_plan_failed_are_reverted_by_that_plan_and_others_come_after_it() -> None:
     old = package("update")
     status = failed(old, "update", COUNT=9)
     found = decide(old, status, State(old.digest, {"FILE": "other"}), "")
@@ -41,14 +41,14 @@ def test_values_whose_plan_failed_are_taken_back_by_that_plan_and_others_come_af
 
 
 @pytest.mark.parametrize("wanted", [{"COUNT": 9}])
-def test_what_failed_and_is_still_wanted_waits_for_somebody(wanted: dict[str, Any]) -> None:
+def test_a_failed_and_still_requested_change_waits_for_a_user(wanted: dict[str, Any]) -> None:
     old = package("update")
     found = decide(old, failed(old, "update", COUNT=9), State(old.digest, wanted), "")
     assert isinstance(found, Stop)
     assert found.reason == "PlanFailed"
 
 
-def test_a_plan_that_was_asked_for_and_failed_is_not_taken_back() -> None:
+def test_a_plan_that_was_requested_and_failed_is_not_reverted() -> None:
     old = package()
     found = decide(old, failed(old, "backup"), State(old.digest, {}), "")
     assert isinstance(found, Stop)

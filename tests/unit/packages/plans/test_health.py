@@ -1,4 +1,4 @@
-"""Whether objects have come to be what was asked for, kind by kind."""
+"""Whether objects match their specs, kind by kind."""
 
 # The cases are a table.
 # ruff: noqa: E501
@@ -28,9 +28,9 @@ def condition(kind: str, status: str = "True", **more: str) -> dict[str, Any]:
 ROLLED = seen(replicas=3, updatedReplicas=3, availableReplicas=3, readyReplicas=3)
 THREE = {"replicas": 3}
 CASES = {
-    "search cluster nobody has looked at": (body("OpenSearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
-    "elastic cluster nobody has looked at": (body("ElasticsearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
-    "key-value cluster nobody has looked at": (body("FoundationDBCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
+    "search cluster not yet observed": (body("OpenSearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
+    "elastic cluster not yet observed": (body("ElasticsearchCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
+    "key-value cluster not yet observed": (body("FoundationDBCluster", "stateward.dev/v1alpha1"), Health.WAITING, "not observed"),
     "deployment rolled out": (body("Deployment", status=ROLLED, spec=THREE), Health.HEALTHY, ""),
     "deployment not seen": (body("Deployment", status={**ROLLED, "observedGeneration": 1}, spec=THREE), Health.WAITING, "not observed"),
     "deployment without status": (body("Deployment", spec=THREE), Health.WAITING, "not observed"),
@@ -89,7 +89,7 @@ def test_each_kind_is_judged_as_it_defines_itself(case: str) -> None:
     assert words in finding.message
 
 
-def test_what_is_being_deleted_is_not_there_for_good() -> None:
+def test_an_object_that_is_being_deleted_does_not_count_as_existing() -> None:
     going = body("Service", "v1")
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert health_of(going).health is Health.WAITING

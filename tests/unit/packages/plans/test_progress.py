@@ -1,4 +1,4 @@
-"""How a plan goes on: order, waiting, trying again, failing, and nothing remembered outside the record."""
+"""The progress of a plan: order, waiting, retries, failures, and no state outside of the record."""
 
 from collections.abc import Mapping
 from dataclasses import replace

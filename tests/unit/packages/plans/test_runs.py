@@ -1,4 +1,4 @@
-"""Installations in a world in memory, through random edits and crashes: they come to rest where they should.
+"""Installations in a world in memory, with random edits and crashes, reach their desired state.
 
 The world is the least that one needs: objects by identity, and what an operator records of an installation. Each look
 may die after any write; nothing else is remembered.
@@ -81,7 +81,7 @@ class World:
         self.objects.pop(identity._replace(namespace=identity.namespace or "prod"), None)
 
     def look(self) -> None:
-        """Do what one look of an operator does; raises CrashError."""
+        """Run one round of an operator; raises CrashError."""
         self.now += 1.0
         if self.running is None:
             chosen = choose(self.package(self.wanted), self.installed, self.wanted)
@@ -125,7 +125,7 @@ class World:
             self.delete(identity)
 
     def settle(self, dies_after: tuple[int, ...] = ()) -> None:
-        """Look until there is nothing to do; the operator dies after so many writes, and another one goes on."""
+        """Run rounds until nothing is left to do; the operator dies after this many writes, and another continues."""
         deaths = list(dies_after)
         for _ in range(200):
             self.writes_left = deaths.pop(0) if deaths else None

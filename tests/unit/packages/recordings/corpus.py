@@ -1,6 +1,6 @@
-"""Writes the corpus that Go's own engine renders: templates as packages have them, and many more made by chance."""
+"""Writes the corpus that Go's own engine renders: templates as packages have them, and many random ones."""
 
-# The templates are as long as they are; chance only makes more of them.
+# The templates have their full length; the random ones only add more.
 # ruff: noqa: E501, S311
 
 import itertools

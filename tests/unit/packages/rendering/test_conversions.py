@@ -73,7 +73,7 @@ def test_a_definition_has_its_schema_in_each_version() -> None:
     }
 
 
-def test_lists_are_taken_apart_and_empty_documents_passed_over() -> None:
+def test_lists_are_taken_apart_and_empty_documents_skipped() -> None:
     text = "---\n# nothing\n---\nkind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: Pod}\n---\n{}\n"
     assert [rendered.identity.kind for rendered in read_objects("t.yaml", text)] == ["Pod"]
 

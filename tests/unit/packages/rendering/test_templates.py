@@ -73,7 +73,7 @@ def test_an_error_names_the_file_and_the_line(source: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_reaches_outside_or_differs_each_time_is_not_there_and_the_reason_is_said(name: str) -> None:
+def test_what_reaches_outside_or_differs_each_time_is_not_there_and_the_reason_is_reported(name: str) -> None:
     assert name not in functions(Fuel())
     assert fault("{{ " + name + ' "x" }}') == f"templates/t.yaml:1: {name} cannot be used: {REFUSED[name]}"
 

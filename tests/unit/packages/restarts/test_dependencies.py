@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Any, set[tuple[str, str, str]]]] = {
     "a volume": (mounted({"configMap": {"name": "a"}}), {(MAP, "a", "")}),
     "a volume of a Secret": (mounted({"secret": {"secretName": "b"}}), {(SECRET, "b", "")}),
     "single files": (mounted({"secret": {"secretName": "b", "items": [{"key": "k", "path": "p"}]}}), {(SECRET, "b", "k")}),
-    "a volume that nobody mounts": ({"volumes": [{"name": "v", "configMap": {"name": "a"}}], "containers": [{}]}, set()),
+    "a volume without mounts": ({"volumes": [{"name": "v", "configMap": {"name": "a"}}], "containers": [{}]}, set()),
     "a mounted file": (mounted({"configMap": {"name": "a"}}, {"name": "v", "subPath": "x"}), {(MAP, "a", "x")}),
     "a file and the whole": (
         mounted({"configMap": {"name": "a"}}, {"name": "v", "subPath": "x"}, {"name": "v"}),

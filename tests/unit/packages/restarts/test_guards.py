@@ -1,4 +1,4 @@
-"""What holds a restart back: a person's word, a time of day, and changes that have not settled."""
+"""Guards of a restart: a user's pause, a time window, and changes that have not settled."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,12 +18,12 @@ from stateward.packages.restarts.guards import (
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-def test_nothing_holds_what_nobody_holds() -> None:
+def test_a_workload_without_guards_is_not_held() -> None:
     assert hold({}, NOON) is None
     assert hold({ANNOTATION_PAUSED: "false"}, NOON) is None
 
 
-def test_a_paused_workload_waits_for_the_person_who_paused_it() -> None:
+def test_a_paused_workload_waits_for_the_user_that_paused_it() -> None:
     held = hold({ANNOTATION_PAUSED: "true"}, NOON)
     assert held is not None
     assert (held.reason, held.seconds) == ("RestartPaused", None)
@@ -79,7 +79,7 @@ def test_a_stream_of_changes_puts_a_restart_off_only_so_long() -> None:
     assert settling(changes, "end", LONGEST_SETTLE_SECONDS).left(LONGEST_SETTLE_SECONDS) <= 0
 
 
-def test_changes_that_nobody_has_read_yet_settle_from_the_last_that_was_heard_of() -> None:
+def test_changes_that_were_not_read_yet_settle_from_the_last_received_one() -> None:
     heard = touched(touched(None, 100.0), 103.0)
     read = settling(heard, "a", 105.0)
     assert read.left(105.0) == SETTLE_SECONDS - 2

@@ -162,7 +162,7 @@ def test_a_new_workload_begins_with_its_digest() -> None:
     assert not verdict.restarts
 
 
-def test_another_key_or_a_record_that_cannot_be_read_restarts_nothing_and_is_made_anew() -> None:
+def test_another_key_or_a_record_that_cannot_be_read_restarts_nothing_and_is_recreated() -> None:
     cluster = Cluster(WHOLE, config(x="1"))
     cluster.key = Key(b"other")
     assert cluster.control().because == ()
@@ -219,7 +219,7 @@ def containers(draw: st.DrawFn) -> Body:
 
 
 class Restarts(RuleBasedStateMachine):
-    """Random edits; a plain model says what the pods that run have seen, and so when they have to start anew."""
+    """Random edits; a simple model tracks the data of running pods, and so the required restarts."""
 
     @initialize(container=containers())
     def begin(self, container: Body) -> None:
@@ -231,7 +231,7 @@ class Restarts(RuleBasedStateMachine):
         self.step()
 
     def step(self) -> None:
-        """Let the control look, and work out from the model whether pods had to restart."""
+        """Run the control, and derive from the model whether pods had to restart."""
         changed = False
         for dependency in dependencies(self.cluster.workload):
             body = self.cluster.objects.get((dependency.kind, dependency.name))

@@ -15,7 +15,7 @@ from stateward.packages.review.sampling import sample
 from tests.unit.packages.samples import shop
 
 SHARED = Path(__file__).parents[5] / "shared/data/packages"
-"""Packages of other people, beside the checkout where there are any."""
+"""Third-party packages, if they exist next to the checkout."""
 
 
 def found(package: Package) -> list[str]:
@@ -85,7 +85,7 @@ def test_what_is_only_doubtful_is_a_warning(package: Package, words: str) -> Non
     assert problem.severity is Severity.WARNING
 
 
-def test_an_api_version_that_is_gone_is_applied_as_its_successor_and_verify_says_so() -> None:
+def test_an_api_version_that_is_gone_is_applied_as_its_successor_and_verify_reports_it() -> None:
     package = shop(
         params=("type: boolean, default: false", "type: boolean, default: true"),
         extra=("apiVersion: v1\nkind: Service", "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget"),
@@ -114,7 +114,7 @@ def test_a_toggle_takes_what_it_has_always_taken_for_on_and_off(value: str, ther
     assert ("web-extra" in names) == there
 
 
-def test_a_toggle_deletes_nothing_for_a_value_that_nobody_understands() -> None:
+def test_a_toggle_deletes_nothing_for_a_value_that_is_not_valid() -> None:
     text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
     with pytest.raises(BadValue, match=r"EXTRA: 'yes': must be true or false: the task extra is enabled by it"):
         render_plan(Use(text, "web", "prod", {"EXTRA": "yes"}), "deploy")
@@ -125,9 +125,9 @@ def test_a_toggle_that_is_off_takes_its_objects_away() -> None:
     assert names == {"web-config", "web"}
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the packages of other people are not at {SHARED}")
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"third-party packages are not at {SHARED}")
 @pytest.mark.parametrize("name", ["cowsay", "first-operator", "mysql", "redis"])
-def test_packages_of_other_people_are_read_checked_and_rendered_as_they_are(name: str) -> None:
+def test_packages_of_third_parties_are_read_checked_and_rendered_as_they_are(name: str) -> None:
     folder = SHARED / name
     package = read_package({str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()})
     assert [p for p in check_package(package) if p.severity is Severity.ERROR] == []

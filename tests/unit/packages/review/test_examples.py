@@ -29,7 +29,7 @@ def test_nothing_is_wrong_with_it() -> None:
     assert check_package(PACKAGE) == []
 
 
-def test_scaling_restarts_nobody_and_a_setting_restarts_everybody() -> None:
+def test_scaling_restarts_no_pod_and_a_setting_restarts_all_pods() -> None:
     assert restarts({}, {"REPLICAS": 5}) == []
     assert restarts({}, {"HEARTBEAT": 150}) == ["ConfigMap/store-settings:ETCD_HEARTBEAT_INTERVAL"]
 

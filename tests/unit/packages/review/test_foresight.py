@@ -1,4 +1,4 @@
-"""A plan is foreseen: what it changes, what it restarts and what it removes, without a look at whole objects."""
+"""The preview of a plan: its changes, restarts and removals, without reading whole objects."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_scaling_and_a_new_version_restart_nothing() -> None:
     assert said(foresee(use(), use(newer), "deploy", BOTH)) == []
 
 
-def test_data_restarts_whoever_uses_it_also_what_this_plan_does_not_touch() -> None:
+def test_data_restarts_all_its_users_including_those_outside_of_the_plan() -> None:
     found = foresee(use(), use(MODE="fast"), "deploy", BOTH)
     assert said(found) == [
         "changed ConfigMap web-config data.mode",
@@ -67,13 +67,13 @@ def test_what_no_plan_renders_any_more_is_removed_and_data_stays_unless_it_may_g
     assert len(said(foresee(use(), use(), "deploy", now, Retention.DELETE))) == 2
 
 
-def test_what_was_made_by_a_step_that_nobody_knows_is_said_to_be_unclear() -> None:
+def test_objects_of_an_unknown_step_are_reported_as_unclear() -> None:
     strange = Made(APP.identity, {})
     found = foresee(use(), use(), "deploy", Now((CONFIG, strange)))
     assert [str(identity) for identity in found.unclear] == ["Deployment web"]
 
 
-def test_an_object_that_is_gone_is_made_again() -> None:
+def test_an_object_that_is_gone_is_recreated() -> None:
     assert said(foresee(use(), use(), "deploy", Now((CONFIG,)))) == ["added Deployment web"]
 
 

@@ -75,7 +75,7 @@ def test_what_came_in_wrong_may_be_put_right_one_by_one() -> None:
     assert len(refused(installation({"COUNT": 2, "MODE": "quick", "RATE": "x"}), old)) == 1
 
 
-def test_a_wish_for_a_plan_that_is_not_there_is_refused_when_it_comes_in() -> None:
+def test_a_request_for_a_plan_that_is_not_there_is_refused_when_it_comes_in() -> None:
     old = installation({}, {})
     (said,) = refused(installation({}, {}, wish="bakcup/1"), old)
     assert said == "stateward.dev/run-plan: 'bakcup/1': shop has the plans deploy, backup"

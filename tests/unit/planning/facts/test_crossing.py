@@ -13,7 +13,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase
 from stateward.planning.plan import Plan, plan
-from stateward.simulation.forecast.journey import travel
+from stateward.simulation.forecast.forecast import run_forecast
 
 NOW = 10_000.0
 OLD, NEW = "7.1.67", "7.3.63"
@@ -110,7 +110,7 @@ def test_programs_are_brought_one_pod_at_a_time_and_nothing_is_switched_before_a
     assert "ProgramsBeside" in reasons(made(obs))
 
 
-def test_when_all_serve_with_both_everybody_is_written_to_before_anybody_stops() -> None:
+def test_when_all_serve_with_both_each_member_is_written_to_before_any_member_stops() -> None:
     obs = seen(*three(BESIDE))
     assert step(obs) is o.ProtocolSwitch.SWITCHED
     staged = [x for x in made(obs).actions if isinstance(x, a.Stage)]
@@ -121,7 +121,7 @@ def test_when_all_serve_with_both_everybody_is_written_to_before_anybody_stops()
     assert not [x for x in made(half).actions if isinstance(x, a.SetPhase)]
 
 
-def test_whoever_is_away_is_written_to_as_well() -> None:
+def test_a_member_that_is_away_is_written_to_as_well() -> None:
     obs = seen(member(0, None, BESIDE), member(1, BESIDE, SWITCHED), member(2, BESIDE, SWITCHED))
     assert [x.member for x in made(obs).actions if isinstance(x, a.Stage)] == ["c-s-0"]
 
@@ -135,7 +135,7 @@ def test_all_stop_at_one_moment_once_each_agent_has_the_configuration() -> None:
     assert not [x for x in waiting.actions if isinstance(x, a.SetPhase)]
 
 
-def test_the_switch_waits_for_a_database_that_is_whole() -> None:
+def test_the_switch_waits_for_a_healthy_database() -> None:
     obs = seen(*three(BESIDE, SWITCHED))
     assert isinstance(obs.database, o.Database)
     copies = (
@@ -148,7 +148,7 @@ def test_the_switch_waits_for_a_database_that_is_whole() -> None:
     assert not [x for x in found.actions if isinstance(x, a.SetPhase | a.StopProcess)]
 
 
-def test_what_was_told_is_not_taken_back_because_a_member_is_away_for_a_moment() -> None:
+def test_a_sent_command_is_not_reverted_because_a_member_is_missing_for_a_moment() -> None:
     obs = seen(member(0, None, SWITCHED), member(1, BESIDE, SWITCHED), member(2, BESIDE, SWITCHED))
     assert step(obs) is o.ProtocolSwitch.SWITCHED
 
@@ -161,14 +161,14 @@ def test_after_the_switch_images_change_one_after_the_other() -> None:
 
 
 def test_one_that_has_joined_with_the_new_version_decides_for_all() -> None:
-    """A member that nobody has heard of since goes on to the new version, too: the old one would find nobody."""
+    """An unreachable member changes to the new version, too: with the old one it could not join."""
     records = {f"c-s-{i}": o.Record(joined, f"claim-{i}") for i, joined in enumerate((NEW, OLD, OLD))}
     obs = seen(*three(BESIDE, SWITCHED), records=records)
     assert step(obs) is o.ProtocolSwitch.NONE
     assert set(derive(obs, NOW).versions.values()) == {NEW}
 
 
-def test_taken_back_before_the_switch_the_programs_go_again() -> None:
+def test_reverted_before_the_switch_the_programs_go_again() -> None:
     pool = msgspec.structs.replace(POOL, inputs=PLAIN, crossings={})
     obs = seen(*three(BESIDE, SWITCHED), desired=o.Desired(OLD, (pool,), formed_by_word=True))
     assert step(obs) is o.ProtocolSwitch.NONE
@@ -176,7 +176,7 @@ def test_taken_back_before_the_switch_the_programs_go_again() -> None:
     assert {(x.version, x.crossing) for x in staged} == {(OLD, o.ProtocolSwitch.NONE)}
 
 
-def test_taken_back_after_the_switch_it_is_refused() -> None:
+def test_reverted_after_the_switch_it_is_refused() -> None:
     pool = msgspec.structs.replace(POOL, inputs=PLAIN, crossings={})
     obs = seen(*three(SWITCHED), runs=NEW, desired=o.Desired(OLD, (pool,), formed_by_word=True))
     found = made(obs)
@@ -184,7 +184,7 @@ def test_taken_back_after_the_switch_it_is_refused() -> None:
     assert not found.actions
 
 
-def test_nobody_leaves_between_the_word_and_the_switch() -> None:
+def test_no_member_leaves_between_the_command_and_the_switch() -> None:
     removal = o.Removal("a user asked for it", NOW - 100.0)
     replace = o.Replacement(replace=frozenset({"c-s-1"}))
     desired = msgspec.structs.replace(DESIRED, replacement=replace)
@@ -208,7 +208,7 @@ def test_what_the_database_does_not_say_is_no_reason_to_switch() -> None:
     assert not made(obs).actions
 
 
-def test_the_wait_names_who_is_missing_and_why() -> None:
+def test_the_wait_names_the_missing_members_and_why() -> None:
     obs = seen(member(0, PLAIN), member(1), member(2, BESIDE, ready=False))
     (wait,) = [w for w in made(obs).waits if w.reason == "ProgramsBeside"]
     assert "c-s-0 does not have them yet" in wait.message
@@ -216,7 +216,7 @@ def test_the_wait_names_who_is_missing_and_why() -> None:
 
 
 def test_the_preview_goes_the_whole_way() -> None:
-    assert travel(seen(*three(PLAIN)), NOW).arrived
+    assert run_forecast(seen(*three(PLAIN)), NOW).ended_at
 
 
 def test_the_switch_is_over_when_all_run_the_new_programs_though_no_member_is_recorded_with_them() -> None:

@@ -1,4 +1,4 @@
-"""Since when and why a member is missing: every cause, the deepest one first, and none where nothing can be told."""
+"""Since when and why a member is missing: each cause, the root cause first, and none if it is unknown."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def cluster() -> World:
 
 
 def seen(change: Callable[[o.Observation], o.Observation], world: World | None = None) -> Missing | None:
-    """Return what is told of the member when the settled cluster is observed with the change."""
+    """Return the report about the member if the settled cluster is observed with the change."""
     obs = change((world or cluster()).observe())
     return missing(derive(obs, NOW), next(m for m in obs.members if m.name == NAME))
 
@@ -81,7 +81,7 @@ def test_every_cause_that_there_is_has_its_case() -> None:
     assert set(ALONE) == set(Cause)
 
 
-def test_nobody_is_missing_who_is_where_he_should_be() -> None:
+def test_no_member_is_missing_that_is_in_its_database() -> None:
     assert seen(lambda obs: obs) is None
 
 
@@ -96,15 +96,15 @@ def test_the_cause_that_explains_the_others_is_told(deep: str, shallow: str) -> 
     assert found.cause == deep
 
 
-def test_nobody_is_missing_from_a_database_that_does_not_answer() -> None:
+def test_no_member_is_missing_from_a_database_that_does_not_answer() -> None:
     assert seen(lambda obs: replace(obs, database=o.Unknown("timed out"))) is None
 
 
-def test_a_taint_that_nobody_has_named_is_no_cause() -> None:
+def test_a_taint_that_the_spec_does_not_name_is_no_cause() -> None:
     assert seen(of_pod(taints=("other", "broken"))) is None
 
 
-def test_who_was_never_in_the_cluster_or_leaves_its_spec_is_not_missing() -> None:
+def test_a_member_that_was_never_in_the_cluster_or_leaves_its_spec_is_not_missing() -> None:
     assert seen(lambda obs: replace(ALONE["NoPod"](obs), records={})) is None
     assert seen(lambda obs: replace(ALONE["NoPod"](obs), desired=replace(obs.desired, pools=()))) is None
 
@@ -122,7 +122,7 @@ def test_the_time_begins_with_the_first_look_and_ends_when_the_member_is_back() 
     assert (state.missing, state.missing_since) == ("", "")
 
 
-def test_a_database_that_falls_silent_takes_nobody_s_time_away() -> None:
+def test_a_database_that_falls_silent_resets_no_members_time() -> None:
     world = cluster()
     gone = of_database(lambda _: None)(world.observe())
     first = status(gone, world.plan(), world.status, world.now)

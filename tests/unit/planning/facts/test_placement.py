@@ -1,4 +1,4 @@
-"""What keeps a new pod from starting is said in advance, at its field; nothing is said of what is not known."""
+"""Obstacles of new pods are reported in advance at their field; unknown objects cause no report."""
 
 from typing import Any
 
@@ -34,12 +34,12 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     }
 
 
-def test_nothing_is_said_of_what_could_not_be_read() -> None:
+def test_nothing_is_reported_of_what_could_not_be_read() -> None:
     need = Need("spec.pools[0]", {"priorityClassName": "p", "imagePullSecrets": [{"name": "s"}]}, storage_class="none")
     assert obstacles([need], Inventory()) == ()
 
 
-def test_nothing_is_said_of_a_pod_that_one_node_takes() -> None:
+def test_nothing_is_reported_of_a_pod_that_one_node_takes() -> None:
     assert said({}, TAINTED, CORDONED, SMALL) == []
 
 

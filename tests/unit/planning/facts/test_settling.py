@@ -1,4 +1,4 @@
-"""Data that changes several times in a row is rolled out once: nobody begins until it has been quiet for a while."""
+"""Data that changes several times in a row is rolled out once: no restart begins before a quiet period."""
 
 import msgspec
 import pytest
@@ -28,7 +28,7 @@ def settling(made: Plan) -> set[str]:
 
 
 @pytest.mark.parametrize("data", [({WORD: "key/1"}, {WORD: "key/2"}) for WORD in (*ONE, KEPT)])
-def test_members_begin_when_what_they_use_has_been_quiet_and_a_person_can_read_why_they_wait(
+def test_members_begin_when_what_they_use_has_been_quiet_and_a_user_can_read_why_they_wait(
     data: tuple[dict[str, str], dict[str, str]],
 ) -> None:
     made = using(data[0]).edit(pools=[managers(), hot(config=data[1])])
@@ -59,7 +59,7 @@ def test_other_changes_do_not_wait_and_neither_does_who_uses_no_data() -> None:
     assert now.actions
 
 
-def test_who_was_asked_to_restart_by_a_person_does_not_wait() -> None:
+def test_a_member_that_was_asked_to_restart_by_a_user_does_not_wait() -> None:
     made = using(ONE).edit(pools=[managers(), hot(config=TWO)])
     set_phase(made, "c-hot-1", Phase.SCHEDULE)
     now = made_at(made, since=1.0, last=1.0)
@@ -78,7 +78,7 @@ def test_a_member_that_is_broken_is_repaired_at_once_with_what_there_is() -> Non
     assert not broken & settling(now)
 
 
-def test_a_restart_that_has_begun_goes_on_while_data_changes() -> None:
+def test_a_restart_that_has_begun_continues_while_data_changes() -> None:
     made = world().edit(pools=[managers(), hot(config={KEPT: "key/1"})]).run()
     made.edit(pools=[managers(), hot(config={KEPT: "key/2"})])
     made.until(lambda w: any(body.pod is not None and body.pod.phase == Phase.STOP.value for body in w.bodies.values()))
@@ -96,7 +96,7 @@ digests = st.dictionaries(
 
 
 @given(digests, digests, st.none() | st.builds(Changing, st.floats(0, 50), st.floats(50, 100)))
-def test_only_a_change_that_could_restart_somebody_begins_to_settle(
+def test_only_a_change_that_could_restart_a_member_begins_to_settle(
     was: dict[str, str], data: dict[str, str], before: Changing | None
 ) -> None:
     now = with_observed_change(before, was, data, 100.0)

@@ -78,7 +78,7 @@ def test_a_member_of_a_later_pool_that_is_broken_gets_its_fix_with_the_old_versi
     assert set(world.pods().values()) == {NEW}
 
 
-def test_nobody_else_goes_while_the_restarted_member_has_not_joined_with_the_new_version() -> None:
+def test_no_other_member_goes_while_the_restarted_member_has_not_joined_with_the_new_version() -> None:
     world = cluster().edit(hang={("version", NEW)}, version=NEW).ticks(40)
     assert world.did(a.DeletePod) == ["c-hot-2"]
     assert len(world.pods()) == 6
@@ -94,14 +94,14 @@ def test_a_version_that_does_not_start_stops_at_the_first_member_and_a_fix_goes_
     assert set(world.pods().values()) == {"2.19.6"}
 
 
-def test_a_version_that_does_not_start_can_be_taken_back() -> None:
+def test_a_version_that_does_not_start_can_be_reverted() -> None:
     world = cluster().edit(crash={("version", NEW)}, version=NEW).ticks(40)
     world.edit(version=OLD).run()
     assert set(world.pods().values()) == {OLD}
     assert world.did(a.DeletePod) == ["c-hot-2", "c-hot-2"]
 
 
-def test_a_version_that_hangs_in_silence_can_be_taken_back_at_once() -> None:
+def test_a_version_that_hangs_in_silence_can_be_reverted_at_once() -> None:
     world = cluster().edit(hang={("version", NEW)}, version=NEW).ticks(6)
     world.edit(version=OLD).ticks(3)
     assert world.did(a.DeletePod) == ["c-hot-2", "c-hot-2"]
@@ -163,7 +163,7 @@ def test_ephemeral_members_are_drained_one_at_a_time_however_many_may_be_down() 
     assert len([x for _, x in world.log if isinstance(x, a.Drain)]) <= 6
 
 
-def test_the_member_that_is_drained_already_goes_on_being_drained_though_another_one_would_come_first() -> None:
+def test_the_member_that_is_drained_already_continues_to_be_drained_though_another_one_would_come_first() -> None:
     world = settled(managers(), hot(3, ephemeral=True), indices=((2,), (2,)))
     world.edit(version=NEW).tick()
     assert world.draining == {"c-hot-2"}
@@ -240,7 +240,7 @@ def test_a_shard_without_any_copy_stops_the_upgrade_and_is_named() -> None:
     world.edit(unschedulable=set()).run()
 
 
-def test_the_pool_status_tells_whose_turn_it_is() -> None:
+def test_the_pool_status_names_the_next_member() -> None:
     world = cluster().edit(version=NEW).ticks(3)
     assert {p.name: p.upgrade for p in world.status.pools} == {
         "managers": "Pending",
@@ -251,7 +251,7 @@ def test_the_pool_status_tells_whose_turn_it_is() -> None:
     assert {p.upgrade for p in world.status.pools} == {""}
 
 
-def test_a_refused_version_leaves_the_rest_of_the_edit_to_go_on() -> None:
+def test_a_refused_version_leaves_the_rest_of_the_edit_to_continue() -> None:
     refusal = o.Refusal("spec.version", "UpgradeRefused", "no downgrade", everything=False)
     world = cluster().edit(refusals=(refusal,), pools=[managers(), hot(4), gateway()])
     world.until(lambda w: "c-hot-3" in w.pods())
@@ -259,7 +259,7 @@ def test_a_refused_version_leaves_the_rest_of_the_edit_to_go_on() -> None:
 
 
 def test_a_pool_that_is_renamed_half_way_through_an_upgrade_comes_to_the_same_end() -> None:
-    """The new members are made in turn, the data moves to them, and nobody is left behind with the old version."""
+    """New members are created in turn, the data moves to them, and no member stays at the old version."""
     world = settled(managers(), hot(), indices=((2,), (2,))).edit(version="2.19.5")
     world.until(lambda w: any(m.version == "2.19.5" for m in w.status.member_states))
     world.edit(pools=[managers(), hot(name="warm")]).run()

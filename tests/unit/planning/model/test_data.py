@@ -1,4 +1,4 @@
-"""Data of others that members use: what of its changes makes pods anew, restarts processes, or does nothing."""
+"""External data of members: which changes recreate pods, restart processes, or have no effect."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ def starts(made: World) -> dict[str, int]:
     return {name: body.pod.starts for name, body in made.bodies.items() if body.pod is not None}
 
 
-def test_data_that_appears_makes_nothing_anew_and_is_known_of_from_then_on() -> None:
+def test_data_that_appears_recreates_nothing_and_is_recorded_from_then_on() -> None:
     made = world()
     before = uids(made)
     using(ONE, made)
@@ -32,7 +32,7 @@ def test_data_that_appears_makes_nothing_anew_and_is_known_of_from_then_on() -> 
     assert {name for name in before if uids(made)[name] != before[name]} == {"c-hot-0", "c-hot-1", "c-hot-2"}
 
 
-def test_data_that_goes_and_comes_back_as_it_was_does_nothing_and_as_another_makes_pods_anew() -> None:
+def test_data_that_goes_and_comes_back_as_it_was_does_nothing_and_as_another_recreates_pods() -> None:
     made = using(ONE)
     before = uids(made)
     using({}, made)
@@ -71,7 +71,7 @@ def test_a_key_more_counts_where_all_keys_are_used_and_the_object_was_there() ->
     assert uids(made)["c-hot-0"] != before["c-hot-0"]
 
 
-def test_a_change_that_is_taken_back_before_its_turn_makes_nothing_anew() -> None:
+def test_a_change_that_is_reverted_before_its_turn_recreates_nothing() -> None:
     made = using(ONE)
     made.edit(pools=[managers(), hot(config=TWO)], max_unavailable=1)
     while not made.did(a.DeletePod):

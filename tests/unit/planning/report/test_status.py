@@ -1,4 +1,4 @@
-"""What people read: states, reasons, times and conditions."""
+"""The status: states, reasons, times and conditions."""
 
 from msgspec.structs import replace
 
@@ -52,7 +52,7 @@ def test_a_member_that_does_not_start_stalls_the_cluster_and_starting_does_not()
     assert condition(world, "Reconciling") == ("False", "Stalled")
 
 
-def test_a_pod_that_only_waits_for_its_volume_to_be_let_go_does_not_stall_the_cluster() -> None:
+def test_a_pod_that_only_waits_for_its_volume_to_be_released_does_not_stall_the_cluster() -> None:
     world = settled(managers(), hot()).kill("c-hot-1").edit(unschedulable={"c-hot-1"})
     world.until(lambda w: "does not start: Unschedulable" in w.plan().intents["c-hot-1"].sentence).tick()
     assert condition(world, "Stalled")[0] == "False"
@@ -74,7 +74,7 @@ def test_a_wait_keeps_the_time_since_which_it_is_there() -> None:
     assert world.status.waiting[0].reason == "ShrinkRefused"
 
 
-def test_progress_is_what_moves_and_not_what_is_said() -> None:
+def test_progress_is_what_moves_and_not_what_is_reported() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(crash={("config/a", "bad")})
     world.edit(pools=[managers(), hot(config=BAD)]).ticks(30)
     before = world.status.last_progress
@@ -90,7 +90,7 @@ def test_the_zone_of_a_member_is_remembered_while_it_has_no_pod() -> None:
     assert member.zone == "zone-1"
 
 
-def test_a_member_that_leaves_is_none_of_those_that_are_asked_for() -> None:
+def test_a_member_that_leaves_does_not_count_as_requested() -> None:
     world = settled(managers(), hot(4), indices=((2,), (2,))).edit(pools=[managers(), hot(2)])
     world.until(lambda w: "c-hot-3" in w.draining).tick()
     assert world.status.ready == "5/5"
@@ -168,7 +168,7 @@ def test_since_when_a_member_does_not_serve_is_kept_through_its_states_until_it_
     assert len(seen) > 1
 
 
-def test_the_time_of_a_member_that_a_person_keeps_stopped_begins_when_that_is_taken_back() -> None:
+def test_the_time_of_a_member_that_a_user_keeps_stopped_begins_when_that_is_reverted() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(kept_stopped=frozenset({"c-hot-1"})).kill("c-hot-1")
     facts = derive(world.observe(), world.now)
     assert facts.away(facts.members["c-hot-1"]) is None
@@ -176,7 +176,7 @@ def test_the_time_of_a_member_that_a_person_keeps_stopped_begins_when_that_is_ta
     assert facts.away(facts.members["c-hot-1"]) == world.now + 5
 
 
-def test_while_the_database_is_silent_nobody_who_was_away_is_taken_to_be_back() -> None:
+def test_while_the_database_is_silent_no_member_that_was_away_is_taken_to_be_back() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     before = rfc3339(world.now - 60)
     states = [replace(m, not_serving_since=before if m.name == "c-hot-1" else "") for m in world.status.member_states]

@@ -1,4 +1,4 @@
-"""Databases that make and keep themselves when they are told to: told once, late, and on their own word only."""
+"""Databases with an explicit bootstrap command: it is sent once, late, and only after their own confirmation."""
 
 import msgspec
 from hypothesis import HealthCheck, given, settings
@@ -49,7 +49,7 @@ def test_it_is_recorded_and_then_told_and_only_when_all_members_run() -> None:
     assert a.CreateDatabase in kinds(seen(NOT_THERE, bootstrap=RECORDED))
 
 
-def test_whoever_is_not_ready_is_named_with_the_reason() -> None:
+def test_a_member_that_is_not_ready_is_named_with_the_reason() -> None:
     (wait,) = [w for w in seen(NOT_THERE, ready=False).waits if w.reason == "MembersFirst"]
     assert "c-s-0 starts" in wait.message
     bare = msgspec.structs.replace(member(), pod=None)

@@ -1,4 +1,4 @@
-"""What others may evict: one more loss only where it is harmless."""
+"""Permitted evictions: one more loss only if it is harmless."""
 
 from stateward.planning.model import actions as a
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
@@ -8,7 +8,7 @@ def allowed(world: World) -> dict[str, int]:
     return {budget.name: budget.allowed for budget in world.plan().budgets}
 
 
-def test_one_of_each_kind_may_go_from_a_whole_cluster() -> None:
+def test_one_of_each_kind_may_go_from_a_healthy_cluster() -> None:
     assert allowed(settled(managers(), hot(), gateway(), indices=((2,),))) == {"data": 1, "managers": 1, "others": 1}
 
 

@@ -72,7 +72,7 @@ def test_two_that_share_a_shard_do_not_go_together() -> None:
     assert chosen(facts) == ("hot-0", "hot-2")
 
 
-def test_those_that_fit_together_go_first_where_the_first_candidate_is_in_everybodys_way() -> None:
+def test_members_that_fit_together_go_first_if_the_first_candidate_conflicts_with_all_others() -> None:
     facts = facts_of([managers(), hot(4)], [("hot-0", "hot-1"), ("hot-0", "hot-2"), ("hot-0", "hot-3")])
     assert chosen(facts) == ("hot-1", "hot-2", "hot-3")
 
@@ -102,7 +102,7 @@ def test_a_zone_that_is_not_known_is_another_one_where_others_are_known() -> Non
     assert together in (("hot-0", "hot-2"), ("hot-1", "hot-3"))
 
 
-def test_a_member_that_is_down_in_another_zone_holds_everybody_else() -> None:
+def test_a_member_that_is_down_in_another_zone_holds_all_other_members() -> None:
     facts = facts_of([managers(), hot(6)], [], zones=3, down="hot-4")
     choice = choose(facts, [m for m in facts.obs.members if m.pool == "hot" and m.pod])
     assert choice.chosen == ("hot-1",)
@@ -120,7 +120,7 @@ def test_no_manager_goes_while_one_is_down() -> None:
     assert "manager managers-1 is down" in choice.held["managers-0"]
 
 
-def test_everybody_else_is_told_after_whom_it_waits() -> None:
+def test_all_other_members_report_which_member_they_wait_for() -> None:
     facts = facts_of([managers(), hot(3)], [], budget=1)
     held = choose(facts, [m for m in facts.obs.members if m.pool == "hot"]).held
     assert held == dict.fromkeys(("hot-1", "hot-2"), "it is later in the rollout order than hot-0")
@@ -144,7 +144,7 @@ def test_a_smaller_set_goes_first_where_the_largest_one_would_leave_a_set_more()
 
 @settings(max_examples=400, deadline=None)
 @given(st.integers(0, 2**32))
-def test_no_choice_leaves_more_sets_than_the_best_and_nobody_more_could_go(seed: int) -> None:
+def test_no_choice_leaves_more_sets_than_the_best_and_no_further_member_could_go(seed: int) -> None:
     random = Random(seed)  # noqa: S311
     size = random.randint(1, 7)
     names = [f"hot-{i}" for i in range(size)]

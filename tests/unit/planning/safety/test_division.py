@@ -1,4 +1,4 @@
-"""Divisions of many members into few sets: safe, few, and what was begun goes on."""
+"""Divisions of many members into few sets: safe, few, and a started set continues."""
 
 from random import Random
 
@@ -20,7 +20,7 @@ def placed(seed: int, members: int) -> Units:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("budget", [None, 4])
-def test_a_set_that_is_built_is_safe_and_nobody_more_may_go(seed: int, budget: int | None) -> None:
+def test_a_set_that_is_built_is_safe_and_no_further_member_may_go(seed: int, budget: int | None) -> None:
     units = placed(seed, 40)
     facts = facts_of([managers(), hot(40)], units, budget=budget)
     found = chosen(facts)

@@ -51,7 +51,7 @@ def fewest(area: ConflictGraph, left: int) -> int:
 
 
 @given(grounds())
-def test_nobody_can_be_divided_into_fewer_sets(area: ConflictGraph) -> None:
+def test_the_members_cannot_be_divided_into_fewer_sets(area: ConflictGraph) -> None:
     sets = partition(area)
     everybody = (1 << len(area.masks)) - 1
     assert sum(sets) == everybody
@@ -67,7 +67,9 @@ def test_one_set_fewer_is_refuted_and_not_only_not_found(area: ConflictGraph) ->
     assert count == 1 or ExhaustiveSearch(area, count - 1, 0).made() is False
 
 
-def test_who_cannot_be_tried_within_the_steps_is_not_said_to_be_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_cannot_be_tried_within_the_steps_is_not_said_to_be_impossible(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     odd = ground(7, [(i, (i + 1) % 7) for i in range(7)], [], 7)
     assert ExhaustiveSearch(odd, 2, 0).made() is False
     monkeypatch.setattr("stateward.planning.safety.fewest_sets.TRIES", 0)

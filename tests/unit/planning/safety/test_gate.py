@@ -1,4 +1,4 @@
-"""Is the database whole enough: wait for what waiting brings, and for nothing else."""
+"""The health gate: wait for conditions that time improves, and for nothing else."""
 
 from msgspec import structs
 
@@ -81,7 +81,7 @@ def test_the_verdict_is_not_believed_while_the_allocation_is_limited() -> None:
     assert problem(limited, started("a", primary=True), missing(held=True)) is not None
 
 
-def test_a_limit_that_somebody_else_has_set_is_named() -> None:
+def test_a_limit_that_another_user_has_set_is_named() -> None:
     base = database(allocation=o.Allocation.NONE)
     assert "another client has limited the allocation to none" in (
         problem(base, started("a", primary=True), missing()) or ""

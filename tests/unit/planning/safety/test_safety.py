@@ -1,4 +1,4 @@
-"""How many live copies stay, and when a member may be given up: each guard by itself, on one observation."""
+"""The remaining live copies, and when a member may be given up: each guard alone, on one observation."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,7 @@ def test_a_unit_is_never_asked_to_keep_more_copies_than_all_but_one() -> None:
     assert len(chosen(facts)) == 2
 
 
-def test_as_many_copies_stay_as_are_asked_for_where_the_unit_has_them() -> None:
+def test_as_many_copies_stay_as_are_requested_where_the_unit_has_them() -> None:
     facts = facts_of([hot(3)], [("hot-0", "hot-1", "hot-2")])
     assert len(chosen(with_live_copies(facts, 1))) == 2
     assert len(chosen(with_live_copies(facts, 2))) == 1
@@ -79,7 +79,7 @@ def test_a_member_holds_what_is_lost_though_it_serves_and_holds_nothing_that_is_
         assert "may hold the last one" in (hidden_data(red, red.members[name]) or "")
 
 
-def test_a_member_with_a_kept_volume_holds_what_is_lost_though_nobody_knows_that_it_ever_joined() -> None:
+def test_a_member_with_a_kept_volume_holds_lost_data_though_it_is_unknown_whether_it_ever_joined() -> None:
     """A cluster that was deleted and created again has forgotten its members, and their volumes have not."""
     red = with_database(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), LOST)
     forgotten = again(red, lambda obs: replace(obs, records={}))
@@ -93,7 +93,7 @@ def test_a_member_with_a_kept_volume_holds_what_is_lost_though_nobody_knows_that
     assert hidden_data(new, new.members["hot-3"]) is None
 
 
-def test_a_member_that_is_down_stays_until_the_database_is_whole_and_one_that_serves_does_not() -> None:
+def test_a_member_that_is_down_stays_until_the_database_is_healthy_and_one_that_serves_does_not() -> None:
     """What it has on its volume may be newer than what is being recovered elsewhere."""
     whole = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
     assert hidden_data(whole, whole.members["hot-3"]) is None
@@ -107,20 +107,20 @@ def test_a_failed_member_is_replaced_where_nothing_speaks_against_it() -> None:
 
 
 @pytest.mark.parametrize("tolerance", [0, -1])
-def test_nobody_is_replaced_while_the_database_can_bear_no_further_failure(tolerance: int) -> None:
+def test_no_member_is_replaced_while_the_database_can_bear_no_further_failure(tolerance: int) -> None:
     facts = facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3")
     assert reasons(with_database(facts, tolerance=1)) == []
     (why,) = reasons(with_database(facts, tolerance=tolerance))
     assert "tolerates no further failure" in why
 
 
-def test_nobody_is_replaced_while_the_database_heals() -> None:
+def test_no_member_is_replaced_while_the_database_heals() -> None:
     facts = with_database(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), COMING)
     (why,) = reasons(facts)
     assert "is being recovered" in why
 
 
-def test_nobody_is_replaced_who_may_hold_the_last_copy_of_something() -> None:
+def test_no_member_is_replaced_that_may_hold_the_last_copy_of_a_shard() -> None:
     facts = with_database(facts_of([hot(4)], [("hot-0", "hot-1")], down="hot-3"), LOST)
     assert "may hold the last one" in reasons(facts)[0]
 
@@ -139,7 +139,7 @@ def test_a_volume_is_not_called_left_while_something_is_lost() -> None:
     assert not is_abandoned(red, red.members["hot-3"])
 
 
-# Volumes are told apart by their UIDs
+# Volumes are identified by their UIDs
 
 
 def listed(obs: o.Observation, volume: str) -> o.Observation:
@@ -163,7 +163,7 @@ def test_what_is_written_down_of_a_replacement_names_the_volume() -> None:
 
 @pytest.mark.parametrize(("recorded", "changed"), [("managers-0", False), ("", False), ("of-the-one-before", True)])
 def test_a_manager_has_lost_its_volume_when_the_one_it_joined_with_was_another(recorded: str, *, changed: bool) -> None:
-    """A status from before volumes were recorded says nothing: that is no loss for which a person is asked."""
+    """A status without recorded volumes proves no loss, so no confirmation is required."""
     facts = facts_of([managers(1)], [])
     record = {"managers-0": o.Record("1.0.0", volume=recorded)}
     facts = again(facts, lambda obs: replace(obs, records=record))
@@ -222,7 +222,7 @@ def test_disks_of_leaving_members_are_no_room() -> None:
     assert disk_problem(full, frozenset({"hot-0"}), units) is not None
 
 
-def test_replacements_go_on_in_one_zone_only_where_zones_are_asked_for() -> None:
+def test_replacements_continue_in_one_zone_only_where_zones_are_requested() -> None:
     facts = facts_of([managers(1), hot(4)], [], zones=2)
     removals = {"hot-0": o.Removal(reason="gone", since=0.0, automatic=True)}
 

@@ -1,4 +1,4 @@
-"""What a coordinator of the stand-in keeps never makes two leaders, also not after it was restarted."""
+"""The register of the stand-in never elects two leaders, not even after a restart."""
 
 from pathlib import Path
 

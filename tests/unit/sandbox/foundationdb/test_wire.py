@@ -1,4 +1,4 @@
-"""Whoever asks several does not wait for one that is silent when most have answered."""
+"""A client of several peers does not wait for a silent one once a majority has answered."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ async def after(seconds: float, name: str) -> Message:
 
 
 async def refused() -> Message:
-    raise SilentError("nobody is there")
+    raise SilentError("no peer is there")
 
 
 def asked(*questions: tuple[float, str]) -> tuple[list[str], float]:

@@ -39,7 +39,7 @@ def test_the_record_names_the_running_process(tmp_path: Path) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def test_a_setup_that_fails_is_said_in_the_log(tmp_path: Path) -> None:
+def test_a_setup_that_fails_is_reported_in_the_log(tmp_path: Path) -> None:
     spec = _spec(tmp_path, "/bin/sleep", "60")
     spec["setup"] = [["/bin/false"]]
     pid = _launch(spec)

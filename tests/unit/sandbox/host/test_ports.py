@@ -1,4 +1,4 @@
-"""A port is bound before anybody is told of it: nobody can take it in between."""
+"""A port is bound before it is passed on: no other process can take it in between."""
 
 import socket
 
@@ -11,14 +11,14 @@ from tests.support.ports import lasting_port
 
 def test_a_port_is_taken_from_the_moment_it_is_known() -> None:
     with listen(0) as listener:
-        # Served by nobody yet, and a client is not refused all the same: it waits for whoever is handed the socket.
+        # No process serves it yet, but a client is not refused: it waits for the process that gets the socket.
         with socket.create_connection(("127.0.0.1", port_of(listener)), timeout=5):
             pass
         with pytest.raises(SandboxError, match="is taken"):
             listen(port_of(listener))
 
 
-def test_a_port_that_was_asked_for_and_is_taken_names_the_option_to_change() -> None:
+def test_a_port_that_was_requested_and_is_taken_names_the_option_to_change() -> None:
     with listen(0) as other:
         port = port_of(other)
         with pytest.raises(SandboxError, match=f"port {port} of 127.0.0.1 is taken; choose another with --local-port"):

@@ -38,6 +38,6 @@ def test_files_are_edited_on_the_way(archive: Path) -> None:
     assert entries["s/bin/start"] == b"#!/bin/sh\nexit 0\n"
 
 
-def test_an_edit_that_finds_nothing_says_so() -> None:
+def test_an_edit_that_finds_nothing_reports_it() -> None:
     with pytest.raises(ValueError, match="the distribution has changed"):
         substitute(b"old", b"new", append(b""))(b"something else")

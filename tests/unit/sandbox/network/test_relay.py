@@ -63,14 +63,14 @@ def test_after_a_crash_the_door_is_where_it_was(layout: Layout) -> None:
     assert relays.open_api_relay(layout, 0, port) == port
 
 
-def test_when_somebody_has_the_port_of_last_time_another_is_chosen(layout: Layout) -> None:
+def test_when_a_user_has_the_port_of_last_time_another_is_chosen(layout: Layout) -> None:
     with listen(0) as somebody:
         port = relays.open_api_relay(layout, 0, port_of(somebody))
         assert port != port_of(somebody)
         socket.create_connection(("127.0.0.1", port), timeout=10).close()
 
 
-def test_only_a_port_that_was_asked_for_is_an_error_and_the_open_door_stays_open(layout: Layout) -> None:
+def test_only_a_requested_port_is_an_error_and_the_open_port_stays_open(layout: Layout) -> None:
     port = relays.open_api_relay(layout, 0, 0)
     with listen(0) as somebody, pytest.raises(SandboxError, match="is taken; choose another with --port"):
         relays.open_api_relay(layout, port_of(somebody), port)

@@ -21,7 +21,7 @@ def size(spec: Json | None) -> int:
 def outcome(seed: int, plan: Plan, *, fails: bool, letter: str = "c", message: str = "a member is down") -> Outcome:
     occurred = {f"fault: {name}": 1 for name in FAULTS if plan.only is None or name in plan.only}
     broken = (Violation(letter, 9.0, message),) if fails else ()
-    return Outcome(seed, broken, 1.0, occurred | {"profile: bad weather": 1}, 0.0, (), plan.spec or SPEC)
+    return Outcome(seed, broken, 1.0, occurred | {"profile: network and file faults": 1}, 0.0, (), plan.spec or SPEC)
 
 
 def needing(faults: frozenset[str], seconds: float, members: int) -> Runs:

@@ -1,4 +1,4 @@
-"""What the model keeps: data over zones, logs in generations, and what is lost when too many go."""
+"""The model: data across zones, logs in generations, and losses if too many processes fail."""
 
 import ast
 from pathlib import Path
@@ -13,7 +13,7 @@ async def part(group: ModelProcesses) -> Any:
     return (await group.status())["cluster"]
 
 
-async def test_a_server_that_is_gone_for_long_has_its_data_made_again() -> None:
+async def test_a_server_that_is_gone_for_long_has_its_data_recreated() -> None:
     group = await ModelProcesses().made()
     group.ensemble.end("10.0.0.4:4500")
     group.now += 5
@@ -71,7 +71,7 @@ async def test_a_log_that_is_gone_is_replaced_and_the_old_generation_is_needed_f
     assert (found["recovery_state"]["active_generations"], found["recovery_state"]["name"]) == (1, "fully_recovered")
 
 
-async def test_the_database_stops_when_the_only_logs_of_something_are_gone_and_goes_on_when_one_is_back() -> None:
+async def test_the_database_stops_when_the_only_logs_of_something_are_gone_and_continues_when_one_is_back() -> None:
     group = await ModelProcesses().made()
     for number in (7, 8):
         group.ensemble.end(f"10.0.0.{number}:4500")
@@ -146,7 +146,7 @@ async def test_an_incompatible_upgrade_is_all_at_once() -> None:
 
 
 async def test_a_long_time_in_which_nothing_happens_is_the_same_as_many_short_ones() -> None:
-    """Whoever looks seldom sees the same as who looks often."""
+    """The state does not depend on how often it is read."""
     often, seldom = await ModelProcesses().made(), await ModelProcesses().made()
     for group in (often, seldom):
         await group.run("exclude no_wait locality_instance_id:storage-4")

@@ -31,7 +31,7 @@ async def test_another_storage_engine_is_refused_with_code_0() -> None:
     assert (code, judge(Printed(code, text))[0]) == (0, Outcome.REFUSED)
 
 
-async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_says_so() -> None:
+async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_reports_it() -> None:
     group = await ModelProcesses().made()
     began = group.now
     printed = Printed(*await group.run(commands.exclude(["storage-4"], wait=True)))
@@ -39,7 +39,7 @@ async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_says_so() -
     assert group.now > began
 
 
-async def test_its_time_is_up_and_the_data_goes_on_moving() -> None:
+async def test_its_time_is_up_and_the_data_continues_moving() -> None:
     group = await ModelProcesses().made()
     assert await outcome(group, commands.exclude(["storage-4"], wait=True), seconds=1.0) is Outcome.GOES_ON
     group.now += 30
@@ -47,7 +47,7 @@ async def test_its_time_is_up_and_the_data_goes_on_moving() -> None:
     assert not_empty_problem(printed) is None
 
 
-async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done() -> None:
+async def test_without_waiting_it_says_that_it_continues_and_later_that_it_is_done() -> None:
     group = await ModelProcesses().made()
     told = commands.exclude(["storage-4"], wait=False)
     assert await outcome(group, told) is Outcome.GOES_ON
@@ -61,7 +61,7 @@ async def test_without_waiting_it_says_that_it_goes_on_and_later_that_it_is_done
         ("exclude 10.0.0.4:4500:tls", 0, Outcome.REFUSED),
         ("exclude nonsense", 0, Outcome.REFUSED),
         ("include 10.0.0.4:4500:tls", 1, Outcome.REFUSED),
-        ("exclude locality_instance_id:nobody", 0, Outcome.MATCHES_NOBODY),
+        ("exclude locality_instance_id:unknown", 0, Outcome.MATCHES_NOBODY),
         ("exclude 10.0.0.77:4500", 0, Outcome.MISSING),
         ("exclude no_wait 10.0.0.1:4500", 0, Outcome.GOES_ON),
         ("kill 10.0.0.4:4500", 1, Outcome.REFUSED),
@@ -81,7 +81,7 @@ async def test_an_excluded_coordinator_is_named_as_one() -> None:
     assert await outcome(group, commands.exclude(["storage-1"], wait=True)) is Outcome.COORDINATES
 
 
-async def test_a_locality_that_matches_nobody_is_written_down_all_the_same() -> None:
+async def test_a_locality_that_matches_no_process_is_recorded_all_the_same() -> None:
     group = await ModelProcesses().made()
     await group.run("exclude locality_instance_id:storage-12")
     group.start(12, "storage", "z0")
@@ -92,7 +92,7 @@ async def test_a_locality_that_matches_nobody_is_written_down_all_the_same() -> 
 
 
 async def test_where_data_has_nowhere_to_go_it_stays() -> None:
-    """Two servers hold two replicas: one of them cannot be emptied, however long somebody waits."""
+    """Two servers hold two replicas: one of them can never be drained."""
     group = await ModelProcesses(storage=2, zones=2).made()
     assert await outcome(group, commands.exclude(["storage-1"], wait=True), seconds=600.0) is Outcome.GOES_ON
 
@@ -135,7 +135,7 @@ async def test_coordinators_change_and_those_of_before_lead_on() -> None:
     assert not (await group.status())["client"]["coordinators"]["quorum_reachable"]
 
 
-async def test_a_client_of_another_protocol_reaches_nobody() -> None:
+async def test_a_client_of_another_protocol_reaches_no_process() -> None:
     group = await ModelProcesses().made()
     group.client.version = "7.3.63"
     assert not (await group.status())["client"]["database_status"]["available"]

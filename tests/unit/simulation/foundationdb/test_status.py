@@ -1,4 +1,4 @@
-"""What the stand-in says is what FoundationDB's own schema allows, and what the pure part of the driver reads."""
+"""The stand-in's status matches FoundationDB's own schema, and the driver's parser reads it."""
 
 import json
 
@@ -21,7 +21,7 @@ KNOWN = {
     ".cluster.configuration.blob_granules_enabled",
     ".cluster.configuration.tenant_mode",
 }
-"""What versions 7.1 say and the schema, of a later version, does not have any more."""
+"""Fields of version 7.1 that the schema of a later version lacks."""
 
 
 async def every_state() -> dict[str, ModelProcesses]:
@@ -102,7 +102,7 @@ async def test_without_a_majority_of_coordinators_there_is_nothing_but_the_clien
     assert removal_problem(status, None, "storage-3", ()) is not None
 
 
-async def test_while_logs_of_an_earlier_generation_are_needed_nobody_may_go() -> None:
+async def test_while_logs_of_an_earlier_generation_are_needed_no_process_may_be_removed() -> None:
     group = await ModelProcesses().made()
     group.ensemble.end("10.0.0.7:4500")
     group.now += 2.5

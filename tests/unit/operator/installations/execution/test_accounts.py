@@ -1,4 +1,4 @@
-"""What an installation makes, reads and removes, it does as an account of its namespace, not as the operator."""
+"""An installation creates, reads and removes objects as an account of its namespace, not as the operator."""
 
 import asyncio
 from copy import copy
@@ -39,12 +39,12 @@ def ruled(world: World, rules: Rules) -> Any:
 
 
 def powerless(asked: Asked) -> bool:
-    """Whoever is not the operator may do nothing."""
+    """Only the operator has any right."""
     return bool(asked.user)
 
 
 def of(*kinds: str) -> Any:
-    """Refuse everything about some kinds to whoever is not the operator."""
+    """Refuse all requests about some kinds, except those of the operator."""
 
     def denies(asked: Asked) -> bool:
         return bool(asked.user) and asked.plural in kinds
@@ -53,7 +53,7 @@ def of(*kinds: str) -> Any:
 
 
 def stuck(world: World, reason: str = "NotAllowed") -> str:
-    """Return why a person is needed, if it is for this reason."""
+    """Return the message of manual intervention, if it is for this reason."""
     found = world.condition("Stalled")
     return found["message"] if (found.get("status"), found.get("reason")) == ("True", reason) else ""
 
@@ -110,7 +110,7 @@ async def test_another_account_takes_effect_at_once(world: World, rules: Rules) 
 
 
 @pytest.mark.parametrize("verb", ["get", "apply", "delete"])
-async def test_a_right_that_is_lost_while_it_lives_is_told_and_when_it_is_back_all_goes_on(
+async def test_a_right_that_is_lost_while_it_lives_is_told_and_when_it_is_back_all_continues(
     world: World, rules: Rules, verb: str
 ) -> None:
     world.package("shop-1")
@@ -140,7 +140,7 @@ async def test_what_others_change_is_not_put_right_against_the_rights_of_the_acc
         rules.denies = powerless
         stored = world.store.get("/configmaps", Key(HOME, "web-config"))
         assert stored is not None
-        world.ground.change(stored, ("data", "mode"), "odd")
+        world.context.change(stored, ("data", "mode"), "odd")
         await world.until(lambda: stuck(world))
         assert "changes by other clients cannot be reverted: service account default" in stuck(world)
         assert world.there("ConfigMap", "web-config")["data"]["mode"] == "odd"
@@ -148,8 +148,8 @@ async def test_what_others_change_is_not_put_right_against_the_rights_of_the_acc
         await world.until(lambda: world.there("ConfigMap", "web-config")["data"]["mode"] == "slow")
 
 
-async def test_a_package_that_asked_for_too_much_can_be_corrected_and_removed(world: World, rules: Rules) -> None:
-    """What was never made is not looked for: else the list that nobody may read would hold up both."""
+async def test_a_package_that_requested_too_much_can_be_corrected_and_removed(world: World, rules: Rules) -> None:
+    """Objects that were never created are not searched: otherwise a forbidden list would block both."""
     world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=NAMESPACE))
     world.package("other-2", package([APPLY_ONE], {"deploy": ["one"]}, "2.0.0", one=SERVICE.replace("NAME", "one")))
     world.install("other-1")
@@ -215,7 +215,7 @@ async def test_the_way_out_without_rights_leaves_what_was_made(world: World, rul
     assert world.there("Service", "one")
 
 
-async def test_what_is_somebody_elses_is_adopted_only_where_the_account_may_read_and_change_it(
+async def test_an_object_of_another_owner_is_adopted_only_if_the_account_may_read_and_change_it(
     world: World, rules: Rules
 ) -> None:
     world.package("other-1", package([APPLY_ONE], {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
@@ -344,7 +344,7 @@ def test_an_installation_without_an_account_where_there_is_no_default_is_refused
 
 
 @pytest.mark.parametrize("name", ["a:b", "a/b", "A", "a\nb", "..", "system:admin", "a\n", "../x", "other:admin"])
-def test_a_name_that_is_none_of_an_account_is_refused(name: str) -> None:
+def test_an_invalid_account_name_is_refused(name: str) -> None:
     with pytest.raises(NotAllowedError, match="not the name"):
         Accounts().user_of(installation(name))
 
@@ -357,7 +357,7 @@ def test_the_account_of_jobs_that_look_for_members_is_refused_in_the_operators_n
     assert accounts_of(OperatorOptions(default_service_account="")).default == ""
 
 
-def test_a_missing_right_is_said_with_account_verb_and_object() -> None:
+def test_a_missing_right_is_reported_with_account_verb_and_object() -> None:
     error = denied(Asked(user(HOME, "default"), "apply", "secrets", HOME, "web"))
     start = f"service account default of namespace {HOME} may not patch secrets web in namespace {HOME}: give it"
     assert error_text(error).startswith(start)

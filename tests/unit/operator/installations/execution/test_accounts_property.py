@@ -1,6 +1,6 @@
 """The promise of accounts, for random packages, rights, edits and drift: nothing of a package is done as the operator.
 
-What the operator asks as itself is told apart by what it is about: the installations and packages that people wrote,
+The operator's own requests are recognized by their objects: the installations and packages of users,
 its own key and events, whether the namespace goes, and metadata of what installations have made. None of that is chosen
 by what a package renders.
 """

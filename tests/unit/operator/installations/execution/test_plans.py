@@ -1,4 +1,4 @@
-"""How installations come to be, and how plans go on, with the shipped controller on a server in memory."""
+"""Creation of installations and progress of their plans, with the shipped controller on a server in memory."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ async def world() -> World:
     return World()
 
 
-async def test_an_installation_runs_its_deploy_plan_and_says_so(world: World) -> None:
+async def test_an_installation_runs_its_deploy_plan_and_reports_it(world: World) -> None:
     world.package("shop-1.2.0")
     world.install("shop-1.2.0", COUNT=3)
     async with world.operator():
@@ -42,7 +42,7 @@ async def test_a_step_waits_for_health_and_says_for_what(world: World) -> None:
         await world.until(world.ready)
 
 
-async def test_a_missing_package_is_said_and_ends_the_wait_when_it_comes(world: World) -> None:
+async def test_a_missing_package_is_reported_and_ends_the_wait_when_it_comes(world: World) -> None:
     world.install("shop-1.2.0")
     async with world.operator():
         await world.until(lambda: world.condition("Stalled").get("reason") == "PackageMissing")
@@ -64,7 +64,7 @@ async def test_wrong_values_are_named_and_begin_nothing(world: World) -> None:
         await world.until(world.ready)
 
 
-async def test_wrong_values_are_named_also_while_a_plan_runs_that_goes_on_without_them(
+async def test_wrong_values_are_named_also_while_a_plan_runs_that_continues_without_them(
     world: World,
 ) -> None:
     world.package("shop-1.2.0")
@@ -83,7 +83,7 @@ async def test_wrong_values_are_named_also_while_a_plan_runs_that_goes_on_withou
     assert world.there("Deployment", "web")["spec"]["replicas"] == 4
 
 
-async def test_what_is_somebody_elses_is_taken_over_only_on_request(world: World) -> None:
+async def test_an_object_of_another_owner_is_taken_over_only_on_request(world: World) -> None:
     world.package("shop-1.2.0")
     other: dict[str, Any] = {"metadata": {"name": "web-config"}, "data": {"mode": "mine"}}
     world.server.create("/configmaps", "prod", other)
@@ -117,6 +117,6 @@ async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(wor
     async with world.operator(Counting()):
         await world.until(world.ready)
         made = len(applied)
-        world.annotate("some/note", "1")  # Somebody has it looked at once more.
+        world.annotate("some/note", "1")  # A user triggers another reconciliation.
         await asyncio.sleep(30)
         assert applied[made:] == []

@@ -1,4 +1,4 @@
-"""Packages that take long to open or to render hold up nobody but themselves, with the shipped controller."""
+"""Packages that are slow to open or to render block no other installation, with the shipped controller."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tasks that are more than objects, failures, wishes, drift, and the end, with the shipped controller."""
+"""Tasks, failures, requests, drift and removal, with the shipped controller."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(world: W
     assert "did not finish within 60 seconds" in world.status()["run"]["message"]
 
 
-async def test_a_plan_that_somebody_asks_for_runs_once(world: World) -> None:
+async def test_a_requested_plan_runs_once(world: World) -> None:
     world.package("shop-1.2.0")
     world.install("shop-1.2.0")
     async with world.operator():
@@ -161,7 +161,7 @@ async def test_what_is_rendered_no_more_goes_and_claims_stay(world: World) -> No
 async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan_is_begun(
     world: World,
 ) -> None:
-    """Its role bindings may be gone already: who insisted on removing things there would keep it for ever."""
+    """Its role bindings may be deleted already: a required removal would keep it forever."""
     tasks: list[Any] = [
         {"name": name, "kind": "Apply", "spec": {"resources": [f"{name}.yaml"]}} for name in ("one", "job")
     ]
@@ -177,7 +177,7 @@ async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan
     assert world.get("Job", "job") is None
 
 
-async def test_what_cannot_be_removed_is_said(world: World) -> None:
+async def test_what_cannot_be_removed_is_reported(world: World) -> None:
     tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
     world.package("other-1", package(tasks, {"deploy": ["one"]}, one=SERVICE.replace("NAME", "one")))
     world.install("other-1")

@@ -39,10 +39,10 @@ def ended(world: World, runs: int) -> bool:
     return len(world.status().get("history", [])) == runs and world.ready()
 
 
-async def test_a_cleanup_that_somebody_asked_for_runs_again_when_the_installation_goes(
+async def test_a_requested_cleanup_runs_again_when_the_installation_is_deleted(
     world: World,
 ) -> None:
-    """What it has removed is there again since: nothing else may be taken for the end."""
+    """The removed object was recreated since: this must not count as the end."""
     world.package("other-1", working({"deploy": ["one"], "cleanup": ["job"]}))
     world.install("other-1")
     async with world.operator():
@@ -134,8 +134,8 @@ async def test_the_end_comes_also_where_the_definition_of_installations_is_older
     assert world.get("Service", "one") is None
 
 
-async def test_a_plan_that_is_asked_for_does_its_work_each_time(world: World) -> None:
-    """Disaster prevented: somebody has a backup made before they break something, and gets last week's."""
+async def test_a_plan_that_is_requested_does_its_work_each_time(world: World) -> None:
+    """Disaster prevented: a user requests a backup before a risky change, and gets last week's."""
     world.package("other-1", working({"deploy": ["one"], "backup": ["job"]}))
     world.install("other-1")
     async with world.operator():
@@ -146,7 +146,7 @@ async def test_a_plan_that_is_asked_for_does_its_work_each_time(world: World) ->
             assert world.jobs == {"job": time}
 
 
-async def test_a_wish_stays_one_when_a_change_begins_its_plan_again(world: World) -> None:
+async def test_a_request_stays_one_when_a_change_begins_its_plan_again(world: World) -> None:
     content = working({"deploy": ["one"], "backup": ["app", "job"]})
     parameters = "apiVersion: kudo.dev/v1beta1\nparameters: [{name: FILE, default: a, trigger: backup}]\n"
     world.package("other-1", content | {"params.yaml": parameters.encode()})

@@ -54,7 +54,7 @@ async def world() -> World:
 
 
 def counting(world: World) -> Counting:
-    made = Counting(world.server, world.bell, world.network, "stateward")
+    made = Counting(world.server, world.change_signal, world.network, "stateward")
     made.calls = Counter()
     return made
 
@@ -79,7 +79,7 @@ def files(maps: tuple[str, ...] = MAPS, version: str = "1.0.0") -> dict[str, byt
     return {path: text.encode() for path, text in found.items()}
 
 
-async def test_a_step_that_waits_is_not_made_once_more_but_asked_for_its_health(world: World) -> None:
+async def test_a_step_that_waits_is_not_made_once_more_but_requested_its_health(world: World) -> None:
     world.package("made-1", files())
     world.healthy = False
     world.install("made-1")
@@ -145,8 +145,8 @@ class Stale(CachedObjects):
         return self.shown
 
 
-async def test_what_somebody_has_put_in_the_place_of_an_object_is_not_overwritten(world: World) -> None:
-    """The caches have not heard of it: the object is applied by its UID, and that is another one."""
+async def test_what_a_user_has_put_in_the_place_of_an_object_is_not_overwritten(world: World) -> None:
+    """The caches have not received it: the object is applied by its UID, which has changed."""
     world.package("made-1", files())
     world.install("made-1")
     async with world.operator():

@@ -59,7 +59,7 @@ async def test_the_second_waits_names_the_first_and_neither_changes_nor_prunes_w
 
 
 async def test_a_task_that_deletes_takes_away_nothing_of_others(world: World) -> None:
-    """Disaster prevented: a package removes what it calls its own, and it is another installation's, or a person's."""
+    """Disaster prevented: a package removes an object of another installation or of a user."""
     names = ("shared", "person")
     tasks: list[Any] = [{"name": "away", "kind": "Delete", "spec": {"resources": [f"{name}.yaml" for name in names]}}]
     texts = {name: SERVICE.replace("NAME", name) for name in names}
@@ -121,7 +121,7 @@ async def test_two_that_begin_at_once_do_not_both_find_nothing(world: World) -> 
         assert not world.ready(other)
 
 
-async def test_what_a_person_makes_between_the_look_and_the_making_is_not_taken_from_them(
+async def test_what_a_user_makes_between_the_look_and_the_making_is_not_taken_from_them(
     world: World,
 ) -> None:
     tasks: list[Any] = [{"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}]
@@ -129,7 +129,7 @@ async def test_what_a_person_makes_between_the_look_and_the_making_is_not_taken_
     world.install("other-1", "first")
 
     class Late:
-        """A client that sees a ConfigMap of a person's only when it looks for the second time."""
+        """A client that sees a user's ConfigMap only at its second read."""
 
         looked = False
 

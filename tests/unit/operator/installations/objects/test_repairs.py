@@ -38,7 +38,7 @@ async def world() -> World:
     return World()
 
 
-async def test_an_upgrade_that_failed_half_way_is_taken_back_by_asking_for_the_version_of_before(
+async def test_an_upgrade_that_failed_half_way_is_reverted_by_asking_for_the_version_of_before(
     world: World,
 ) -> None:
     config = {"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}
@@ -105,7 +105,7 @@ async def test_packages_that_install_each_other_are_said_to_have_no_end(world: W
     assert world.condition("Stalled", "web-pong")["reason"] == "PlanFailed"
 
 
-async def test_a_record_that_somebody_took_off_is_written_anew_and_restarts_nobody(world: World) -> None:
+async def test_a_record_that_a_user_removed_is_written_again_without_a_restart(world: World) -> None:
     world.package("shop-1.2.0")
     world.install("shop-1.2.0")
     async with world.operator():

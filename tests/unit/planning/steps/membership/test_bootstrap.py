@@ -1,4 +1,4 @@
-"""Forming the cluster: exactly once in its life, and a person decides where nobody can know."""
+"""Bootstrap of the cluster: exactly once, with manual confirmation if a data loss is possible."""
 
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ def test_a_crash_between_record_and_grant_gives_it_to_the_same_member() -> None:
     assert world.did(a.RecordBootstrap) == ["c-managers-0"]
 
 
-def test_a_volume_that_is_lost_after_the_grant_was_recorded_calls_for_a_person() -> None:
+def test_a_volume_that_is_lost_after_the_grant_was_recorded_calls_for_a_user() -> None:
     world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
     lose_volume(world, "c-managers-0")
     world.ticks(10)
@@ -58,14 +58,14 @@ def test_a_formed_cluster_is_never_formed_again_however_long_it_does_not_answer(
     world.edit(answers=True).run()
 
 
-def test_one_lost_manager_volume_forms_nothing_anew() -> None:
+def test_one_lost_manager_volume_forms_no_new_cluster() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     lose_volume(world, "c-managers-0")
     world.run()
     assert not world.did(a.GrantBootstrap)
 
 
-def test_when_all_managers_lost_their_volumes_a_person_is_asked_and_may_accept_the_loss() -> None:
+def test_when_all_managers_lost_their_volumes_a_user_is_asked_and_may_accept_the_loss() -> None:
     world = settled(managers(), hot(2))
     before = world.identity
     for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
@@ -118,7 +118,7 @@ def test_a_leave_that_was_given_while_nothing_is_lost_does_not_stay_for_the_next
     assert not world.bootstrap_again
 
 
-def test_a_manager_that_has_leave_and_forms_nothing_is_made_anew_ever_more_rarely_and_a_person_is_told() -> None:
+def test_a_manager_that_has_permission_and_forms_no_cluster_is_recreated_ever_more_rarely_and_it_is_reported() -> None:
     world = World(managers(1), hot(2)).edit(may_form=False).until(lambda w: bool(w.did(a.GrantBootstrap)))
     assert "Forming" not in reasons(world), "it has only begun"
     world.log.clear()

@@ -51,7 +51,7 @@ def test_no_manager_is_added_while_another_one_is_down() -> None:
     assert any("managers-2 is down" in w.message for w in world.plan().waits)
 
 
-def test_data_members_are_added_together_and_nobody_else_restarts() -> None:
+def test_data_members_are_added_together_and_no_other_member_restarts() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     world.edit(pools=[managers(), hot(6)]).tick()
     assert world.did(a.Create) == ["c-hot-3", "c-hot-4", "c-hot-5"]
@@ -66,7 +66,7 @@ def test_a_pool_is_added_beside_the_others() -> None:
     assert not world.did(a.DeletePod)
 
 
-def test_a_removed_statefulset_is_made_again_and_counts_as_down_until_then() -> None:
+def test_a_removed_statefulset_is_recreated_and_counts_as_down_until_then() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     world.bodies["c-hot-1"].workload = None
     world.pass_time()
@@ -88,7 +88,7 @@ def test_a_member_scaled_to_zero_by_hand_is_scaled_up_again() -> None:
     assert not world.did(a.DeleteMember)
 
 
-def test_a_new_member_of_a_pool_whose_turn_has_not_come_is_made_with_the_old_version() -> None:
+def test_a_new_member_of_a_pool_that_is_not_next_in_the_order_is_made_with_the_old_version() -> None:
     world = settled(managers(), hot(), gateway(), indices=((2,),))
     world.edit(version="2.19.5", pools=[managers(), hot(), gateway(2)]).tick()
     created = next(x for _, x in world.log if isinstance(x, a.Create))

@@ -1,4 +1,4 @@
-"""A member that a person keeps never leaves: what else in the spec would have it go is a conflict, and is said."""
+"""A member in `members.keep` never leaves: a contradicting field of the spec is reported as a conflict."""
 
 import pytest
 
@@ -10,7 +10,7 @@ KEPT = frozenset({"c-hot-0", "c-hot-1", "c-hot-3"})
 
 
 def stays(world: World) -> None:
-    """Assert that nobody who is kept is on the way out, and that it stays so."""
+    """Assert that no kept member is leaving, now and later."""
     world.ticks(30)
     assert world.pods().keys() >= KEPT
     assert not world.did(a.RecordRemoval)
@@ -18,7 +18,7 @@ def stays(world: World) -> None:
     assert not KEPT & world.draining
 
 
-def test_a_shrink_takes_nobody_who_is_kept() -> None:
+def test_a_shrink_takes_no_member_that_is_kept() -> None:
     world = cluster().edit(policy=wishes(keep=KEPT), pools=[managers(), hot(2)])
     stays(world)
     assert "c-hot-2" not in world.pods()
@@ -27,7 +27,7 @@ def test_a_shrink_takes_nobody_who_is_kept() -> None:
     assert {n for n in world.pods() if "hot" in n} == {"c-hot-0", "c-hot-1"}
 
 
-def test_a_pool_that_is_taken_out_of_the_spec_leaves_those_who_are_kept() -> None:
+def test_a_pool_that_is_taken_out_of_the_spec_leaves_those_that_are_kept() -> None:
     world = cluster().edit(policy=wishes(keep=KEPT), pools=[managers(), hot(4, name="warm")])
     stays(world)
     assert "c-hot-2" not in world.pods()

@@ -28,7 +28,7 @@ def test_data_members_drain_together() -> None:
     world.run()
 
 
-def test_a_member_is_let_go_only_after_the_database_was_told_to_send_it_nothing_more() -> None:
+def test_a_member_is_released_only_after_the_database_was_told_to_send_it_nothing_more() -> None:
     world = settled(managers(), hot(4))
     world.edit(pools=[managers(), hot(3)]).tick()
     assert world.draining == {"c-hot-3"}
@@ -44,7 +44,7 @@ def test_reverting_half_way_brings_the_member_back_into_use() -> None:
     assert not world.did(a.Release)
 
 
-def test_reverting_after_the_member_was_let_go_makes_it_again() -> None:
+def test_reverting_after_the_member_was_released_makes_it_again() -> None:
     world = settled(managers(), hot(4), indices=((2,),))
     world.edit(pools=[managers(), hot(3)]).until(lambda w: "c-hot-3" in w.did(a.Release))
     world.edit(pools=[managers(), hot(4)]).run()
@@ -52,7 +52,7 @@ def test_reverting_after_the_member_was_let_go_makes_it_again() -> None:
     assert not world.draining
 
 
-def test_volumes_of_members_that_left_are_deleted_where_that_was_asked_for() -> None:
+def test_volumes_of_members_that_left_are_deleted_where_that_was_requested() -> None:
     world = settled(managers(), hot(4), indices=((2,),), delete_volumes=True)
     world.edit(pools=[managers(), hot(3)]).run()
     assert world.did(a.DeleteVolume) == ["c-hot-3"]
@@ -177,7 +177,7 @@ def test_a_leaving_member_that_is_down_and_may_hold_the_last_copy_stays() -> Non
     assert world.did(a.Release) == ["c-hot-2"]
 
 
-def test_a_leaving_member_that_is_down_goes_once_the_rest_is_whole() -> None:
+def test_a_leaving_member_that_is_down_goes_once_the_rest_is_healthy() -> None:
     world = settled(managers(), hot(4), indices=((2,), (2,)))
     world.kill("c-hot-3").edit(unschedulable={"c-hot-3"}).ticks(2)
     world.edit(pools=[managers(), hot(3)]).run()
@@ -320,7 +320,7 @@ def test_what_breaks_a_new_member_is_not_given_to_those_that_serve() -> None:
     world.edit(pools=[managers(1), hot(3)]).run()
 
 
-def test_a_pool_that_only_forwards_is_renamed_without_a_moment_in_which_nobody_does() -> None:
+def test_a_coordinating_pool_is_renamed_while_one_of_its_members_always_serves() -> None:
     world = settled(managers(), hot(3), gateway(2), indices=((2,),))
     world.edit(pools=[managers(), hot(3), gateway(2, name="edge")])
     for _ in range(40):
@@ -331,7 +331,7 @@ def test_a_pool_that_only_forwards_is_renamed_without_a_moment_in_which_nobody_d
     assert {n for n in world.pods() if "gateway" in n} == set()
 
 
-def test_who_cannot_be_told_to_leave_yet_has_the_databases_reason() -> None:
+def test_a_member_that_cannot_be_told_to_leave_yet_has_the_databases_reason() -> None:
     world = settled(managers(), hot(4), indices=((2,),))
     world.edit(pools=[managers(), hot(3)])
     observed = world.observe()
@@ -345,12 +345,12 @@ def test_who_cannot_be_told_to_leave_yet_has_the_databases_reason() -> None:
     assert why["c-hot-3"] in wait.message
 
 
-def test_a_vote_that_nobody_can_take_over_has_the_databases_reason() -> None:
+def test_a_vote_that_no_member_can_take_over_has_the_databases_reason() -> None:
     world = settled(managers(), hot(3))
     world.edit(pools=[managers(2), hot(3)])
     observed = world.observe()
     assert isinstance(observed.database, o.Database)
-    why = dict.fromkeys(observed.database.voters, "nobody else has a volume")
+    why = dict.fromkeys(observed.database.voters, "no other member has a volume")
     database = msgspec.structs.replace(observed.database, unmovable=why)
     waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
-    assert any(w.reason == "LosingVote" and "nobody else has a volume" in w.message for w in waits)
+    assert any(w.reason == "LosingVote" and "no other member has a volume" in w.message for w in waits)

@@ -1,4 +1,4 @@
-"""A volume that a replaced member has left says so, and nobody new starts with it, also when the list is lost."""
+"""The volume of a replaced member is marked, and no new member uses it, even if the list in the status is lost."""
 
 from typing import Any
 
@@ -38,19 +38,19 @@ def created(world: World) -> set[str]:
     return {x.member for x in world.plan().actions if isinstance(x, a.Create)}
 
 
-def test_what_replaced_members_left_says_so_and_nothing_else_does() -> None:
+def test_what_replaced_members_left_reports_it_and_nothing_else_does() -> None:
     world = replaced()
     assert marked(world) == {"c-hot-0", "c-hot-1"}
     assert {name for name in world.pods() if "hot" in name} == {"c-hot-2", "c-hot-3"}
 
 
-def test_a_cluster_that_is_made_again_takes_the_volumes_that_were_in_use() -> None:
+def test_a_cluster_that_is_recreated_takes_the_volumes_that_were_in_use() -> None:
     assert created(made_again(replaced())) >= {"c-hot-2", "c-hot-3"}
     world = made_again(replaced()).edit(pools=[managers(), hot(3)])
     assert {name for name in created(world) if "hot" in name} == {"c-hot-2", "c-hot-3", "c-hot-4"}
 
 
-def test_a_volume_that_was_left_is_used_again_when_a_person_keeps_its_member() -> None:
+def test_a_volume_that_was_left_is_used_again_when_a_user_keeps_its_member() -> None:
     world = made_again(replaced()).edit(policy=wishes(keep=frozenset({"c-hot-0"})), pools=[managers(), hot(3)])
     world.ticks(3)
     assert marked(world) == {"c-hot-1"}
@@ -85,7 +85,7 @@ def test_a_volume_is_not_given_up_before_its_member_is_gone_and_nothing_is_missi
 
 
 @pytest.mark.parametrize("still", ["its pod", "its StatefulSet", "nothing"])
-def test_whoever_is_replaced_and_not_gone_has_left_nothing(still: str) -> None:
+def test_a_member_that_is_replaced_and_not_gone_has_left_nothing(still: str) -> None:
     world = cluster(2).edit(policy=wishes(replace=frozenset({"c-hot-0"})))
     world.until(lambda w: w.bodies["c-hot-0"].pod is None)
     there = cluster(2).observe().members[0]
@@ -118,7 +118,7 @@ def test_the_mark_goes_when_the_member_runs_again() -> None:
     assert not marked(world)
 
 
-def test_who_is_listed_and_has_not_left_its_volume_is_brought_back_before_others_come() -> None:
+def test_a_member_that_is_listed_and_has_not_left_its_volume_is_brought_back_before_others_come() -> None:
     wish = wishes(replace=frozenset({"c-hot-0", "c-hot-1"}))
     world = cluster(2).edit(policy=wish).until(lambda w: "c-hot-2" in w.pods())
     world = made_again(world).edit(policy=wish)
@@ -128,7 +128,7 @@ def test_who_is_listed_and_has_not_left_its_volume_is_brought_back_before_others
     assert marked(world) == {"c-hot-0", "c-hot-1"}
 
 
-def test_data_on_volumes_of_a_pool_that_the_spec_has_no_more_is_asked_for() -> None:
+def test_the_pool_of_needed_data_on_kept_volumes_is_requested() -> None:
     """A cluster is deleted while a pool gets another name, and made again: the new pool is empty."""
     world = made_again(cluster(2)).edit(pools=[managers(), hot(2, "warm")])
     waits = [w for _ in range(30) for w in world.tick().waits if w.reason == "PoolNeeded"]

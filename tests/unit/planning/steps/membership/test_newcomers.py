@@ -1,4 +1,4 @@
-"""Members that have joined for the first time: nobody counts on them yet, and soon everybody does."""
+"""Members that joined for the first time do not count yet, and count soon afterwards."""
 
 import msgspec
 import pytest
@@ -42,8 +42,8 @@ def test_the_first_manager_stays_until_those_who_have_just_joined_can_take_over(
 
 
 @pytest.mark.parametrize("agents", [True, False])
-def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*, agents: bool) -> None:
-    # Were it not, an operator that dies in between would count on nobody who is away, and take the next one down.
+def test_a_member_that_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*, agents: bool) -> None:
+    # Otherwise an operator that dies in between would not count missing members, and would stop the next one.
     world = World(managers(), hot())
     world.agents = agents
     world.run()
@@ -61,7 +61,7 @@ def test_who_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*
     assert sorted(world.did(a.StopProcess if agents else a.DeletePod)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
 
 
-def test_who_never_joins_says_so_after_ten_minutes_and_goes_when_a_person_says_that() -> None:
+def test_a_member_that_never_joins_is_reported_after_ten_minutes_and_leaves_when_a_user_requests_it() -> None:
     world = settled(managers(), hot(), indices=((2,), (2,)))
     world.edit(hang={("config/a", "1")}, pools=[managers(), hot(), hot(1, "warm", config=A)]).ticks(50)
     assert "NeverJoined" not in {wait.reason for wait in world.plan().waits}
@@ -75,7 +75,9 @@ def test_who_never_joins_says_so_after_ten_minutes_and_goes_when_a_person_says_t
 
 
 @pytest.mark.parametrize("why", ["seen before", "in the database", "crashes", "no answer"])
-def test_who_is_missing_or_broken_or_may_be_in_the_database_is_not_said_to_have_never_joined(why: str) -> None:
+def test_a_member_that_is_missing_or_broken_or_may_be_in_the_database_is_not_said_to_have_never_joined(
+    why: str,
+) -> None:
     world = settled(managers(), hot(), indices=((2,), (2,)))
     bad = {("config/a", "1")}
     world.edit(hang=bad, pools=[managers(), hot(), hot(1, "warm", config=A)]).ticks(70)
@@ -104,7 +106,7 @@ def test_who_is_missing_or_broken_or_may_be_in_the_database_is_not_said_to_have_
 
 
 @pytest.mark.parametrize("enabled", [False, True])
-def test_a_member_that_has_left_the_database_and_runs_says_so_where_it_is_not_replaced(enabled: bool) -> None:
+def test_a_running_member_outside_of_the_database_is_reported_if_it_is_not_replaced(enabled: bool) -> None:
     world = settled(managers(), hot(), indices=((2,), (2,)))
     world.edit(policy={"replacement": o.Replacement(enabled=enabled)})
     observed = world.observe()

@@ -1,4 +1,4 @@
-"""A wait between one member that is let go and the next, also when the operator dies in between."""
+"""A pause between the releases of two members, even if the operator dies in between."""
 
 from itertools import pairwise
 
@@ -25,7 +25,7 @@ def pauses(world: World) -> list[float]:
     return [later - earlier for earlier, later in pairwise(times)]
 
 
-def test_members_leave_with_the_wait_between_them_and_say_so() -> None:
+def test_members_leave_with_the_wait_between_them_and_report_it() -> None:
     world = leaving(wait_between_removals=WAIT)
     world.until(lambda w: len(released(w)) == 1, limit=400)
     waits = [w for w in world.plan().waits if w.reason == "RemovalPaced"]
@@ -45,7 +45,7 @@ def test_without_a_wait_members_leave_as_soon_as_they_may() -> None:
     assert min(pauses(world)) < WAIT
 
 
-def test_who_is_released_in_one_plan_with_others_goes_alone() -> None:
+def test_a_member_that_is_released_in_one_plan_with_others_goes_alone() -> None:
     world = leaving(wait_between_removals=WAIT)
     for _ in range(400):
         made = world.tick()
@@ -54,7 +54,7 @@ def test_who_is_released_in_one_plan_with_others_goes_alone() -> None:
     assert len(released(world)) == 3
 
 
-def test_an_operator_that_died_before_it_wrote_the_status_knows_of_the_one_that_it_let_go() -> None:
+def test_an_operator_that_died_before_it_wrote_the_status_knows_of_the_one_that_it_released() -> None:
     world = leaving(wait_between_removals=WAIT)
     before = world.status
     while not released(world):
@@ -66,7 +66,7 @@ def test_an_operator_that_died_before_it_wrote_the_status_knows_of_the_one_that_
     world.run(900)
 
 
-def test_members_that_never_held_anything_wait_for_nobody() -> None:
+def test_members_that_never_held_anything_wait_for_no_member() -> None:
     world = settled(managers(), hot(3), wait_between_removals=WAIT)
     world.edit(unprovided={"misspelt"}, pools=[managers(), hot(3, storage_class="misspelt")]).ticks(10)
     world.edit(pools=[managers(), hot(3)]).run()

@@ -33,7 +33,7 @@ def missing(world: World, name: str) -> str:
 
 
 def fail(world: World, *names: str) -> World:
-    """Let the machines of members die."""
+    """Kill the nodes of members."""
     world.dead_nodes |= {f"node-{name.removeprefix('c-')}" for name in names}
     return world
 
@@ -46,7 +46,7 @@ def test_a_member_whose_machine_is_gone_is_replaced_after_its_time() -> None:
     world.ticks(40)
     assert world.did(a.RecordRemoval) == ["c-hot-1"]
     assert set(world.pods()) >= {"c-hot-0", "c-hot-2", "c-hot-3", "c-hot-4"}
-    assert phase(world, "c-hot-1") == "Terminating", "nobody knows whether its process has ended"
+    assert phase(world, "c-hot-1") == "Terminating", "it is unknown whether its process has ended"
     assert {*world.restarts} == {"c-hot-4"}
 
 
@@ -77,13 +77,13 @@ def test_once_its_volume_is_deleted_its_place_is_free_again() -> None:
     assert "c-hot-1" in world.pods()
 
 
-def test_nothing_is_replaced_where_nobody_has_enabled_it() -> None:
+def test_no_member_is_replaced_unless_the_spec_enables_it() -> None:
     world = fail(cluster(), "c-hot-1").edit(policy=wishes(after=AFTER)).ticks(DUE + 40)
     assert missing(world, "c-hot-1") == "NodeNotReady"
     assert not world.did(a.RecordRemoval)
 
 
-def test_a_member_that_comes_back_in_time_is_not_replaced_and_its_time_starts_anew() -> None:
+def test_a_member_that_comes_back_in_time_is_not_replaced_and_its_time_starts_again() -> None:
     world = fail(cluster(), "c-hot-1").ticks(DUE - 5)
     world.dead_nodes.clear()
     world.run()
@@ -104,7 +104,7 @@ def test_failed_members_are_replaced_one_at_a_time_and_one_that_only_cannot_end_
     assert phase(world, "c-hot-1") == "Terminating"
 
 
-def test_members_of_one_zone_are_replaced_together_where_that_is_asked_for() -> None:
+def test_members_of_one_zone_are_replaced_together_where_that_is_requested() -> None:
     world = settled(managers(), hot(6), indices=((3,), (3,), (3,)), zones=3)
     world.edit(policy=wishes(enabled=True, after=AFTER, per_zone=True))
     fail(world, "c-hot-1", "c-hot-4").until(lambda w: bool(w.did(a.RecordRemoval)), limit=DUE + 60)
@@ -179,7 +179,7 @@ def test_other_clusters_leave_a_limited_number_of_replacements() -> None:
     assert world.did(a.RecordRemoval) == ["c-hot-1"]
 
 
-def test_a_person_replaces_a_healthy_member_new_in_data_over_old_out() -> None:
+def test_a_user_replaces_a_healthy_member_new_in_data_over_old_out() -> None:
     world = cluster().edit(policy=wishes(replace=frozenset({"c-hot-0"})))
     world.until(lambda w: "c-hot-4" in w.pods())
     assert "c-hot-0" in world.pods()
@@ -190,7 +190,7 @@ def test_a_person_replaces_a_healthy_member_new_in_data_over_old_out() -> None:
     assert "c-hot-0" not in world.pods(), "a name that is still on the list is never used again"
 
 
-def test_keep_takes_a_replacement_back_in_flight() -> None:
+def test_keep_cancels_a_replacement_in_flight() -> None:
     world = cluster().edit(policy=wishes(replace=frozenset({"c-hot-0"})))
     world.until(lambda w: "c-hot-0" in w.draining)
     world.edit(policy=wishes(keep=frozenset({"c-hot-0"}))).run()
@@ -200,7 +200,7 @@ def test_keep_takes_a_replacement_back_in_flight() -> None:
     assert phase(world, "c-hot-0") == ""
 
 
-def test_keep_wins_over_replace_and_the_conflict_is_said() -> None:
+def test_keep_wins_over_replace_and_the_conflict_is_reported() -> None:
     world = cluster().edit(policy=wishes(replace=frozenset({"c-hot-0"}), keep=frozenset({"c-hot-0"}))).ticks(20)
     assert "c-hot-0" in world.pods()
     assert not world.draining
@@ -269,7 +269,7 @@ def test_where_zones_are_not_known_a_limit_by_zone_is_the_plain_limit() -> None:
 
 
 def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> None:
-    """It is drained still, and whoever waits for the cluster to be settled would find it so in the database."""
+    """It is still drained, and a client that waits for a settled cluster would find this in the database."""
     world = cluster().edit(stuck={"c-hot-1"})
     world.edit(policy=wishes(replace=frozenset({"c-hot-1"}))).until(lambda w: phase(w, "c-hot-1") == "Terminating")
     world.ticks(20)
@@ -287,12 +287,12 @@ def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> No
     assert not settled_at(world.now)
     assert not settled_at(world.now + 130.0), "its node has not said yet that it has ended"
     assert settled_at(world.now + 200.0), "something holds it"
-    assert settled_at(world.now, node_ready=False), "nobody hears of its node"
+    assert settled_at(world.now, node_ready=False), "its node is unreachable"
     world.edit(stuck=set()).run()
     assert not world.draining
 
 
-def test_an_upgrade_passes_by_a_member_that_was_let_go_and_cannot_end() -> None:
+def test_an_upgrade_passes_by_a_member_that_was_released_and_cannot_end() -> None:
     world = fail(cluster(), "c-hot-1").ticks(DUE + 40)
     assert phase(world, "c-hot-1") == "Terminating"
     world.edit(version="2.18.0").ticks(300)
@@ -300,7 +300,7 @@ def test_an_upgrade_passes_by_a_member_that_was_let_go_and_cannot_end() -> None:
     assert {b.pod.version for b in world.bodies.values() if b.pod and b.name != "c-hot-1"} == {"2.18.0"}
 
 
-def test_nobody_is_replaced_while_another_is_on_its_way_back() -> None:
+def test_no_member_is_replaced_while_another_is_on_its_way_back() -> None:
     world = fail(cluster(size=5), "c-hot-1").ticks(DUE - 2)
     world.kill("c-hot-2").tick()
     for _ in range(3):
@@ -362,7 +362,7 @@ def test_a_node_of_which_no_zone_is_known_is_a_fault_domain_and_other_taints_and
     assert world.did(a.RecordRemoval) == ["c-hot-3"]
 
 
-def test_what_was_begun_for_a_taint_goes_on_when_other_zones_get_it() -> None:
+def test_what_was_begun_for_a_taint_continues_when_other_zones_get_it() -> None:
     world = settled(managers(), hot(6), indices=((2,), (2,), (2,)), zones=3)
     world.edit(policy=wishes(enabled=True, after=AFTER, taints={"maintenance": 60.0}))
     world.taints = {"node-hot-0": ["maintenance"]}

@@ -43,7 +43,7 @@ def test_a_storage_class_that_does_not_exist_costs_no_member() -> None:
     assert {n for n in world.pods() if "hot" in n} == {f"c-hot-{i}" for i in range(4)}
 
 
-def test_the_stall_is_said_within_a_minute() -> None:
+def test_the_stall_is_reported_within_a_minute() -> None:
     world = settled(managers(), hot(4), indices=((2,),))
     world.edit(unprovided={MISSPELT}, pools=[managers(), hot(4, storage_class=MISSPELT)]).ticks(6)
     assert stuck(world)
@@ -126,7 +126,7 @@ def test_a_pod_that_is_not_even_created_is_a_stall() -> None:
     assert "has created no pod" in stuck(world)[0]
 
 
-def test_a_member_is_not_let_go_while_its_successor_does_not_serve() -> None:
+def test_a_member_is_not_released_while_its_successor_does_not_serve() -> None:
     world = settled(managers(), hot(3), indices=((2,), (2,)))
     world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-0"}))})
     world.until(lambda w: "c-hot-0" in w.draining)
@@ -156,7 +156,7 @@ def test_members_of_which_the_status_has_lost_its_records_do_not_count_as_new() 
 
 
 def preferred(world: World, says: str = FULL) -> World:
-    """Rename the data pool where no new member finds a node, with leave to make room."""
+    """Rename the data pool where no new member finds a node, with `surge: Preferred`."""
     new = {"c-data-0", "c-data-1", "c-data-2"}
     world.edit(policy={"surge": o.Surge.PREFERRED}, unschedulable=new, scheduler_says=says)
     return world.edit(pools=[managers(), hot(3, "data")])

@@ -1,4 +1,4 @@
-"""Members that do not serve: processes that were left stopped, that hang, and that people want stopped or restarted."""
+"""Members that do not serve: stopped or hanging processes, and requested stops and restarts."""
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from tests.unit.planning.steps.rollout.test_restart import changed, phases, set_
 from tests.unit.planning.world import hot, managers, mixed
 
 
-def test_a_process_whose_phase_a_person_took_off_in_the_middle_is_started_again() -> None:
+def test_a_process_whose_phase_a_user_took_off_in_the_middle_is_started_again() -> None:
     made = set_phase(world(), "c-hot-1", o.Phase.SCHEDULE)
     made.until(lambda w: "stop" in phases(w) and bool(w.did(a.StopProcess)))
     set_phase(made, "c-hot-1", o.Phase.NONE).run()
@@ -79,7 +79,7 @@ def test_a_request_on_the_cluster_does_not_write_over_a_stop_of_the_same_round()
     made.run()
 
 
-def test_of_a_database_that_does_not_answer_one_process_at_a_time_is_restarted_for_a_person() -> None:
+def test_of_a_database_that_does_not_answer_one_process_at_a_time_is_restarted_for_a_user() -> None:
     made = world(max_unavailable=None)
     made.edit(answers=False, schedule=o.Schedule("schedule")).ticks(4)
     assert made.did(a.StopProcess) == [], "some answers may be lost on the way"
@@ -119,7 +119,7 @@ def test_a_stop_that_was_written_and_not_done_frees_the_member_of_only_copies_fi
     assert made.did(a.StopProcess) == [holder]
 
 
-def test_a_bad_setting_of_the_only_manager_can_be_taken_back_though_the_database_is_gone() -> None:
+def test_a_bad_setting_of_the_only_manager_can_be_reverted_though_the_database_is_gone() -> None:
     made = world(managers(1), hot(2), indices=((2,),))
     made.edit(hang={("config/a", "1")}, pools=[managers(1, config={"config/a": "1"}), hot(2)])
     made.until(lambda w: "start" in phases(w))
@@ -128,7 +128,7 @@ def test_a_bad_setting_of_the_only_manager_can_be_taken_back_though_the_database
     made.edit(mute=set(), pools=[managers(1), hot(2)]).run()
 
 
-def test_what_breaks_members_with_their_data_in_the_pod_is_taken_back_inside_their_pods() -> None:
+def test_what_breaks_members_with_their_data_in_the_pod_is_reverted_inside_their_pods() -> None:
     together = frozenset({"security"})
     made = world(managers(), hot(2, ephemeral=True), indices=((2,),))
     both = {"security/on": "1", "config/a": "bad"}
@@ -148,7 +148,7 @@ def test_what_breaks_members_with_their_data_in_the_pod_is_taken_back_inside_the
 
 @pytest.mark.parametrize("back", ["at once", "later", "never"])
 def test_a_process_that_runs_with_what_its_pod_does_not_say_is_put_right(back: str) -> None:
-    """Somebody took the phase off when the process had been started, and the change is taken back."""
+    """A user removed the phase after the start of the process, and the change is reverted."""
     made = changed(world())
     made.until(lambda w: bool(w.did(a.StartProcess)))
     (name,) = made.did(a.StartProcess)
@@ -196,8 +196,8 @@ def test_a_process_kept_stopped_before_it_ever_joined_is_started_when_its_phase_
     assert made.did(a.DeletePod) == []
 
 
-def test_a_restart_that_was_taken_off_is_remembered_though_its_change_is_taken_back_on_an_old_state() -> None:
-    """Nothing else tells that its agent has to be asked: its pod is Ready and is made from what is asked for."""
+def test_a_restart_that_was_taken_off_is_remembered_though_its_change_is_reverted_on_an_old_state() -> None:
+    """Nothing else shows that its agent must be queried: its pod is Ready and matches the spec."""
     made = changed(world())
     before = {name: dict(body.config or {}) for name, body in made.bodies.items()}
     made.until(lambda w: bool(w.did(a.StartProcess)))
@@ -224,7 +224,7 @@ def test_a_restart_that_was_taken_off_before_its_process_was_stopped_leaves_noth
     assert made.did(a.StopProcess) == made.did(a.DeletePod) == []
 
 
-def test_an_upgrade_that_is_taken_back_is_not_started_on_who_was_kept_stopped_in_its_new_pod() -> None:
+def test_an_upgrade_that_is_reverted_is_not_started_on_a_member_kept_stopped_in_its_new_pod() -> None:
     made = world()
     old = made.version
     made.edit(version="2.19.5").until(lambda w: bool(w.did(a.DeletePod)))

@@ -1,4 +1,4 @@
-"""A zone in maintenance: its members are away on purpose, and nobody else goes down beside them."""
+"""A zone in maintenance: its members are missing by intent, and no other member is stopped."""
 
 from typing import Any
 
@@ -26,20 +26,20 @@ def staged(obs: o.Observation) -> list[str]:
     return [x.member for x in made(obs).actions if isinstance(x, a.Stage)]
 
 
-def test_while_a_person_has_a_zone_in_maintenance_only_its_own_members_change() -> None:
+def test_while_a_user_has_a_zone_in_maintenance_only_its_own_members_change() -> None:
     obs = upgrading(limited=False, maintained=frozenset({"c-s-1"}))
     assert staged(obs) == ["c-s-1"]
     assert {w.subject for w in made(obs).waits if w.reason == "InMaintenance"} == {"c-s-0", "c-s-2"}
     assert staged(upgrading(limited=False, maintained=frozenset())) == []
 
 
-def test_what_stateward_has_begun_holds_nobody_and_is_lifted_when_nobody_is_on_the_way_back() -> None:
+def test_what_stateward_has_begun_holds_no_member_and_is_lifted_when_no_member_is_on_the_way_back() -> None:
     obs = upgrading(limited=True, maintained=frozenset({"c-s-1"}))
     assert staged(obs) != []
     assert a.RestoreAllocation in {type(x) for x in made(obs).actions}
 
 
-def test_a_member_of_the_zone_is_not_replaced_meanwhile_and_the_reason_is_said() -> None:
+def test_a_member_of_the_zone_is_not_replaced_meanwhile_and_the_reason_is_reported() -> None:
     wishes = o.Replacement(enabled=True, after=60.0)
     for maintained, reason in ((frozenset({"c-s-1"}), "is in maintenance"), (frozenset({"c-s-0"}), "")):
         obs = upgrading(

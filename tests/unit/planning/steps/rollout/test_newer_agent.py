@@ -1,4 +1,4 @@
-"""A newer agent comes with a member's next pod; only the template is written, and nobody is restarted for it."""
+"""A newer agent comes with a member's next pod; only the template is written, and no member restarts for it."""
 
 from dataclasses import replace as changed
 
@@ -34,7 +34,7 @@ def test_nothing_is_written_where_the_agent_is_the_same_or_is_none_or_unknown() 
         assert plan(observed(world, now=now, next_pods=next_pods), world.now).settled
 
 
-def test_a_member_whose_pod_is_to_be_made_anew_waits_for_its_turn() -> None:
+def test_a_member_whose_pod_is_to_be_recreated_waits_for_its_turn() -> None:
     """Its template is written then, with everything new in it."""
     world = settled(managers(3), hot(3))
     world.pools = [changed(pool, config={"template/env": "y"}) if pool.name == "hot" else pool for pool in world.pools]

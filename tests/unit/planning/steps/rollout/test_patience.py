@@ -1,4 +1,4 @@
-"""How long is waited, and from when: the status may still name the state before, in which a member served for days."""
+"""Timeouts and their start: the status may still have the earlier state, in which a member served for days."""
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ def test_an_evicted_member_comes_back_as_it_was_though_a_change_is_pending() -> 
     assert not [x for x in made.actions if isinstance(x, a.Stage) and x.member == "c-gateway-0"]
 
 
-def test_a_member_that_is_unready_for_a_moment_is_not_made_anew_to_apply_a_change() -> None:
+def test_a_member_that_is_unready_for_a_moment_is_not_recreated_to_apply_a_change() -> None:
     world = days_later(settled(managers(), hot(), indices=((2,),)))
     world.edit(pools=[managers(), hot(config=A)]).tick()
     pod = days_later(world).bodies["c-hot-2"].pod
@@ -36,7 +36,7 @@ def test_a_member_that_is_unready_for_a_moment_is_not_made_anew_to_apply_a_chang
     assert not [x for x in plan(observed, world.now).actions if isinstance(x, a.DeletePod)]
 
 
-def test_a_node_that_left_the_database_for_a_moment_is_not_made_anew_to_apply_a_change() -> None:
+def test_a_node_that_left_the_database_for_a_moment_is_not_recreated_to_apply_a_change() -> None:
     world = days_later(settled(managers(), hot(), indices=((2,),)))
     world.edit(pools=[managers(), hot(config=A)]).tick()
     pod = days_later(world).bodies["c-hot-2"].pod

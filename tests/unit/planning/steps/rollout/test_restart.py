@@ -1,4 +1,4 @@
-"""Restarts of processes in their pods: rolling, together, asked for by people, and whatever comes in between."""
+"""Restarts of processes in their pods: rolling, coordinated, requested, and interrupted."""
 
 import re
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_what_an_agent_cannot_read_is_what_its_member_waits_for() -> None:
 
 
 def test_a_silent_database_whose_certificates_were_renewed_without_it_says_how_it_comes_back() -> None:
-    """Members that do not take new ones while they run: where the old ones have ended, nobody believes anybody."""
+    """Members that do not reload certificates: after the old ones have expired, no member trusts another."""
     made = world()
     made.answers = False
     (told,) = [wait.message for wait in made.plan().waits if wait.reason == "DatabaseUnknown"]
@@ -117,7 +117,7 @@ def test_a_silent_database_whose_certificates_were_renewed_without_it_says_how_i
     assert "--coordinated" in told
 
 
-def test_without_an_agent_pods_are_made_anew() -> None:
+def test_without_an_agent_pods_are_recreated() -> None:
     made = changed(settled(managers(), hot(), indices=((2,),)))
     made.run()
     assert made.did(a.StopProcess) == []
@@ -125,13 +125,13 @@ def test_without_an_agent_pods_are_made_anew() -> None:
     assert any("its pod has no agent" in action.why for _, action in made.log if isinstance(action, a.DeletePod))
 
 
-def test_whoever_wants_no_restarts_in_place_gets_new_pods() -> None:
+def test_a_cluster_without_restarts_in_place_gets_new_pods() -> None:
     made = changed(world(in_place=False)).run()
     assert made.did(a.StopProcess) == []
     assert len(made.did(a.DeletePod)) == 6
 
 
-def test_a_member_whose_agent_stays_silent_is_made_anew_and_it_is_said_why() -> None:
+def test_a_member_whose_agent_stays_silent_is_recreated_and_the_reason_is_reported() -> None:
     made = changed(world(), mute={"c-hot-2"})
     made.until(lambda w: ("c-hot-2", "AgentSilent") in waits(w))
     assert made.did(a.DeletePod) == []
@@ -160,7 +160,7 @@ def test_data_in_the_pod_stays_there_and_is_not_drained() -> None:
 
 
 @pytest.mark.parametrize("phase", [Phase.SCHEDULE, Phase.SCHEDULE_ROLLING])
-def test_a_person_restarts_one_member_by_an_annotation_of_its_pod(phase: Phase) -> None:
+def test_a_user_restarts_one_member_by_an_annotation_of_its_pod(phase: Phase) -> None:
     made = world()
     before = uids(made)
     set_phase(made, "c-hot-1", phase).run()
@@ -169,7 +169,7 @@ def test_a_person_restarts_one_member_by_an_annotation_of_its_pod(phase: Phase) 
     assert phases(made) == {""}
 
 
-def test_a_person_restarts_some_pools_by_an_annotation_of_the_cluster() -> None:
+def test_a_user_restarts_some_pools_by_an_annotation_of_the_cluster() -> None:
     made = world()
     made.schedule = Schedule("schedule-rolling", ("hot",))
     made.run()
@@ -181,7 +181,7 @@ def test_a_person_restarts_some_pools_by_an_annotation_of_the_cluster() -> None:
     ("wish", "reason"),
     [(Schedule("now"), "RestartPhaseUnknown"), (Schedule("schedule", ("warm",)), "RestartPoolUnknown")],
 )
-def test_a_request_that_makes_no_sense_is_said_and_not_obeyed(wish: Schedule, reason: str) -> None:
+def test_a_request_that_makes_no_sense_is_reported_and_not_obeyed(wish: Schedule, reason: str) -> None:
     made = world()
     made.schedule = wish
     made.ticks(3)
@@ -190,7 +190,7 @@ def test_a_request_that_makes_no_sense_is_said_and_not_obeyed(wish: Schedule, re
 
 
 def together(made: World, *, until: Callable[[World], bool]) -> list[tuple[int, int]]:
-    """Go on, and return at each step how many processes run with what was before and with what comes."""
+    """Continue, and return at each step how many processes run with the old and the new inputs."""
     seen: list[tuple[int, int]] = []
     first = {body.name: body.pod.starts for body in made.bodies.values() if body.pod is not None}
     for _ in range(100):
@@ -243,7 +243,7 @@ def test_a_member_that_misbehaves_is_kept_stopped_until_it_may_start_again() -> 
     assert made.did(a.StartProcess) == ["c-hot-1"]
 
 
-def test_names_of_nobody_are_said() -> None:
+def test_names_of_unknown_members_are_reported() -> None:
     made = world()
     made.kept_stopped = frozenset({"c-hot-9"})
     made.tick()
@@ -259,7 +259,7 @@ def test_what_was_begun_is_ended_while_everything_is_paused() -> None:
     assert not made.ticks(2).limited
 
 
-def test_a_change_that_is_taken_back_half_way_ends_like_the_beginning() -> None:
+def test_a_change_that_is_reverted_half_way_ends_like_the_beginning() -> None:
     made = changed(world())
     made.until(lambda w: len(w.did(a.FinishRestart)) == 2)
     made.edit(pools=[managers(), hot()]).run()
@@ -269,7 +269,7 @@ def test_a_change_that_is_taken_back_half_way_ends_like_the_beginning() -> None:
 
 
 @pytest.mark.parametrize("how", ["crash", "hang"])
-def test_a_setting_that_does_not_start_stops_at_the_first_member_and_can_be_taken_back(how: str) -> None:
+def test_a_setting_that_does_not_start_stops_at_the_first_member_and_can_be_reverted(how: str) -> None:
     made = changed(world(), **{how: {("config/a", "1")}})
     made.ticks(30)
     assert set(made.did(a.StopProcess)) == {"c-hot-2"}
@@ -277,7 +277,7 @@ def test_a_setting_that_does_not_start_stops_at_the_first_member_and_can_be_take
     assert set(made.did(a.StopProcess)) == {"c-hot-2"}
 
 
-def test_a_secret_of_nobody_is_collected_after_a_quarter_of_an_hour() -> None:
+def test_a_secret_without_a_member_is_collected_after_a_quarter_of_an_hour() -> None:
     made = world(mixed())
     made.orphans = (Orphan(Ref("c-mixed-7", "uid", "1"), made.now),)
     made.ticks(80)
@@ -295,7 +295,7 @@ def test_the_drawing_in_the_docs_is_how_one_phase_follows_another() -> None:
 
 
 @pytest.mark.parametrize("phase", [Phase.SCHEDULE, Phase.SCHEDULE_ROLLING, Phase.SCHEDULE_COORDINATED])
-def test_whatever_is_asked_for_on_the_cluster_restarts_every_process_once_in_its_pod(phase: Phase) -> None:
+def test_whatever_is_requested_on_the_cluster_restarts_every_process_once_in_its_pod(phase: Phase) -> None:
     made = world()
     before = uids(made)
     made.schedule = Schedule(phase.value)
@@ -305,7 +305,7 @@ def test_whatever_is_asked_for_on_the_cluster_restarts_every_process_once_in_its
     assert (phases(made), made.schedule) == ({""}, None)
 
 
-def test_who_is_kept_stopped_waits_for_no_restart_but_perhaps_for_a_change() -> None:
+def test_a_member_that_is_kept_stopped_waits_for_no_restart_but_perhaps_for_a_change() -> None:
     made = world().edit(kept_stopped=frozenset({"c-hot-1"}))
     made.until(lambda w: states(w)["c-hot-1"] == "Stopped").tick()
     pending = {m.name: m.pending for m in made.status.member_states}
@@ -326,7 +326,7 @@ def test_an_operator_that_dies_while_it_tells_all_to_stop_is_followed_by_one_tha
     kinds = [type(action) for _, action in made.log]
     last_stop = len(kinds) - 1 - kinds[::-1].index(a.StopProcess)
     assert kinds.count(a.StopProcess) == kinds.count(a.StartProcess) == 6
-    assert last_stop < kinds.index(a.StartProcess), "those that were told first went on alone"
+    assert last_stop < kinds.index(a.StartProcess), "the first processes continued alone"
 
 
 def test_a_pod_without_an_agent_in_a_removed_pool_ends_its_coordinated_restart_and_leaves() -> None:

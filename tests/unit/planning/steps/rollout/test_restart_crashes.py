@@ -1,4 +1,4 @@
-"""Restarts in kept pods that are cut off between any two steps: whoever comes next goes on from there.
+"""Restarts in kept pods that are interrupted between any two steps: the next operator continues from there.
 
 For each round of a restart and each part of its plan that was carried out before the operator ended, the rest of the
 world goes on as it was: nothing of that round was written into the status. An agent's container may end there as well.

@@ -24,7 +24,7 @@ def test_a_settled_cluster_is_left_alone() -> None:
     assert made.doing == "the cluster matches its spec"
 
 
-def test_a_change_that_does_not_matter_restarts_nobody_and_is_written_for_the_next_pod() -> None:
+def test_a_change_that_does_not_matter_restarts_no_member_and_is_written_for_the_next_pod() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     world.edit(pools=[managers(), hot(config={"label/team": "search"})]).run()
     assert sorted(world.did(a.Stage)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
@@ -57,7 +57,7 @@ def test_a_revert_in_the_middle_takes_the_changed_ones_back_and_leaves_the_other
     assert world.restarts == {"c-hot-2": 2}
 
 
-def test_a_template_that_was_staged_and_taken_back_before_its_turn_does_not_come_to_life_later() -> None:
+def test_a_template_that_was_staged_and_reverted_before_its_turn_does_not_come_to_life_later() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config=A)])
     world.until(lambda w: bool(w.did(a.Stage))).edit(pools=[managers(), hot()]).run()
     workload = world.bodies["c-hot-2"].workload
@@ -93,7 +93,7 @@ def test_with_no_limit_data_still_comes_before_managers_and_managers_one_at_a_ti
     assert world.did(a.DeletePod)[-1] == leader
 
 
-def test_nobody_goes_while_another_zone_has_a_member_down_even_within_the_budget() -> None:
+def test_no_member_goes_while_another_zone_has_a_member_down_even_within_the_budget() -> None:
     world = settled(managers(), hot(6), zones=3, max_unavailable=4)
     world.kill("c-hot-0").edit(unschedulable={"c-hot-0"}).ticks(2)
     world.edit(pools=[managers(), hot(6, config=A)]).ticks(5)
@@ -127,7 +127,7 @@ def test_an_only_copy_is_moved_away_before_its_member_restarts() -> None:
     assert set(world.restarts.values()) == {1}
 
 
-def test_an_only_copy_waits_for_a_person_where_that_was_asked_for() -> None:
+def test_an_only_copy_waits_for_a_user_where_that_was_requested() -> None:
     world = settled(managers(), hot(3), sole_copy=o.SoleCopy.WAIT)
     world.index((1,)).edit(pools=[managers(), hot(3, config=A)]).ticks(60)
     assert len(world.did(a.DeletePod)) == 2
@@ -147,7 +147,7 @@ def test_the_only_data_member_restarts_as_there_is_no_other_way() -> None:
     assert world.restarts == {"c-hot-0": 1}
 
 
-def test_the_allocation_that_somebody_else_limited_is_left_alone() -> None:
+def test_the_allocation_that_another_user_limited_is_left_alone() -> None:
     world = settled(managers(), hot(), indices=((3,),)).edit(allocation=o.Allocation.PRIMARIES)
     world.edit(pools=[managers(), hot(config=A)]).ticks(20)
     assert not world.did(a.LimitAllocation)
@@ -235,7 +235,7 @@ def on_its_way(world: World, origin: str, target: str) -> o.Observation:
 
 
 def test_while_only_copies_leave_one_member_none_is_moved_onto_it() -> None:
-    """Else two members hand each other their only copies for ever."""
+    """Otherwise two members exchange their single copies forever."""
     world = settled(managers(), hot(2), indices=((1,), (1,)))
     world.edit(pools=[managers(), hot(2, config=A)]).until(lambda w: bool(w.plan().actions))
     world.until(lambda w: any(isinstance(x, a.MoveCopies) for x in w.plan().actions))

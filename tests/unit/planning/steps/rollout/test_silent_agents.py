@@ -1,4 +1,4 @@
-"""A member whose agent stays silent: replaced where its pod cannot be made anew, and never for the network's sake."""
+"""A member with a silent agent: it is replaced if its pod cannot be recreated, and never because of the network."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def test_a_member_whose_agent_stays_silent_while_others_answer_is_replaced() -> 
     assert {n for n in world.pods() if "hot" in n} == {f"c-hot-{i}" for i in (0, 1, 3, 4)}
 
 
-def test_where_no_agent_answers_it_is_the_network_and_nobody_is_replaced() -> None:
+def test_where_no_agent_answers_it_is_the_network_and_no_member_is_replaced() -> None:
     world = with_agents()
     world.edit(mute=set(world.bodies), pools=[managers(), hot(4, config={"config/a": "1"})]).ticks(DUE + 60)
     assert missing(world, "c-hot-2") == "AgentUnreachable"
@@ -47,7 +47,7 @@ def test_the_time_of_a_silent_agent_does_not_count_for_a_failure() -> None:
     assert not world.did(a.RecordRemoval)
 
 
-def test_a_member_that_a_person_keeps_stopped_is_not_missing() -> None:
+def test_a_member_that_a_user_keeps_stopped_is_not_missing() -> None:
     world = with_agents().edit(kept_stopped=frozenset({"c-hot-1"})).ticks(DUE + 40)
     assert "c-hot-1" not in world.did(a.RecordRemoval)
     assert missing(world, "c-hot-1") == ""

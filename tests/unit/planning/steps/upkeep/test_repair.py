@@ -115,7 +115,7 @@ def test_a_broken_member_without_volume_may_hold_the_last_copy_and_stays() -> No
     assert any("may hold the last copy" in w.message for w in world.plan().waits)
 
 
-def test_a_member_that_runs_and_does_not_join_is_made_anew_after_a_long_silence() -> None:
+def test_a_member_that_runs_and_does_not_join_is_recreated_after_a_long_silence() -> None:
     hang = {("config/a", "hang")}
     world = settled(managers(), hot(), indices=((2,),)).edit(hang=hang)
     world.edit(pools=[managers(), hot(config={"config/a": "hang"})]).ticks(20)

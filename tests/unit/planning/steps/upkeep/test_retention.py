@@ -69,6 +69,6 @@ def test_a_claim_of_another_owner_is_named_and_left_alone() -> None:
     assert owners(world)["c-hot-1"] == "another"
 
 
-def test_nothing_is_written_where_it_is_not_known_what_was_asked_for() -> None:
+def test_nothing_is_written_where_it_is_not_known_what_was_requested() -> None:
     world = asked(settled(managers(), hot()), owned=True).run()
     assert not world.edit(policy={}).plan().actions

@@ -1,4 +1,4 @@
-"""What was set in the database is always lifted, also after a crash at the worst moment."""
+"""Settings in the database are always reverted, even after a crash at the worst moment."""
 
 import pytest
 from msgspec.structs import replace
@@ -37,7 +37,7 @@ def test_votes_that_were_taken_and_left_so_are_given_back() -> None:
     assert not world.exclusions
 
 
-def test_undoing_goes_on_while_paused_and_nothing_else() -> None:
+def test_undoing_continues_while_paused_and_nothing_else() -> None:
     world = small().edit(policy={"paused": True}, allocation=o.Allocation.PRIMARIES, limited=True, version="2.19.5")
     world.edit(pools=[managers(), hot(2), gateway()]).ticks(5)
     assert [type(x) for _, x in world.log] == [a.RestoreAllocation]
@@ -45,7 +45,7 @@ def test_undoing_goes_on_while_paused_and_nothing_else() -> None:
     world.edit(policy={}).run()
 
 
-def test_undoing_goes_on_while_an_edit_is_refused_and_nothing_else() -> None:
+def test_undoing_continues_while_an_edit_is_refused_and_nothing_else() -> None:
     refusal = o.Refusal("spec.pools[0]", "InvalidSpec", "no")
     world = (
         small().edit(refusals=(refusal,), allocation=o.Allocation.PRIMARIES, limited=True, version="2.19.5").ticks(5)
@@ -114,7 +114,7 @@ def test_a_member_that_left_stays_drained_while_its_volume_goes_and_not_where_it
 
 
 def test_a_member_whose_pod_is_gone_stays_drained_until_the_database_no_longer_lists_it() -> None:
-    """The disaster this prevents: a process outlives its pod on a node nobody hears of, and receives data again."""
+    """The disaster this prevents: a process outlives its pod on an unreachable node, and receives data again."""
     seen = small().observe()
     assert isinstance(seen.database, o.Database)
     nodes = {**seen.database.nodes, "c-hot-9": replace(seen.database.nodes["c-hot-1"], name="c-hot-9")}

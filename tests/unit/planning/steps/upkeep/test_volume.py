@@ -1,4 +1,4 @@
-"""Volumes: larger in place, anything else with a new member, or refused where that was asked for."""
+"""Volumes: expanded in place, other changes with a new member, or refused if requested."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def reasons(world: World) -> set[str]:
     return {w.reason for w in world.plan().waits}
 
 
-def test_a_larger_volume_grows_in_place_and_restarts_nobody() -> None:
+def test_a_larger_volume_grows_in_place_and_restarts_no_member() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(size=20 * GIB)])
     made = world.tick()
     assert sorted(world.did(a.GrowVolume)) == ["c-hot-0", "c-hot-1", "c-hot-2"]
@@ -48,7 +48,7 @@ def test_a_class_that_is_not_known_to_grow_is_waited_for() -> None:
     assert "StorageClassUnknown" in reasons(world)
 
 
-def test_a_growth_that_is_taken_back_before_it_happened_is_only_asked_back() -> None:
+def test_a_growth_that_is_reverted_before_it_happened_only_changes_the_request() -> None:
     world = settled(managers(), hot(1)).edit(pools=[managers(), hot(1, size=20 * GIB)])
     world.step_kubernetes = lambda: None
     world.tick()
@@ -85,7 +85,7 @@ def assert_available(world: World) -> None:
     assert world.available
 
 
-def test_a_smaller_volume_is_refused_where_that_was_asked_for_and_the_rest_goes_on() -> None:
+def test_a_smaller_volume_is_refused_where_that_was_requested_and_the_rest_continues() -> None:
     world = settled(managers(), hot(3), replace_on_shrink=False, indices=((2,),))
     world.edit(pools=[managers(), hot(4, size=5 * GIB)]).ticks(20)
     assert world.did(a.Create) == ["c-hot-3"]
@@ -115,7 +115,7 @@ def test_a_kept_volume_that_fits_is_used_again() -> None:
     assert world.bodies["c-hot-2"].claim is claim
 
 
-def test_a_volume_that_was_never_bound_does_not_wait_for_a_class_that_there_is_not_and_nobody_asks_for() -> None:
+def test_an_unbound_volume_does_not_wait_for_an_unknown_class_that_the_spec_does_not_request() -> None:
     waiting = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 0, "misspelt", classless=True)
     bound = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 10 * GIB, "retired", classless=True)
     known = Claim(Ref("data-c-hot-2", "claim", "1"), 10 * GIB, 0, "standard")
@@ -162,7 +162,7 @@ def test_a_kept_volume_that_does_not_fit_is_brought_back_while_it_may_hold_the_l
     assert world.did(a.Create) == ["c-hot-2"]
 
 
-def test_a_cluster_that_is_made_again_with_another_size_forms_on_the_volumes_of_before() -> None:
+def test_a_cluster_that_is_recreated_with_another_size_forms_on_the_volumes_of_before() -> None:
     world = settled(managers(), hot(3), indices=((2,),))
     for body in world.bodies.values():
         body.workload = body.pod = body.config = None

@@ -1,0 +1,34 @@
+"""The durations of a forecast: measured on the cluster if possible, otherwise assumed."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+
+class Durations(Struct, frozen=True):
+    """Times in seconds, rates in bytes a second."""
+
+    start: float = 60.0
+    """From the creation of a pod until its member serves."""
+    starts: Mapping[str, float] = {}
+    """The same by pool, if it is known."""
+    stop: float = 10.0
+    """From the request to delete a pod until its end."""
+    rate: float = 40.0 * 2**20
+    """The recovery throughput of one node. Source: the default of `indices.recovery.max_bytes_per_sec`."""
+    at_once: int = 2
+    """Concurrent incoming, and outgoing, recoveries of a node. Source: the default of `node_concurrent_recoveries`."""
+    reopen: float = 2.0
+    """For a copy whose data is already on the node."""
+    overhead: float = 1.0
+    """Added to each recreated or moved copy."""
+    grow: float = 30.0
+    """Until a volume is expanded."""
+    reaction: float = 1.5
+    """Until the operator notices a change of the database: half of its resync interval."""
+    delay: float = 60.0
+    """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
+
+    def start_of(self, pool: str) -> float:
+        """Return the start duration of a member of a pool."""
+        return self.starts.get(pool, self.start)

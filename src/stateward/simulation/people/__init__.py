@@ -1,1 +1,0 @@
-"""The people of a world: users who edit specs, well and badly, and the character of a run."""

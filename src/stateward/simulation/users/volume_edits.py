@@ -1,0 +1,48 @@
+"""Edits of volumes: sizes, storage classes, and policies."""
+
+from stateward.simulation.users.edits import Draft, Edit
+
+
+def _larger(draft: Draft) -> bool:
+    storage = draft.pool()["storage"]
+    storage["size"] = f"{int(storage['size'].removesuffix('Gi')) + 1}Gi"
+    return True
+
+
+def _smaller(draft: Draft) -> bool:
+    storage = draft.pool()["storage"]
+    size = int(storage["size"].removesuffix("Gi"))
+    if size < 2:
+        return False
+    storage["size"] = f"{size - 1}Gi"
+    return True
+
+
+def _class(draft: Draft) -> bool:
+    draft.pool()["storage"]["storageClass"] = draft.rng.choice(("standard", "fast", "rigid"))
+    return True
+
+
+def _on_shrink(draft: Draft) -> bool:
+    return _policy(draft, "onShrink", "Refuse")
+
+
+def _on_scale_down(draft: Draft) -> bool:
+    return _policy(draft, "onScaleDown", "Delete")
+
+
+def _policy(draft: Draft, name: str, other: str) -> bool:
+    """Set a policy to its other value, or remove it."""
+    volumes = draft.spec.setdefault("volumes", {})
+    if volumes.pop(name, None) is None:
+        volumes[name] = other
+    return True
+
+
+VOLUME_EDITS = (
+    Edit("volumes grown", 3, _larger),
+    Edit("volumes shrunk", 2, _smaller),
+    Edit("storage class changed", 1, _class),
+    Edit("onShrink toggled", 1, _on_shrink),
+    Edit("onScaleDown toggled", 1, _on_scale_down),
+)

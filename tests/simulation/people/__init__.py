@@ -1,1 +1,0 @@
-"""What people do to a cluster: edits, mistakes and their repair, drawn edits."""

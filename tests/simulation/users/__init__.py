@@ -1,0 +1,1 @@
+"""Edits of users: mistakes and their repair, and drawn edits."""

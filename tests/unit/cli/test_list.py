@@ -1,0 +1,70 @@
+"""`list`: clusters of each kind, found by name."""
+
+import json
+from typing import Any
+
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
+
+
+def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
+    other = cluster(version="2.19.5", health="green", ready="3/3", doing="the cluster matches its spec")
+    other["metadata"] |= {"name": "audit", "namespace": "prod"}
+    other["spec"]["update"] = {"paused": True}
+    api.add("opensearchclusters", other)
+    assert run("list", "-A").output == (
+        "NAMESPACE  NAME   ENGINE      VERSION          HEALTH  READY  AGE    DOING\n"
+        "default    logs   opensearch  2.17.1 → 2.19.5  yellow  2/3    3h00m  logs-hot-1 restarts to apply version\n"
+        "prod       audit  opensearch  2.19.5           green   3/3    3h00m  paused; the cluster matches its spec\n"
+    )
+    assert [found["metadata"]["name"] for found in json.loads(run("list", "-A", "-o", "json").output)] == [
+        "logs",
+        "audit",
+    ]
+
+
+def elasticsearch() -> dict[str, Any]:
+    """Return an Elasticsearch cluster that has the name of the OpenSearch cluster."""
+    document = cluster(version="8.17.0", health="green", ready="3/3", doing="the cluster matches its spec")
+    return document | {"kind": "ElasticsearchCluster", "spec": {**document["spec"], "version": "8.19.4"}}
+
+
+def test_clusters_of_both_kinds_are_listed_and_found_by_name(run: Run, api: FakeApi) -> None:
+    document = elasticsearch()
+    document["metadata"] |= {"name": "search"}
+    api.add("elasticsearchclusters", document)
+    assert "search  elasticsearch  8.17.0 → 8.19.4" in run("list").output
+    assert "logs" not in run("list", "--kind", "elasticsearch").output
+    assert "search  ElasticsearchCluster in namespace default" in run("status", "search").output
+    assert run("pause", "search").exit_code == 0
+    assert run("restart", "search").exit_code == 0
+
+
+def test_one_name_for_two_kinds_asks_which(run: Run, api: FakeApi) -> None:
+    api.add("elasticsearchclusters", elasticsearch())
+    for command in ("status", "explain", "plan", "pause", "restart"):
+        result = run(command, "logs")
+        assert result.exit_code == 1
+        assert "there is an OpenSearchCluster and an ElasticsearchCluster called 'logs'" in result.output
+        assert "--kind" in result.output
+    assert not api.patches
+    assert "ElasticsearchCluster" in run("status", "logs", "--kind", "elasticsearch").output
+    assert "OpenSearchCluster" in run("status", "logs", "--kind", "opensearch").output
+
+
+def test_a_cluster_of_another_kind_is_not_the_one_that_is_meant(run: Run) -> None:
+    result = run("status", "logs", "--kind", "elasticsearch")
+    assert result.exit_code == 1
+    assert "there is no ElasticsearchCluster 'logs'" in result.output
+
+
+def test_a_kind_that_is_not_installed_has_no_clusters(run: Run, api: FakeApi) -> None:
+    api.served.remove("elasticsearchclusters")
+    assert run("status", "logs").exit_code == 0
+    assert run("list").output.count("opensearch") == 1
+
+
+def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
+    result = run("list", "-n", "empty")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "there is no cluster in namespace 'empty'; --all-namespaces searches all namespaces\n"

@@ -1,0 +1,96 @@
+"""`manifests`: the objects that install the operator, with their options."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.cli.fake_api import Run
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> None:
+    result = run("manifests", "--image", "registry.example/stateward:9", "-n", "ops")
+    found = list(yaml.safe_load_all(result.output))
+    kinds = [document["kind"] for document in found]
+    first = kinds.index("Namespace")
+    assert set(kinds[:first]) == {"CustomResourceDefinition"}
+    assert kinds[-1] == "Deployment"
+    assert found[first]["metadata"]["name"] == "ops"
+    assert found[-1]["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example/stateward:9"
+    assert "stateward-system" not in result.output
+
+
+def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
+    without, found = (
+        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--webhook"])
+    )
+    assert "ValidatingWebhookConfiguration" not in {document["kind"] for document in without}
+    webhook = next(d for d in found if d["kind"] == "ValidatingWebhookConfiguration")["webhooks"][0]
+    assert webhook["failurePolicy"] == "Ignore"
+    assert webhook["clientConfig"]["service"]["namespace"] == "ops"
+    assert "--webhook" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:
+    words = ("manifests", "--webhook", "--webhook-client-ca", "api-server-ca")
+    pod = list(yaml.safe_load_all(run(*words).output))[-1]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    (volume,) = [each for each in pod["volumes"] if each.get("configMap") == {"name": "api-server-ca"}]
+    (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
+    assert f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]
+    for wrong in (("--webhook", "--webhook-client-ca", "A b"), ("--webhook-client-ca", "api-server-ca")):
+        assert run("manifests", *wrong).exit_code == 2
+
+
+def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
+    result = run("operator", "--webhook-client-ca", "ca.crt")
+    assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
+def test_manifests_secure_new_clusters_unless_they_are_told_not_to(run: Run, word: str, value: str) -> None:
+    deployment = list(yaml.safe_load_all(run("manifests", *word.split()).output))[-1]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "STATEWARD_SECURE_NEW_CLUSTERS", "value": value} in container["env"]
+
+
+@pytest.mark.parametrize(
+    ("words", "policy", "references"),
+    [("", "baseline", "labelled"), ("--pod-policy restricted --pod-references any", "restricted", "any")],
+)
+def test_manifests_say_what_pods_may_be_and_use(run: Run, words: str, policy: str, references: str) -> None:
+    deployment = list(yaml.safe_load_all(run("manifests", *words.split()).output))[-1]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "STATEWARD_POD_POLICY", "value": policy} in container["env"]
+    assert {"name": "STATEWARD_POD_REFERENCES", "value": references} in container["env"]
+
+
+def test_the_wheel_carries_every_manifest() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert all(target == f"stateward/charts/{Path(origin).name}" for origin, target in included.items())
+    listed = yaml.safe_load((ROOT / "charts/stateward/kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    folders = {f"charts/stateward/{name.partition('/')[0]}" for name in listed}
+    assert folders | {"charts/stateward/kustomization.yaml"} <= included.keys()
+
+
+def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
+    words = ("--webhook", "--argument=--max-replacements=2", "--argument", "--workers=8")
+    deployment = list(yaml.safe_load_all(run("manifests", *words).output))[-1]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["operator", "--webhook", "--max-replacements=2", "--workers=8"]
+
+
+@pytest.mark.parametrize("words", [("-n", "Bad_Name"), ("--image", "not an image")])
+def test_manifests_refuse_names_that_the_server_would_refuse_half_way(run: Run, words: tuple[str, str]) -> None:
+    result = run("manifests", *words)
+    assert (result.exit_code, words[1] in result.output) == (2, True)
+
+
+def test_manifests_can_be_the_crds_alone(run: Run) -> None:
+    found = list(yaml.safe_load_all(run("manifests", "--crds-only").output))
+    assert {document["kind"] for document in found} == {"CustomResourceDefinition"}

@@ -1,0 +1,111 @@
+"""`validate`: every problem of a file, with the accepted values."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import GOOD
+
+
+def test_a_good_file_passes_and_other_kinds_in_it_are_skipped(run: Run) -> None:
+    result = run("validate", "-f", "-", stdin=GOOD)
+    assert (result.exit_code, result.output) == (0, "- (document 1): logs: no problems found\n")
+
+
+def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> None:
+    bad = GOOD.replace("2.19.5", "2.19").replace("{name: all, replicas: 3}", "{name: all, replica: 3}")
+    result = run("validate", "-f", "-", stdin=bad)
+    assert result.exit_code == 1
+    assert result.output == (
+        "- (document 1): logs: error: spec.version: 2.19: must be text: put it in quotes\n"
+        "- (document 1): logs: error: spec.pools[0].replica: 3: is not a known field; did you mean replicas?\n"
+        "- (document 1): logs: error: spec.pools[0].replicas: is required: How many members the pool has.\n"
+    )
+
+
+def test_validate_looks_up_the_objects_that_a_file_references(run: Run, api: FakeApi) -> None:
+    named = GOOD.replace(
+        "replicas: 3}",
+        "replicas: 3, storage: {storageClass: fsat}, podTemplate: {spec: {"
+        "priorityClassName: high, imagePullSecrets: [{name: registry}], nodeSelector: {disk: ssd}}}}",
+    )
+    assert ": no problems found" in run("validate", "-f", "-", stdin=named).output
+    api.add("nodes", {"metadata": {"name": "n1", "labels": {"disk": "hdd"}}})
+    said = run("validate", "--server", "-f", "-", stdin=named)
+    assert said.exit_code == 0
+    for path in (
+        "storage.storageClass",
+        "podTemplate.spec.priorityClassName",
+        "podTemplate.spec.imagePullSecrets",
+        "podTemplate.spec.nodeSelector",
+    ):
+        assert f"warning: spec.pools[0].{path}: " in said.output
+    api.add("storageclasses", {"metadata": {"name": "fsat"}})
+    api.add("priorityclasses", {"metadata": {"name": "high"}})
+    api.add("secrets", {"metadata": {"name": "registry", "namespace": "default"}})
+    api.add("nodes", {"metadata": {"name": "n2", "labels": {"disk": "ssd"}}})
+    assert ": no problems found" in run("validate", "--server", "-f", "-", stdin=named).output
+
+
+def test_warnings_fail_only_when_asked_to(run: Run) -> None:
+    doubtful = GOOD.replace("replicas: 3", "replicas: 2")
+    assert run("validate", "-f", "-", stdin=doubtful).exit_code == 0
+    assert run("validate", "--strict", "-f", "-", stdin=doubtful).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [", "not YAML"),
+        ("", "there is no OpenSearchCluster"),
+        ("kind: Service\napiVersion: v1\n", "there is no OpenSearchCluster"),
+    ],
+)
+def test_a_file_without_a_cluster_is_a_failure(run: Run, text: str, says: str) -> None:
+    result = run("validate", "-f", "-", stdin=text)
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_a_file_that_is_not_there_is_a_failure(run: Run, tmp_path: Path) -> None:
+    result = run("validate", "-f", str(tmp_path / "none.yaml"))
+    assert (result.exit_code, result.stderr) == (1, f"stateward: {tmp_path}/none.yaml: No such file or directory\n")
+
+
+POWER = """
+apiVersion: stateward.dev/v1alpha1
+kind: FoundationDBCluster
+metadata: {name: facts}
+spec:
+  version: 7.3.63
+  podTemplate: {spec: {hostPID: true}}
+  pools:
+  - {name: storage, processClass: storage, replicas: 3}
+  - {name: log, processClass: log, replicas: 3}
+"""
+
+
+def test_validate_refuses_pods_that_the_policy_does_not_allow(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "power.yaml"
+    file.write_text(POWER)
+    refused = run("validate", "-f", str(file))
+    assert refused.exit_code == 1
+    said = "spec.podTemplate.spec.hostPID: True: must be false, or left out (the pod policy is baseline)"
+    assert said in refused.output
+    assert run("validate", "-f", str(file), "--pod-policy", "privileged").exit_code == 0
+
+
+def test_a_mistyped_kind_is_the_only_error_of_a_document(run: Run) -> None:
+    text = "apiVersion: stateward.dev/v1alpha1\nkind: Instalation\nmetadata: {name: shop}\nspec: {package: shop-1}\n"
+    result = run("validate", "-f", "-", stdin=text)
+    assert result.exit_code == 1
+    assert result.output == (
+        "-: shop: error: kind: 'Instalation': is no kind of Stateward's; did you mean Installation?\n"
+    )
+
+
+def test_a_fault_of_yaml_names_its_line_and_no_object_of_python(run: Run) -> None:
+    result = run("validate", "-f", "-", stdin="a: [1\nb: 2\n")
+    assert "unicode string" not in result.output
+    assert "at line 2" in result.output

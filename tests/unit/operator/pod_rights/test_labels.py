@@ -1,0 +1,61 @@
+"""Labels of pods: they must not lead clients of other Services to the pods."""
+
+from typing import Any
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import Forbidden, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.operator.databases.engine import unconnected
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.pod_rights.labels import PodRights
+from stateward.simulation.apiserver.client import WorldApi
+from tests.unit.operator.pod_rights.clusters import ALLOWED, asked, search
+
+
+async def serve(api: WorldApi, name: str, selector: Json, **metadata: Any) -> None:
+    body = {"metadata": {"name": name, **metadata}, "spec": {"selector": selector, "ports": [{"port": 80}]}}
+    await api.create(kinds.SERVICES, body, namespace="data")
+
+
+def dressed(**labels: str) -> Cluster:
+    return search(podTemplate={"metadata": {"labels": labels}})
+
+
+async def test_labels_that_lead_clients_of_another_service_to_the_pods_are_refused(api: WorldApi) -> None:
+    await serve(api, "payments", {"app": "payments", "tier": "db"})
+    await serve(api, "by-hand", {})
+    assert await asked(api, dressed(app="payments")) == []
+    cluster = dressed(app="payments", tier="db")
+    command = "kubectl label service payments -n data stateward.dev/allowed-for-pods=logs"
+    (found,) = await asked(api, cluster)
+    assert found == (
+        "spec.podTemplate.metadata.labels[app]: with it the pods would receive the traffic of Service"
+        " payments, which must have"
+        f" the label stateward.dev/allowed-for-pods: true (or logs): {command}"
+    )
+    assert await asked(api, cluster, labelled=False) == []
+    await api.patch(kinds.SERVICES, Key("data", "payments"), {"metadata": {"labels": ALLOWED}}, kind=PatchKind.MERGE)
+    assert await asked(api, cluster) == []
+
+
+async def test_a_service_that_selects_the_pods_by_their_own_labels_is_its_makers_choice(api: WorldApi) -> None:
+    await serve(api, "mine", {names.LABEL_CLUSTER: "logs"})
+    assert await asked(api, dressed(app="payments")) == []
+
+
+async def test_services_that_cannot_be_listed_are_waited_for() -> None:
+    class Denied:
+        async def get(self, *_: object) -> Any:
+            raise NotFound("no such Secret")
+
+        async def list(self, *_: object, **__: object) -> Any:
+            raise Forbidden("services is forbidden")
+
+    denied: Any = Denied()
+    rights = PodRights(denied, unconnected(kind_of(search())), labelled=True)
+    found = await rights.of_spec(dressed(app="payments"))
+    assert [(r.subject, r.reason) for r in found] == [("spec.podTemplate.metadata.labels", "PodRightsUnknown")]
