@@ -27,7 +27,7 @@ from stateward.packages.format.records import Package
 from stateward.packages.format.trees import at
 from stateward.packages.plans.choice import Chosen, Refused, State, choose
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
-from stateward.packages.plans.run_record import state_of
+from stateward.packages.plans.run_record import fixed_values, state_of
 from stateward.packages.plans.steps import work_of
 from stateward.packages.plans.work import BY_CHANGES
 from stateward.packages.rendering.rendering import Use, places
@@ -121,8 +121,8 @@ def _applied(use: Use, plan: str) -> list[Json]:
 def decided(found: InstallationPreview, status: InstallationStatus) -> InstallationPreview:
     """Return a preview with the operator's decision: a plan, nothing, or manual intervention."""
     wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
-    before = found.before.parameters if found.before is not None else None
-    state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
+    values = in_force(found.package, found.wanted.spec.parameters, fixed_values(found.before))
+    state = State(found.package.digest, values)
     match decide(found.package, status, state, wish, found.wanted.metadata.name):
         case Begin(chosen=chosen, granted=granted):
             return replace(found, chosen=chosen, asked=bool(granted))

@@ -21,6 +21,7 @@ from stateward.operator.installations.execution.opening import open_package
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.format.parameters import check_values, in_force
 from stateward.packages.format.records import Package
+from stateward.packages.plans.run_record import fixed_values
 
 ACCOUNT = (
     "Service account of the namespace whose rights the operator uses for all objects; without it the one that the"
@@ -110,7 +111,7 @@ def upgrade(
 
     async def work(session: Session) -> str:
         live, package, values = await changed(session)
-        before = live.status.installed.parameters if live.status.installed else None
+        before = fixed_values(live.status.installed)
         if problems := check_values(package, in_force(package, values, before), before):
             raise Failure("these parameters are not accepted:\n" + lines(problems))
         stored = await _store(session, package, fresh[0], shared=shared) if fresh else live.spec.package

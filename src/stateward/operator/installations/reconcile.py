@@ -24,7 +24,7 @@ from stateward.packages.format.parameters import BadValue, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, State
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
-from stateward.packages.plans.run_record import at_once, begun, is_running, state_status
+from stateward.packages.plans.run_record import at_once, begun, fixed_values, is_running, state_status
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import Cause
 from stateward.packages.rendering.rendering import Use, places
@@ -118,8 +118,7 @@ class Reconciliation:
         except NoPackageError as error:
             stop = Stop(error.reason, error.message)
             return Found(GoOn(stop) if is_running(status.run) else stop)
-        before = status.installed.parameters if status.installed else None
-        wanted = State(package.digest, in_force(package, self._spec.parameters, before))
+        wanted = State(package.digest, in_force(package, self._spec.parameters, fixed_values(status.installed)))
         wish = meta.annotations.get(ANNOTATION_TRIGGER, "")
         return Found(decide(package, status, wanted, wish, self._name), package)
 

@@ -12,7 +12,7 @@ from stateward.packages.format.parameters import check_values
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join
 from stateward.packages.plans.progress import Stage
-from stateward.packages.plans.run_record import is_running, state_of
+from stateward.packages.plans.run_record import fixed_values, is_running, state_of
 
 ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
 """On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`).
@@ -74,8 +74,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
 
 
 def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
-    before = status.installed.parameters if status.installed else None
-    found = check_values(package, wanted.values, before)
+    found = check_values(package, wanted.values, fixed_values(status.installed))
     if not found:
         return None
     said = "; ".join(problem.public for problem in found)

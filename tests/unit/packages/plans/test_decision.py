@@ -8,6 +8,7 @@ from stateward.api.kinds.installation import InstallationStatus, RunStatus, Stat
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import State
 from stateward.packages.plans.decision import Begin, Stop, decide
+from stateward.packages.plans.run_record import state_status
 from tests.unit.packages.samples import OPERATOR, shop
 
 PHASE = "    phases: [{name: p, steps: [{name: s, tasks: [app]}]}]\n"
@@ -60,3 +61,24 @@ def test_taking_back_that_fails_too_is_not_repeated() -> None:
     status = failed(old, "update", COUNT=9)
     assert isinstance(decide(old, status, State(old.digest, {}), ""), Begin)
     assert isinstance(decide(old, failed(old, "update"), State(old.digest, {}), ""), Stop)
+
+
+def test_a_version_that_makes_a_parameter_immutable_may_still_change_it_and_never_again_after_that() -> None:
+    old = package("upgrade")
+    new = shop({"operator.yaml": OPERATOR + f"  upgrade:\n{PHASE}"}, params=("default: slow}", "immutable: true}"))
+    status = InstallationStatus(installed=state_status(old, "shop", {"MODE": "slow", "STORAGE": "1Gi"}))
+    wanted = State(new.digest, {"MODE": "fast", "STORAGE": "1Gi"})
+    assert isinstance(decide(new, status, wanted, ""), Begin)
+    done = InstallationStatus(installed=state_status(new, "shop", wanted.values))
+    found = decide(new, done, State(new.digest, {"MODE": "slow", "STORAGE": "1Gi"}), "")
+    assert isinstance(found, Stop)
+    assert found.values == "MODE: 'slow': cannot be changed once it is installed; it is 'fast'"
+
+
+def test_a_status_without_the_record_of_immutable_parameters_still_fixes_the_values_it_has() -> None:
+    old = package()
+    status = InstallationStatus(
+        installed=StateStatus(package="shop", digest=old.digest, parameters={"STORAGE": "1Gi", "COUNT": 2})
+    )
+    assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "1Gi", "COUNT": 3}), ""), Begin)
+    assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "2Gi", "COUNT": 2}), ""), Stop)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.operator.installations.world import World
+from tests.unit.packages.samples import files
 
 
 @pytest.fixture
@@ -120,3 +121,17 @@ async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(wor
         world.annotate("some/note", "1")  # Somebody has it looked at once more.
         await asyncio.sleep(30)
         assert applied[made:] == []
+
+
+async def test_a_later_version_may_add_an_immutable_parameter(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0")
+    added = ("- {name: RATE", "- {name: CLASS, immutable: true}\n- {name: RATE")
+    world.package("shop-1.3.0", files(None, params=added, operator=("1.2.0", "1.3.0")))
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop-1.3.0", CLASS="fast")
+        await world.until(world.ready)
+        world.install("shop-1.3.0", CLASS="slow")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
+    assert world.status()["installed"]["immutable"] == ["CLASS", "STORAGE"]
