@@ -15,7 +15,7 @@ from stateward.packages.format.records import Package
 from stateward.packages.rendering.objects import Rendered
 from stateward.packages.rendering.rendering import Use, render_plan
 from stateward.packages.rendering.templates import TemplateProblem
-from stateward.packages.review.checks import check_package
+from stateward.packages.review.checks import check_package, check_references
 from stateward.registry.references import is_reference
 
 
@@ -63,11 +63,14 @@ def working(path: str) -> tuple[dict[str, bytes], Package]:
 
 
 def load(path: str) -> Package:
-    """Return the package of a folder or tarball; raise Failure."""
+    """Return the package of a folder or tarball, if nothing in it refers to something missing; raise Failure."""
     try:
-        return read_package(files_at(path))
+        found = read_package(files_at(path))
     except InvalidPackage as error:
-        raise Failure(f"{path} is not a package:\n" + "\n".join(f"  {p}" for p in error.problems)) from error
+        raise Failure(f"{path} is not a package:\n" + lines(error.problems)) from error
+    if wrong := check_references(found):
+        raise Failure(f"{path} is not a valid package:\n" + lines(wrong))
+    return found
 
 
 def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
@@ -84,8 +87,11 @@ def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
 def _values_in(file: str) -> dict[str, Any]:
     try:
         found = yamltext.document(Path(file).read_text(encoding="utf-8"))
-    except (yamltext.NotYaml, UnicodeDecodeError) as error:
-        raise Failure(f"{file}: is not YAML: {error}") from error
+    except yamltext.NotYaml as error:
+        where = f"{file}:{error.line}" if error.line else file
+        raise Failure(f"{where}: is not YAML: {error.message}") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file}: byte {error.start}: must be text in UTF-8") from error
     if found is not None and not isinstance(found, dict):
         raise Failure(f"{file}: must be an object of values by the names of parameters")
     return cast("dict[str, Any]", found or {})

@@ -19,6 +19,8 @@ from stateward.packages.format.work_budget import LARGEST_OUTPUT, TANK, Exhauste
 from stateward.packages.rendering.functions import REFUSED, functions
 from stateward.packages.rendering.step_budget import Allowance
 
+TOO_DEEP = "does too much: a value is nested too deeply, or contains itself"
+
 
 class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template
     """A template cannot be rendered; `line` counts from 1, 0 if it is unknown.
@@ -86,12 +88,14 @@ def _rendered(name: str, source: str, template: gotpl.Template, variables: Varia
     try:
         return template.render(variables.seen())
     except gotpl.TemplateExecutionError as error:
+        if isinstance(error.__cause__, RecursionError):
+            raise TemplateProblem(name, error.line or 0, TOO_DEEP) from error
         message = _sentence(error.message)
         raise TemplateProblem(name, error.line or 0, message, _own_words(error, message, source)) from error
     except Exhausted as error:
         raise TemplateProblem(name, 0, str(error)) from error
     except RecursionError as error:
-        raise TemplateProblem(name, 0, "does too much: it calls itself without end") from error
+        raise TemplateProblem(name, 0, TOO_DEEP) from error
     except MemoryError as error:
         raise TemplateProblem(name, 0, "does too much: it takes more memory than allowed") from error
 

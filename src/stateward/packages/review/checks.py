@@ -33,6 +33,12 @@ def check_package(package: Package) -> list[Problem]:
     return list({(problem.path, problem.message): problem for problem in problems}.values())
 
 
+def check_references(package: Package) -> list[Problem]:
+    """Return the names of files, tasks, plans and parameters that lead nowhere: with one of them nothing can run."""
+    found = [*_plans(package), *_tasks(package)]
+    return [problem for problem in found if problem.severity is Severity.ERROR]
+
+
 def check_name(name: str) -> Iterator[Problem]:
     """Yield the problems of a package's name, which is a label of everything it creates."""
     if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", name):
