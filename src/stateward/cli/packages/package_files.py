@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem, errors
 from stateward.cli.packages.package_registry import fetched, in_folder, is_layout
 from stateward.cli.shared.failures import Failure
@@ -12,8 +13,10 @@ from stateward.packages.format import yamltext
 from stateward.packages.format.parameters import BadValue, check_values
 from stateward.packages.format.reading import OPERATOR, InvalidPackage, belongs, read_package
 from stateward.packages.format.records import Package
+from stateward.packages.rendering.namespace import namespace_of
 from stateward.packages.rendering.objects import Rendered
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.rendering.templates import TemplateProblem
 from stateward.packages.review.checks import check_package, check_references
 from stateward.registry.references import is_reference
@@ -111,6 +114,14 @@ def rendered_plan(use: Use, plan: str) -> list[Rendered]:
         raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
     try:
         return render_plan(use, plan)
+    except (TemplateProblem, BadValue) as error:
+        raise Failure(str(error)) from error
+
+
+def described_namespace(package: Package, name: str, namespace: str, values: Mapping[str, Any]) -> Json:
+    """Return the namespace of an installation as the package describes it; raise Failure."""
+    try:
+        return namespace_of(Use(package, name, namespace, values))
     except (TemplateProblem, BadValue) as error:
         raise Failure(str(error)) from error
 

@@ -13,9 +13,10 @@ from stateward.api.values.base import Json
 from stateward.packages.format.records import TaskKind
 from stateward.packages.format.trees import obj
 from stateward.packages.plans.steady_state import KEPT, ONCE, place_in
-from stateward.packages.plans.steps import at_home, pod_labels, superfluous, work_of
+from stateward.packages.plans.steps import pod_labels, superfluous, work_of
 from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.step_objects import at_home
 from stateward.packages.review.difference import Difference, difference
 
 

@@ -15,7 +15,8 @@ from stateward.packages.plans.choice import Chosen, State, choose, join
 from stateward.packages.plans.progress import Result, Run, Stage, StepName, advance, ready, stage
 from stateward.packages.plans.steps import stamped, superfluous, work_of
 from stateward.packages.rendering.objects import Identity, identity_of
-from stateward.packages.rendering.rendering import Place, Use, places, render_plan
+from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.restarts.dependencies import dependencies, template_path
 from stateward.packages.restarts.digests import Key, digests_of
 from stateward.packages.restarts.restarts import annotated, judge

@@ -135,3 +135,25 @@ async def test_a_later_version_may_add_an_immutable_parameter(world: World) -> N
         world.install("shop-1.3.0", CLASS="slow")
         await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
     assert world.status()["installed"]["immutable"] == ["CLASS", "STORAGE"]
+
+
+async def test_values_that_give_two_objects_one_name_end_the_plan_with_the_reason(world: World) -> None:
+    """The later of the two was applied, and the other was lost in silence."""
+    second = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Params.FILE }}}\n"
+    world.package("shop-1.2.0", files({"templates/extra.yaml": second}))
+    world.install("shop-1.2.0", EXTRA=True, FILE="web-config")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+        said = world.condition("Stalled")["message"]
+        assert "templates/extra.yaml: ConfigMap web-config is rendered twice in step main/app, also by" in said
+        assert world.get("Deployment", "web") is None
+        world.install("shop-1.2.0", EXTRA=True, FILE="other")
+        await world.until(world.ready)
+
+
+async def test_a_package_that_loses_something_is_refused_with_the_reason(world: World) -> None:
+    world.package("shop-1.2.0", operator=("tasks: [away]", "tasks: [away, job]"))
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PackageBroken")
+        assert "Job deploy-job is applied and deleted in step main/away" in world.condition("Stalled")["message"]
