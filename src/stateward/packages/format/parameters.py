@@ -5,7 +5,7 @@ such. Users may write each value as itself or as text.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, cast
 
@@ -135,14 +135,14 @@ def _texts(package: Package, given: Values) -> Iterator[tuple[str, Any]]:
 def _unknown(package: Package, given: Values) -> Iterator[Problem]:
     for name, value in given.items():
         if name not in package.parameters:
-            meant = _meant(name, package.parameters)
-            hint = f"did you mean {meant}?" if meant else f"{package.name} has {_listed(package.parameters)}"
+            close = meant(name, package.parameters)
+            hint = f"did you mean {close}?" if close else f"{package.name} has {_listed(package.parameters)}"
             yield Problem(name, value, f"is not a parameter of {package.name} {package.version}; {hint}")
 
 
-def _meant(name: str, parameters: Mapping[str, Parameter]) -> str:
-    """Return the parameter with the most similar name; empty if none is similar."""
-    spelled = {_plain(known): known for known in parameters}
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return the most similar of some names; empty if none is similar."""
+    spelled = {_plain(known): known for known in names}
     found = get_close_matches(_plain(name), spelled, n=1)
     return spelled[found[0]] if found else ""
 

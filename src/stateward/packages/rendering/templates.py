@@ -1,9 +1,10 @@
 """Go templates with Sprig's functions, as packages have always used them, within limits.
 
-The engine is gotpl; only this module knows it. A template has no access to files, the environment or the network: such
-functions do not exist. Functions with a different result each time (`now`, `randAlphaNum`, `genCA`) do not exist
-either: renderings are compared repeatedly with the live objects, so the same values must always give the same objects.
-The work of a template is counted in `fuel` and not by a clock, so that the same template always either works or fails.
+The engine is gotpl; only this module, `functions` and `inspection` know it. A template has no access to files, the
+environment or the network: such functions do not exist. Functions with a different result each time (`now`,
+`randAlphaNum`, `genCA`) do not exist either: renderings are compared repeatedly with the live objects, so the same
+values must always give the same objects. The work of a template is counted in `fuel` and not by a clock, so that the
+same template always either works or fails.
 """
 
 import re

@@ -11,8 +11,10 @@ from stateward.api.values.problem import Problem, Severity
 from stateward.packages.format.parameters import BadValue, check_value, seen
 from stateward.packages.format.reading import OPERATOR, PARAMETERS, TEMPLATES
 from stateward.packages.format.records import Package, Parameter, ParameterType, Plan, Task, TaskKind
+from stateward.packages.rendering.inspection import inspect
 from stateward.packages.rendering.pipes import pipe_name
 from stateward.packages.rendering.rendering import FALSE, TRUE
+from stateward.packages.rendering.shapes import root_of
 from stateward.packages.rendering.templates import TemplateProblem, parse
 from stateward.packages.review.sampling import check_rendered
 
@@ -207,12 +209,24 @@ def _default(at: str, parameter: Parameter) -> Iterator[Problem]:
 
 
 def _templates(package: Package) -> Iterator[Problem]:
+    root, used = root_of(package), _used(package)
     for name, source in package.templates.items():
         try:
             parse(name, source)
         except TemplateProblem as error:
             at = f"{TEMPLATES}{name}:{error.line}" if error.line else f"{TEMPLATES}{name}"
             yield Problem(at, None, error.message)
+            continue
+        for finding in inspect(source, root):
+            mild = finding.doubtful or name not in used
+            severity = Severity.WARNING if mild else Severity.ERROR
+            yield Problem(f"{TEMPLATES}{name}:{finding.line}", None, finding.message, severity)
+
+
+def _used(package: Package) -> set[str]:
+    tasks = package.operator.tasks
+    named = {name for task in tasks for name in (*task.spec.resources, task.spec.pod, task.spec.parameter_file)}
+    return named | {package.operator.namespace_manifest}
 
 
 def _unused(package: Package) -> Iterator[Problem]:
@@ -221,9 +235,7 @@ def _unused(package: Package) -> Iterator[Problem]:
     for i, parameter in enumerate(package.parameters.values()):
         if parameter.name not in text and parameter.name not in toggles and not parameter.trigger:
             yield Problem(f"{PARAMETERS}: parameters[{i}]", parameter.name, "is used nowhere", Severity.WARNING)
-    named = {name for task in package.operator.tasks for name in task.spec.resources}
-    named |= {task.spec.pod for task in package.operator.tasks}
-    named |= {task.spec.parameter_file for task in package.operator.tasks} | {package.operator.namespace_manifest}
+    named = _used(package)
     for name in package.templates:
         if name not in named:
             yield Problem(f"{TEMPLATES}{name}", None, "is used by no task", Severity.WARNING)
