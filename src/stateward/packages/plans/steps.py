@@ -90,15 +90,15 @@ def stamped(use: Use, place: Place, body: Json) -> Json:
     with every run: on the pods they would restart everything, so they are on the object alone.
     """
     labels = _labels(use)
-    notes = {
-        ANNOTATION_VERSION: use.package.version,
-        ANNOTATION_PLAN: place.plan,
-        ANNOTATION_PHASE: place.phase,
-        ANNOTATION_STEP: place.step.name,
-    }
+    notes = {ANNOTATION_VERSION: use.package.version, **origin(place)}
     part = {LABEL_PART_OF: set_id(use.name, use.namespace)}
     made = _with(body, ("metadata", "labels"), labels | part)
     return pod_labels(use, _with(made, ("metadata", "annotations"), notes))
+
+
+def origin(place: Place) -> dict[str, str]:
+    """Return the annotations that record which step an object comes from."""
+    return {ANNOTATION_PLAN: place.plan, ANNOTATION_PHASE: place.phase, ANNOTATION_STEP: place.step.name}
 
 
 def pod_labels(use: Use, body: Json) -> Json:

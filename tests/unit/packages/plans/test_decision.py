@@ -7,7 +7,7 @@ import pytest
 from stateward.api.kinds.installation import InstallationStatus, RunStatus, StateStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import State
-from stateward.packages.plans.decision import Begin, Stop, decide
+from stateward.packages.plans.decision import Begin, GoOn, Stop, decide, follows
 from stateward.packages.plans.run_record import state_status
 from tests.unit.packages.samples import OPERATOR, shop
 
@@ -82,3 +82,27 @@ def test_a_status_without_the_record_of_immutable_parameters_still_fixes_the_val
     )
     assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "1Gi", "COUNT": 3}), ""), Begin)
     assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "2Gi", "COUNT": 2}), ""), Stop)
+
+
+def test_a_failed_upgrade_says_what_waits_for_it() -> None:
+    new = package("upgrade")
+    before = StateStatus(package="shop", digest="1", parameters={"FILE": "old"})
+    target = StateStatus(package="shop", digest=new.digest, parameters={"FILE": "old"})
+    run = RunStatus(plan="upgrade", stage="Failed", message="no", target=target)
+    found = decide(new, InstallationStatus(installed=before, run=run), State(new.digest, {"FILE": "new"}), "")
+    assert isinstance(found, Stop)
+    assert found.message == "plan upgrade has failed: no; plan backup for FILE waits for it"
+
+
+def test_a_running_upgrade_goes_on_and_says_why_the_rest_cannot_follow() -> None:
+    rate = ("default: 0.5}", "default: 0.5, trigger: scale}")
+    new = shop({"operator.yaml": OPERATOR + f"  upgrade:\n{PHASE}  scale:\n{PHASE}"}, params=rate)
+    target = StateStatus(package="shop", digest=new.digest)
+    run = RunStatus(plan="upgrade", stage="Running", target=target)
+    status = InstallationStatus(installed=StateStatus(package="shop", digest="1"), run=run)
+    found = decide(new, status, State(new.digest, {"FILE": "new", "RATE": 2}), "")
+    assert isinstance(found, GoOn)
+    assert found.problem is not None
+    assert (found.problem.reason, "one after the other" in found.problem.message) == ("ParametersDisagree", True)
+    assert follows(new, run, State(new.digest, {"FILE": "new"})) == "plan backup follows: other values of FILE"
+    assert follows(new, run, State(new.digest, {})) == ""
