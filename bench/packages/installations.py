@@ -39,7 +39,8 @@ from stateward.kube.objects.watching import Added, Bookmark, Modified
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.format.trees import at, text
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.restarts.guards import SETTLE_SECONDS
 from stateward.packages.restarts.restarts import digest_in
 

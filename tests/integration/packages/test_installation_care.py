@@ -116,7 +116,7 @@ async def test_the_loss_of_the_key_restarts_nothing_runs_no_job_and_forgets_noth
         assert (await place.there(JOBS, "job"))["metadata"]["uid"] == job["metadata"]["uid"]
     found = await place.there(SECRETS, NAME)
     await place.api.delete(SECRETS, place.key(NAME), DeleteOptions(Preconditions(found["metadata"]["uid"])))
-    other = {"job": JOB.replace("image: x", "image: y"), "config": CONFIG.replace("of: package", "of: another")}
+    other = {"job": JOB.replace("image: x", "image: z"), "config": CONFIG.replace("of: package", "of: another")}
     await place.package("other-3", working(plans, "3.0.0", **other))
     await place.change(package="other-3")
     async with place.operator():

@@ -2,7 +2,8 @@
 
 from bench.packages import parcel
 from stateward.packages.format.reading import read_package
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.restarts.dependencies import dependencies
 from stateward.packages.review.checks import check_package
 

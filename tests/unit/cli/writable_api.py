@@ -99,8 +99,8 @@ def bad(run: Run, *words: str) -> str:
 def installed(api: WritableApi, name: str = "web", **more: Any) -> dict[str, Any]:
     """Give an installation the status that the operator would write."""
     body = api.there("installations", name)
-    state = {"package": body["spec"]["package"], "digest": DIGEST, "version": "1.2.0"}
-    state["parameters"] = dict(body["spec"]["parameters"])
+    state: dict[str, Any] = {"package": body["spec"]["package"], "digest": DIGEST, "version": "1.2.0"}
+    state |= {"parameters": {"STORAGE": "1Gi"} | body["spec"]["parameters"], "immutable": ["STORAGE"]}
     past = {"plan": "deploy", "why": "the package is installed for the first time", "version": "1.2.0"}
     times = {"started": "2026-11-21T10:00:00.000000Z", "ended": "2026-11-21T10:01:00.000000Z"}
     status = {

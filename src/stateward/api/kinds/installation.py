@@ -60,6 +60,9 @@ class StateStatus(Record):
     digest: Annotated[str, Meta(description="Digest of its files.")]
     version: Annotated[str, Meta(description="Version of the package.")] = ""
     parameters: Annotated[Json, Meta(description="The given values.")] = field(default_factory=dict)
+    immutable: Annotated[
+        list[str] | None, Meta(description="The parameters that this version of the package does not let change.")
+    ] = None
 
 
 class StepStatus(Record):

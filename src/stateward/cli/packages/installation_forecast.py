@@ -7,6 +7,7 @@ import msgspec
 
 from stateward.cli.packages.installation_plan import InstallationPreview
 from stateward.cli.packages.package_diff import shown
+from stateward.packages.plans.choice import Chosen
 from stateward.packages.review.foresight import Foresight
 
 
@@ -24,6 +25,9 @@ def lines(found: InstallationPreview) -> Iterator[str]:
         yield f"plan {found.chosen.plan}: {found.chosen.why}"
     if found.foresight is not None:
         yield from _foreseen(found.foresight)
+    if found.following is not None:
+        yield f"then plan {found.following.chosen.plan}: {found.following.chosen.why}"
+        yield from _foreseen(found.following.foresight)
     yield from (f"would wait: {text}" for text in found.held)
     yield from (f"note: {text}" for text in found.notes)
     yield ""
@@ -38,22 +42,30 @@ def _foreseen(found: Foresight) -> Iterator[str]:
 
 def document(found: InstallationPreview) -> dict[str, Any]:
     """Return a preview for programs."""
-    foresight = found.foresight
-    difference = foresight.difference if foresight is not None else None
+    following = found.following
     made: dict[str, Any] = {
         "name": found.wanted.metadata.name,
         "namespace": found.namespace,
         "package": found.package.name,
         "version": found.package.version,
-        "plan": found.chosen.plan if found.chosen else "",
-        "because": found.chosen.why if found.chosen else "",
-        "changes": difference.changes if difference else (),
-        "restarts": difference.restarts if difference else (),
-        "tasks": foresight.others if foresight else (),
-        "notKnown": [str(identity) for identity in foresight.unclear] if foresight else [],
+        **_part(found.chosen, found.foresight),
+        "then": _part(following.chosen, following.foresight) if following else None,
         "refused": found.refused,
         "wouldWait": found.held,
         "notes": found.notes,
         "goesThrough": found.goes_through,
     }
     return msgspec.to_builtins(made)
+
+
+def _part(chosen: Chosen | None, foresight: Foresight | None) -> dict[str, Any]:
+    """Return one plan of a preview, for programs."""
+    difference = foresight.difference if foresight is not None else None
+    return {
+        "plan": chosen.plan if chosen else "",
+        "because": chosen.why if chosen else "",
+        "changes": difference.changes if difference else (),
+        "restarts": difference.restarts if difference else (),
+        "tasks": foresight.others if foresight else (),
+        "notKnown": [str(identity) for identity in foresight.unclear] if foresight else [],
+    }

@@ -27,7 +27,7 @@ from stateward.packages.format.records import Package
 from stateward.packages.format.trees import at
 from stateward.packages.plans.choice import Chosen, Refused, State, choose
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
-from stateward.packages.plans.run_record import state_of
+from stateward.packages.plans.run_record import fixed_values, state_of
 from stateward.packages.plans.steps import work_of
 from stateward.packages.plans.work import BY_CHANGES
 from stateward.packages.rendering.rendering import Use, places
@@ -36,10 +36,19 @@ from stateward.packages.review.foresight import Foresight, foresee
 
 
 @dataclass(frozen=True, slots=True)
+class Following:
+    """The plan that runs after the first one, and its changes."""
+
+    chosen: Chosen
+    foresight: Foresight
+
+
+@dataclass(frozen=True, slots=True)
 class InstallationPreview:
     """The effect of a change: the plan that it runs and the changes of that plan, or why none may run (`refused`).
 
-    `held` is what would make the plan wait, `notes` are remarks, `asked` is whether a user requested the plan.
+    `held` is what would make the plan wait, `notes` are remarks, `asked` is whether a user requested the plan, and
+    `following` is what runs after it.
     """
 
     wanted: Installation
@@ -52,6 +61,7 @@ class InstallationPreview:
     held: tuple[str, ...] = ()
     asked: bool = False
     notes: tuple[str, ...] = ()
+    following: Following | None = None
 
     @property
     def goes_through(self) -> bool:
@@ -102,15 +112,31 @@ async def installation_preview(session: Session, wanted: Installation, offered: 
     try:
         after = Use(package, wanted.metadata.name, session.namespace, found.chosen.state.values)
         foresight = foresee(before, after, found.chosen.plan, now, wanted.spec.retention)
+        following = _following(found, after, foresight, status)
     except (TemplateProblem, BadValue) as error:
         return replace(found, refused=str(error))
-    held = await conflicting_objects(session, wanted, foresight.new)
+    new = (*foresight.new, *(following.foresight.new if following else ()))
+    held = await conflicting_objects(session, wanted, new)
     if account := wanted.spec.service_account_name:
         lacks, unknown = await missing_rights(session, account, _applied(after, found.chosen.plan))
         held, notes = [*held, *lacks], [*notes, *unknown]
     if found.asked and found.chosen.plan not in BY_CHANGES:
         notes += [f"{identity} exists and runs once more" for identity in foresight.work]
-    return replace(found, foresight=foresight, held=tuple(held), notes=(*found.notes, *notes))
+    found = replace(found, foresight=foresight, following=following)
+    return replace(found, held=tuple(held), notes=(*found.notes, *notes))
+
+
+def _following(
+    found: InstallationPreview, after: Use, foresight: Foresight, status: InstallationStatus
+) -> Following | None:
+    """Return the plan that the rest of the change runs; raises TemplateProblem, BadValue."""
+    if found.chosen is None:
+        return None
+    chosen = choose(found.package, found.chosen.state, _state(found, status))
+    if not isinstance(chosen, Chosen):
+        return None
+    use = Use(found.package, after.name, after.namespace, chosen.state.values)
+    return Following(chosen, foresee(after, use, chosen.plan, foresight.then, found.wanted.spec.retention))
 
 
 def _applied(use: Use, plan: str) -> list[Json]:
@@ -121,8 +147,7 @@ def _applied(use: Use, plan: str) -> list[Json]:
 def decided(found: InstallationPreview, status: InstallationStatus) -> InstallationPreview:
     """Return a preview with the operator's decision: a plan, nothing, or manual intervention."""
     wish = found.wanted.metadata.annotations.get(ANNOTATION_TRIGGER, "")
-    before = found.before.parameters if found.before is not None else None
-    state = State(found.package.digest, in_force(found.package, found.wanted.spec.parameters, before))
+    state = _state(found, status)
     match decide(found.package, status, state, wish, found.wanted.metadata.name):
         case Begin(chosen=chosen, granted=granted):
             return replace(found, chosen=chosen, asked=bool(granted))
@@ -134,6 +159,11 @@ def decided(found: InstallationPreview, status: InstallationStatus) -> Installat
             return replace(found, refused=problem.whole)
         case GoOn():
             return _after(found, status, state)
+
+
+def _state(found: InstallationPreview, status: InstallationStatus) -> State:
+    values = in_force(found.package, found.wanted.spec.parameters, fixed_values(status.installed))
+    return State(found.package.digest, values)
 
 
 def _after(found: InstallationPreview, status: InstallationStatus, state: State) -> InstallationPreview:

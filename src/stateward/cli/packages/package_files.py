@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem, errors
 from stateward.cli.packages.package_registry import fetched, in_folder, is_layout
 from stateward.cli.shared.failures import Failure
@@ -12,10 +13,12 @@ from stateward.packages.format import yamltext
 from stateward.packages.format.parameters import BadValue, check_values
 from stateward.packages.format.reading import OPERATOR, InvalidPackage, belongs, read_package
 from stateward.packages.format.records import Package
+from stateward.packages.rendering.namespace import namespace_of
 from stateward.packages.rendering.objects import Rendered
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.rendering.templates import TemplateProblem
-from stateward.packages.review.checks import check_package
+from stateward.packages.review.checks import check_package, check_references
 from stateward.registry.references import is_reference
 
 
@@ -63,11 +66,14 @@ def working(path: str) -> tuple[dict[str, bytes], Package]:
 
 
 def load(path: str) -> Package:
-    """Return the package of a folder or tarball; raise Failure."""
+    """Return the package of a folder or tarball, if nothing in it refers to something missing; raise Failure."""
     try:
-        return read_package(files_at(path))
+        found = read_package(files_at(path))
     except InvalidPackage as error:
-        raise Failure(f"{path} is not a package:\n" + "\n".join(f"  {p}" for p in error.problems)) from error
+        raise Failure(f"{path} is not a package:\n" + lines(error.problems)) from error
+    if wrong := check_references(found):
+        raise Failure(f"{path} is not a valid package:\n" + lines(wrong))
+    return found
 
 
 def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
@@ -84,8 +90,11 @@ def values_of(given: tuple[str, ...], file: str) -> dict[str, Any]:
 def _values_in(file: str) -> dict[str, Any]:
     try:
         found = yamltext.document(Path(file).read_text(encoding="utf-8"))
-    except (yamltext.NotYaml, UnicodeDecodeError) as error:
-        raise Failure(f"{file}: is not YAML: {error}") from error
+    except yamltext.NotYaml as error:
+        where = f"{file}:{error.line}" if error.line else file
+        raise Failure(f"{where}: is not YAML: {error.message}") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file}: byte {error.start}: must be text in UTF-8") from error
     if found is not None and not isinstance(found, dict):
         raise Failure(f"{file}: must be an object of values by the names of parameters")
     return cast("dict[str, Any]", found or {})
@@ -105,6 +114,14 @@ def rendered_plan(use: Use, plan: str) -> list[Rendered]:
         raise Failure(f"{use.package.name} has no plan {plan!r}; it has {', '.join(plans)}")
     try:
         return render_plan(use, plan)
+    except (TemplateProblem, BadValue) as error:
+        raise Failure(str(error)) from error
+
+
+def described_namespace(package: Package, name: str, namespace: str, values: Mapping[str, Any]) -> Json:
+    """Return the namespace of an installation as the package describes it; raise Failure."""
+    try:
+        return namespace_of(Use(package, name, namespace, values))
     except (TemplateProblem, BadValue) as error:
         raise Failure(str(error)) from error
 

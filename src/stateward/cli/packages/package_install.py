@@ -10,8 +10,8 @@ from stateward.cli.packages.installation_forecast import lines as forecast
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.packages.installation_plan import InstallationPreview
 from stateward.cli.packages.installations import INSTALLED, no_such_installation, read_installation
-from stateward.cli.packages.package_files import checked, lines, values_of, working
-from stateward.cli.packages.package_objects import object_name, package_object, trial
+from stateward.cli.packages.package_files import checked, described_namespace, lines, values_of, working
+from stateward.cli.packages.package_objects import create_namespace, object_name, package_object, trial
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session, installation_options, run
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
@@ -21,6 +21,7 @@ from stateward.operator.installations.execution.opening import open_package
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.format.parameters import check_values, in_force
 from stateward.packages.format.records import Package
+from stateward.packages.plans.run_record import fixed_values
 
 ACCOUNT = (
     "Service account of the namespace whose rights the operator uses for all objects; without it the one that the"
@@ -36,6 +37,7 @@ ACCOUNT = (
 @click.option("--adopt", is_flag=True, help="Adopt existing objects that have no owner.")
 @click.option("--service-account", default="", help=ACCOUNT)
 @click.option("--shared", is_flag=True, help="Make the package available in all namespaces.")
+@click.option("--create-namespace", is_flag=True, help="Create the namespace first, as the package describes it.")
 @click.option("--dry-run", is_flag=True, help="Only show which objects would be created, and what prevents it.")
 @installation_options
 def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, dry_run: bool, **chosen: Any) -> None:
@@ -48,13 +50,17 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
     files, package = working(path)
     values = checked(package, values_of(given, file))
     called, adopt, shared = name or package.name, chosen.pop("adopt"), chosen.pop("shared")
-    account = chosen.pop("service_account")
+    account, creates = chosen.pop("service_account"), chosen.pop("create_namespace")
     if dry_run:
+        if creates:
+            click.echo("the namespace would be created, if it does not exist")
         more = {"adopt": adopt, "serviceAccountName": account}
         show(run(lambda session: trial(session, called, package, files, values, **more), **chosen))
         return
 
     async def work(session: Session) -> None:
+        if creates and await create_namespace(session, described_namespace(package, called, session.namespace, values)):
+            click.echo(f"namespace {session.namespace} was created")
         stored = await _store(session, package, files, shared=shared)
         spec: Json = {"package": stored, "parameters": dict(values)} | ({"adopt": True} if adopt else {})
         spec |= {"serviceAccountName": account} if account else {}
@@ -110,7 +116,7 @@ def upgrade(
 
     async def work(session: Session) -> str:
         live, package, values = await changed(session)
-        before = live.status.installed.parameters if live.status.installed else None
+        before = fixed_values(live.status.installed)
         if problems := check_values(package, in_force(package, values, before), before):
             raise Failure("these parameters are not accepted:\n" + lines(problems))
         stored = await _store(session, package, fresh[0], shared=shared) if fresh else live.spec.package

@@ -12,6 +12,8 @@ from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.values.base import API_VERSION, Json
 from stateward.cli.packages.installation_plan import InstallationPreview, installation_preview
 from stateward.cli.shared.session import Session
+from stateward.kube.objects.errors import AlreadyExists
+from stateward.kube.objects.resources import NAMESPACES
 from stateward.operator.installations.objects.views import PACKAGES
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.records import Package
@@ -34,6 +36,15 @@ def package_object(package: Package, files: Files, kind: str) -> Json:
         "archive": base64.b64encode(pack(files)).decode(),
     }
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": object_name(package)}, "spec": spec}
+
+
+async def create_namespace(session: Session, body: Json) -> bool:
+    """Create the namespace of an installation; return whether it was not there. An existing one stays as it is."""
+    try:
+        await session.api.create(NAMESPACES.raw(), body)
+    except AlreadyExists:
+        return False
+    return True
 
 
 async def trial(

@@ -23,8 +23,8 @@ from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.format.parameters import BadValue, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, State
-from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide
-from stateward.packages.plans.run_record import at_once, begun, is_running, state_status
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide, follows
+from stateward.packages.plans.run_record import at_once, begun, fixed_values, is_running, state_status
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import Cause
 from stateward.packages.rendering.rendering import Use, places
@@ -39,10 +39,18 @@ DELETED = "the installation is deleted"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A decision, and its package (None if there is no usable one)."""
+    """A decision, and its package and desired state (None if there is no usable one)."""
 
     decision: Decision
     package: Package | None = None
+    wanted: State | None = None
+
+    def follows(self, run: RunStatus) -> str:
+        """Return what comes after a run, in a sentence; empty for nothing, or if it is not known."""
+        stopped = isinstance(self.decision, GoOn) and self.decision.problem is not None
+        if self.package is None or self.wanted is None or stopped:
+            return ""
+        return follows(self.package, run, self.wanted)
 
 
 async def reconcile(shared: SharedTools, key: ObjectKey) -> float | None:
@@ -103,7 +111,7 @@ class Reconciliation:
         elif status.run is not None and is_running(status.run) and _edited(live):
             status = replace(status, run=at_once(status.run))
         if status.run is not None and is_running(status.run):
-            return await self._go_on(status, status.run, float(self._spec.step_timeout))
+            return await self._go_on(status, status.run, float(self._spec.step_timeout), found.follows(status.run))
         return await self._rest(status)
 
     async def refused(self, error: Exception) -> float:
@@ -118,10 +126,9 @@ class Reconciliation:
         except NoPackageError as error:
             stop = Stop(error.reason, error.message)
             return Found(GoOn(stop) if is_running(status.run) else stop)
-        before = status.installed.parameters if status.installed else None
-        wanted = State(package.digest, in_force(package, self._spec.parameters, before))
+        wanted = State(package.digest, in_force(package, self._spec.parameters, fixed_values(status.installed)))
         wish = meta.annotations.get(ANNOTATION_TRIGGER, "")
-        return Found(decide(package, status, wanted, wish, self._name), package)
+        return Found(decide(package, status, wanted, wish, self._name), package, wanted)
 
     async def _begin(self, decision: Begin, package: Package) -> InstallationStatus:
         status, chosen = self._status_writer.live.status, decision.chosen
@@ -144,13 +151,14 @@ class Reconciliation:
             return frozenset()  # The step says so when its turn comes.
         return frozenset[GroupKind]().union(*(kinds_of(work) for work in rendered_steps.values()))
 
-    async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float) -> float:
+    async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float, after: str = "") -> float:
         try:
             use = await self._use(run.target)
         except NoPackageError as error:
             await self._status_writer.write(status, (error.reason, error.message))
             return SETTLED_SECONDS
-        _, again = await continue_run(RunContext(self._shared, self._status_writer, use, patience), status, run)
+        context = RunContext(self._shared, self._status_writer, use, patience, after)
+        _, again = await continue_run(context, status, run)
         return again
 
     async def _use(self, state: StateStatus | None) -> Use:

@@ -29,12 +29,13 @@ MOST_ROUNDS = 200
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a plan is carried out with."""
+    """What a plan is carried out with; `follows` is the plan after it, in a sentence."""
 
     shared: SharedTools
     status_writer: StatusWriter
     use: Use
     timeout: float
+    follows: str = ""
 
 
 async def continue_run(
@@ -97,7 +98,9 @@ async def _finished(
 
 async def _ended(running: RunContext, status: InstallationStatus, run: RunStatus) -> InstallationStatus:
     status_writer = running.status_writer
-    written = await status_writer.write(replace(status, run=run, history=remembered(status.history, run)))
+    after = running.follows if run.stage == Stage.DONE else ""  # Else tools would take it for ready in between.
+    done = replace(status, run=run, history=remembered(status.history, run))
+    written = await status_writer.write(done, doing=after, reason="PlanRuns")
     if run.stage == Stage.DONE:
         status_writer.tell(Severity.NORMAL, "PlanDone", f"plan {run.plan} is done")
     return written

@@ -37,14 +37,15 @@ class StatusWriter:
         return self._shared.clock.now().timestamp()
 
     async def write(
-        self, status: InstallationStatus, stuck: Stuck | None = None, *, doing: str = ""
+        self, status: InstallationStatus, stuck: Stuck | None = None, *, doing: str = "", reason: str = "Removing"
     ) -> InstallationStatus:
-        """Write a status, if it is new; `doing` is work outside of a plan.
+        """Write a status, if it is new; `doing` is work outside of a running plan, for a `reason`.
 
         Raises Conflict if another client was faster, ApiError.
         """
         stuck = stuck or self.standing
-        return await self._replace(reported(status, stuck, self.live.metadata.generation, self.now(), doing), stuck)
+        made = reported(status, stuck, self.live.metadata.generation, self.now(), doing, reason)
+        return await self._replace(made, stuck)
 
     async def fail(self, sentence: str) -> None:
         """Write that rounds fail, and leave all that was known; raises Conflict, ApiError."""

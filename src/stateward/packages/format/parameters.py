@@ -5,7 +5,7 @@ such. Users may write each value as itself or as text.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, cast
 
@@ -45,7 +45,7 @@ class BadValue(ValueError):  # noqa: N818 - says what it is
 
 
 def check_values(package: Package, given: Values, before: Values | None = None) -> list[Problem]:
-    """Return the problems of the given values; `before` are the current ones, None at first."""
+    """Return the problems of the given values; `before` are the values that are fixed, None at first."""
     if found := list(_too_much(package, given)):
         return found  # What is read of such values would keep everybody waiting, each time that they are looked at.
     return [*_unknown(package, given), *_known(package, given), *_changed(package, given, before)]
@@ -80,15 +80,25 @@ def same(one: Any, other: Any) -> bool:
 def in_force(package: Package, given: Values, before: Values | None) -> dict[str, Any]:
     """Return the given values, with the current values of parameters that can no longer change.
 
-    `before` are the current ones, None at first. The disaster this prevents: the next version of a package has another
-    default for its storage class, and an installation without a value changes what cannot be changed.
+    `before` are the values that are fixed, None for one without a value; None at first. The disaster this prevents: the
+    next version of a package has another default for its storage class, and an installation without a value changes
+    what cannot be changed.
     """
     fixed: dict[str, Any] = {}
     for name, parameter in package.parameters.items():
         if parameter.immutable and given.get(name) is None:
-            value = parameter.default if before is None or before.get(name) is None else before[name]
+            value = parameter.default
+            if before is not None and name in before:
+                value = before[name] if value is None else _kept(parameter, before[name])
             fixed |= {} if value is None else {name: value}
     return {**given, **fixed}
+
+
+def _kept(parameter: Parameter, value: Any) -> Any:
+    """Return what a fixed parameter stays; None if it had no value, and only its default can be written now."""
+    if value is not None or parameter.enum is not None:
+        return value
+    return "" if parameter.type is ParameterType.STRING else _NOTHING.get(parameter.type)
 
 
 def text_of(value: Any) -> str:
@@ -125,14 +135,14 @@ def _texts(package: Package, given: Values) -> Iterator[tuple[str, Any]]:
 def _unknown(package: Package, given: Values) -> Iterator[Problem]:
     for name, value in given.items():
         if name not in package.parameters:
-            meant = _meant(name, package.parameters)
-            hint = f"did you mean {meant}?" if meant else f"{package.name} has {_listed(package.parameters)}"
+            close = meant(name, package.parameters)
+            hint = f"did you mean {close}?" if close else f"{package.name} has {_listed(package.parameters)}"
             yield Problem(name, value, f"is not a parameter of {package.name} {package.version}; {hint}")
 
 
-def _meant(name: str, parameters: Mapping[str, Parameter]) -> str:
-    """Return the parameter with the most similar name; empty if none is similar."""
-    spelled = {_plain(known): known for known in parameters}
+def meant(name: str, names: Iterable[str]) -> str:
+    """Return the most similar of some names; empty if none is similar."""
+    spelled = {_plain(known): known for known in names}
     found = get_close_matches(_plain(name), spelled, n=1)
     return spelled[found[0]] if found else ""
 
@@ -180,10 +190,10 @@ def _changed(package: Package, given: Values, before: Values | None) -> Iterator
     if before is None:
         return
     for name, parameter in package.parameters.items():
-        if not parameter.immutable:
-            continue
+        if not parameter.immutable or name not in before or (before[name] is None and parameter.owed):
+            continue  # What did not exist or was not immutable has nothing to stay.
         try:
-            old, new = seen(parameter, before.get(name)), seen(parameter, given.get(name))
+            old, new = seen(parameter, _kept(parameter, before[name])), seen(parameter, given.get(name))
         except BadValue:
             continue
         if not same(old, new):

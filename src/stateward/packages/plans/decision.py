@@ -6,13 +6,13 @@ forever. Requests besides the values (`stateward.dev/run-plan`) come after the p
 
 from dataclasses import dataclass
 
-from stateward.api.kinds.installation import InstallationStatus
+from stateward.api.kinds.installation import InstallationStatus, RunStatus
 from stateward.api.values.base import GROUP
 from stateward.packages.format.parameters import check_values
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join
 from stateward.packages.plans.progress import Stage
-from stateward.packages.plans.run_record import is_running, state_of
+from stateward.packages.plans.run_record import fixed_values, is_running, state_of
 
 ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
 """On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`).
@@ -74,8 +74,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
 
 
 def _problem(package: Package, status: InstallationStatus, wanted: State) -> Stop | None:
-    before = status.installed.parameters if status.installed else None
-    found = check_values(package, wanted.values, before)
+    found = check_values(package, wanted.values, fixed_values(status.installed))
     if not found:
         return None
     said = "; ".join(problem.public for problem in found)
@@ -88,10 +87,21 @@ def _joined(package: Package, status: InstallationStatus, wanted: State) -> Deci
     if run is None or target is None:
         return GoOn()
     again = join(package, state_of(status.installed), Chosen(run.plan, target, run.why), wanted)
+    if isinstance(again, Refused):
+        return GoOn(Stop("ParametersDisagree", again.message))
     return GoOn() if again is None else Begin(again)
 
 
-def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen | None:
+def follows(package: Package, run: RunStatus, wanted: State) -> str:
+    """Return what comes after a running plan towards the desired state, in a sentence; empty for nothing.
+
+    `wanted` has no values that the package does not accept.
+    """
+    chosen = choose(package, state_of(run.target), wanted)
+    return f"plan {chosen.plan} follows: {chosen.why}" if isinstance(chosen, Chosen) else ""
+
+
+def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen | Refused | None:
     """Return the plan that reverts what a failed one has half done, if that is no longer desired.
 
     The disaster this prevents: an upgrade fails in the middle, the previous version is requested again and is already
@@ -108,7 +118,8 @@ def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Decision:
     granted = due if _plan_of(due) == chosen.plan else ""
     run = status.run
     if run is not None and run.stage == Stage.FAILED and not granted and _same(run.plan, state_of(run.target), chosen):
-        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
+        waits = f"; {chosen.later} waits for it" if chosen.later else ""
+        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}{waits}")
     return Begin(chosen, granted)
 
 

@@ -9,11 +9,17 @@ from stateward.packages.plans.run_record import failing, is_running, written
 
 
 def reported(
-    status: InstallationStatus, stop: tuple[str, str] | None, generation: int, now: float, other: str = ""
+    status: InstallationStatus,
+    stop: tuple[str, str] | None,
+    generation: int,
+    now: float,
+    other: str = "",
+    reason: str = "Removing",
 ) -> InstallationStatus:
     """Return a status with its conditions; `stop` is the reason and the sentence why a person is needed.
 
-    `other` is what is being done that is no plan; what became of the last plan is of no account then.
+    `other` is what is being done that is no running plan, for a `reason`; what became of the last plan is of no account
+    then.
     """
     run = status.run
     running = is_running(run) or bool(other)
@@ -24,7 +30,7 @@ def reported(
     made = [
         _condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
         _condition(
-            "Reconciling", going_on, *(("Removing" if other else "PlanRuns", doing) if going_on else ("Settled", ""))
+            "Reconciling", going_on, *((reason if other else "PlanRuns", doing) if going_on else ("Settled", ""))
         ),
         _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
     ]

@@ -35,7 +35,21 @@ def state_of(status: StateStatus | None) -> State | None:
 
 def state_status(package: Package, name: str, values: Mapping[str, Any]) -> StateStatus:
     """Return the written state of a package, under the name of its object, with values."""
-    return StateStatus(package=name, digest=package.digest, version=package.version, parameters=dict(values))
+    fixed = sorted(parameter.name for parameter in package.parameters.values() if parameter.immutable)
+    return StateStatus(
+        package=name, digest=package.digest, version=package.version, parameters=dict(values), immutable=fixed
+    )
+
+
+def fixed_values(installed: StateStatus | None) -> dict[str, Any] | None:
+    """Return the values that cannot change, None for a parameter without one; None before the installation.
+
+    An operator before this record wrote each value of an immutable parameter: there, what has a value is fixed.
+    """
+    if installed is None:
+        return None
+    names = installed.parameters if installed.immutable is None else installed.immutable
+    return {name: installed.parameters.get(name) for name in names}
 
 
 def is_running(run: RunStatus | None) -> bool:

@@ -1,6 +1,6 @@
 """The content of one step of a plan: objects to apply, objects to remove, and other tasks.
 
-The tasks of a step run together, so their objects are one set: if two tasks name the same object, the later one wins.
+The tasks of a step run together, so their objects are one set (`rendering/step_objects`).
 Objects that workloads may use come before the workloads, so that the data exists when a pod starts, and so that its
 digest is computed from what was applied.
 """
@@ -11,13 +11,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from stateward.api.values.base import GROUP, Json
-from stateward.packages.format.records import Task, TaskKind
+from stateward.packages.format.records import Task
 from stateward.packages.format.trees import obj
 from stateward.packages.rendering.nested import nested_identities
 from stateward.packages.rendering.objects import Identity, Rendered
 from stateward.packages.rendering.pipes import pipe_identities
-from stateward.packages.rendering.rendering import Place, Use, applied, render_task
+from stateward.packages.rendering.rendering import Place, Use
 from stateward.packages.rendering.step_budget import Allowance
+from stateward.packages.rendering.step_objects import (
+    MORE_THAN_OBJECTS,
+    Wanted,
+    at_once,
+    refuse_conflicts,
+    step_objects,
+)
 from stateward.packages.restarts.dependencies import template_path
 
 LABEL_INSTALLATION = f"{GROUP}/installation"
@@ -41,20 +48,25 @@ class Work:
 
 def work_of(use: Use, place: Place, allowance: Allowance | None = None) -> Work:
     """Return the content of a step; raises TemplateProblem, BadValue, and Spent if it exceeds the allowance."""
-    variables = use.variables(place.plan, place.phase, place.step.name)
-    wanted: dict[Identity, tuple[Rendered, bool]] = {}
-    others: list[Task] = []
-    for name in place.step.tasks:
-        task = use.package.task(name)
-        if task.kind in (TaskKind.PIPE, TaskKind.OPERATOR, TaskKind.DUMMY):
-            others.append(task)
-            continue
-        makes = applied(task, variables)
-        for rendered in render_task(use, place, task, allowance):
-            wanted[at_home(rendered.identity, use.namespace)] = (rendered, makes)
-    made = [rendered for rendered, makes in wanted.values() if makes]
-    gone = [rendered for rendered, makes in wanted.values() if not makes]
-    return Work(tuple(sorted(made, key=_rank)), tuple(sorted(gone, key=_rank, reverse=True)), tuple(others))
+    wanted = step_objects(use, place, allowance).values()
+    tasks = [use.package.task(name) for name in place.step.tasks]
+    made = [found.rendered for found in wanted if found.applies]
+    gone = [found.rendered for found in wanted if not found.applies]
+    others = tuple(task for task in tasks if task.kind in MORE_THAN_OBJECTS)
+    return Work(tuple(sorted(made, key=_rank)), tuple(sorted(gone, key=_rank, reverse=True)), others)
+
+
+def refuse_conflicts_of(use: Use, place: Place, works: Mapping[Place, Work]) -> None:
+    """Refuse an object that a step and another one that runs at the same time both make; raises TemplateProblem."""
+    for other in at_once(use.package, place):
+        if other in works:
+            refuse_conflicts(place, _wanted(works[place]), other, _wanted(works[other]), use.namespace)
+
+
+def _wanted(work: Work) -> list[Wanted]:
+    return [Wanted(found, applies=True) for found in work.apply] + [
+        Wanted(found, applies=False) for found in work.delete
+    ]
 
 
 Works = Callable[[Use, Place], Work]
@@ -78,15 +90,15 @@ def stamped(use: Use, place: Place, body: Json) -> Json:
     with every run: on the pods they would restart everything, so they are on the object alone.
     """
     labels = _labels(use)
-    notes = {
-        ANNOTATION_VERSION: use.package.version,
-        ANNOTATION_PLAN: place.plan,
-        ANNOTATION_PHASE: place.phase,
-        ANNOTATION_STEP: place.step.name,
-    }
+    notes = {ANNOTATION_VERSION: use.package.version, **origin(place)}
     part = {LABEL_PART_OF: set_id(use.name, use.namespace)}
     made = _with(body, ("metadata", "labels"), labels | part)
     return pod_labels(use, _with(made, ("metadata", "annotations"), notes))
+
+
+def origin(place: Place) -> dict[str, str]:
+    """Return the annotations that record which step an object comes from."""
+    return {ANNOTATION_PLAN: place.plan, ANNOTATION_PHASE: place.phase, ANNOTATION_STEP: place.step.name}
 
 
 def pod_labels(use: Use, body: Json) -> Json:
@@ -124,11 +136,6 @@ def superfluous(
     piped, nested = pipe_identities(use.package, use.name, use.namespace), nested_identities(use)
     known = {placeless(identity) for identity in (*rendered, *piped, *nested)}
     return tuple(identity for identity in inventory if placeless(identity) not in known)
-
-
-def at_home(identity: Identity, home: str) -> Identity:
-    """Return an identity in which the installation's own namespace goes without saying."""
-    return identity._replace(namespace="") if identity.namespace == home else identity
 
 
 def placeless(identity: Identity) -> Identity:

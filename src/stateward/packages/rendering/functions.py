@@ -1,6 +1,6 @@
 """The functions that templates may call: Go's own and Sprig's, less those that reach outside or differ each time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cache, wraps
 from typing import Any
@@ -39,6 +39,11 @@ REFUSED: Mapping[str, str] = {
 def functions(fuel: Fuel) -> dict[str, Function]:
     """Return the functions of one rendering, which all pay from its fuel."""
     return {name: _paying(name, function, fuel) for name, function in _available().items()}
+
+
+def names() -> Collection[str]:
+    """Return the names of all functions, besides those of the engine itself."""
+    return _available().keys()
 
 
 @cache

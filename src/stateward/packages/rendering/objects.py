@@ -11,6 +11,9 @@ from stateward.packages.rendering.conversions import convert
 from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.rendering.templates import TemplateProblem, Variables, render
 
+LONGEST_LINE = 120
+"""Characters of a wrong line that are shown."""
+
 
 class Identity(NamedTuple):
     """The identity of an object: group and kind, namespace (empty for the cluster's) and name; not the version."""
@@ -73,8 +76,12 @@ def _where(rendered: str, error: yamltext.NotYaml) -> tuple[str, str]:
     if not 0 < error.line <= len(lines):
         return f"does not render to YAML: {error.message}", f"does not render to YAML: {error.public}"
     line = f"in line {error.line} of the result"
-    whole = f"does not render to YAML: {error.message}, {line}: {lines[error.line - 1].strip()!r}"
+    whole = f"does not render to YAML: {error.message}, {line}: {_short(lines[error.line - 1].strip())!r}"
     return whole, f"does not render to YAML: {error.public}, {line}"
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..."
 
 
 def _object(name: str, number: int, found: Any) -> Iterator[Rendered]:

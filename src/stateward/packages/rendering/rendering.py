@@ -81,21 +81,3 @@ def render_task(use: Use, place: Place, task: Task, allowance: Allowance | None 
         for name in task.spec.resources
         for rendered in objects_of(name, use.package.templates[name], variables, allowance)
     ]
-
-
-def render_plan(use: Use, plan: str) -> list[Rendered]:
-    """Return the objects that exist when a plan is done, each once, in the order of their first appearance.
-
-    Raises TemplateProblem, BadValue, and KeyError if there is no such plan.
-    """
-    found: dict[Any, Rendered] = {}
-    for place in places(use.package, plan):
-        variables = use.variables(place.plan, place.phase, place.step.name)
-        for name in place.step.tasks:
-            task = use.package.task(name)
-            for rendered in render_task(use, place, task):
-                if applied(task, variables):
-                    found[rendered.identity] = rendered
-                else:
-                    found.pop(rendered.identity, None)
-    return list(found.values())

@@ -1,9 +1,10 @@
 """Go templates with Sprig's functions, as packages have always used them, within limits.
 
-The engine is gotpl; only this module knows it. A template has no access to files, the environment or the network: such
-functions do not exist. Functions with a different result each time (`now`, `randAlphaNum`, `genCA`) do not exist
-either: renderings are compared repeatedly with the live objects, so the same values must always give the same objects.
-The work of a template is counted in `fuel` and not by a clock, so that the same template always either works or fails.
+The engine is gotpl; only this module, `functions` and `inspection` know it. A template has no access to files, the
+environment or the network: such functions do not exist. Functions with a different result each time (`now`,
+`randAlphaNum`, `genCA`) do not exist either: renderings are compared repeatedly with the live objects, so the same
+values must always give the same objects. The work of a template is counted in `fuel` and not by a clock, so that the
+same template always either works or fails.
 """
 
 import re
@@ -18,6 +19,8 @@ import gotpl
 from stateward.packages.format.work_budget import LARGEST_OUTPUT, TANK, Exhausted, Fuel
 from stateward.packages.rendering.functions import REFUSED, functions
 from stateward.packages.rendering.step_budget import Allowance
+
+TOO_DEEP = "does too much: a value is nested too deeply, or contains itself"
 
 
 class TemplateProblem(ValueError):  # noqa: N818 - what is wrong with somebody's template
@@ -86,12 +89,14 @@ def _rendered(name: str, source: str, template: gotpl.Template, variables: Varia
     try:
         return template.render(variables.seen())
     except gotpl.TemplateExecutionError as error:
+        if isinstance(error.__cause__, RecursionError):
+            raise TemplateProblem(name, error.line or 0, TOO_DEEP) from error
         message = _sentence(error.message)
         raise TemplateProblem(name, error.line or 0, message, _own_words(error, message, source)) from error
     except Exhausted as error:
         raise TemplateProblem(name, 0, str(error)) from error
     except RecursionError as error:
-        raise TemplateProblem(name, 0, "does too much: it calls itself without end") from error
+        raise TemplateProblem(name, 0, TOO_DEEP) from error
     except MemoryError as error:
         raise TemplateProblem(name, 0, "does too much: it takes more memory than allowed") from error
 

@@ -11,7 +11,10 @@ from stateward.api.values.problem import Problem, Severity
 from stateward.packages.format.parameters import BadValue, check_value, seen
 from stateward.packages.format.reading import OPERATOR, PARAMETERS, TEMPLATES
 from stateward.packages.format.records import Package, Parameter, ParameterType, Plan, Task, TaskKind
+from stateward.packages.rendering.inspection import inspect
+from stateward.packages.rendering.pipes import pipe_name
 from stateward.packages.rendering.rendering import FALSE, TRUE
+from stateward.packages.rendering.shapes import root_of
 from stateward.packages.rendering.templates import TemplateProblem, parse
 from stateward.packages.review.sampling import check_rendered
 
@@ -22,8 +25,10 @@ def check_package(package: Package) -> list[Problem]:
     """Return everything that is wrong or doubtful."""
     problems = [
         *check_name(package.name),
+        *_versions(package),
         *_plans(package),
         *_tasks(package),
+        *_namespace(package),
         *_parameters(package),
         *_templates(package),
         *_unused(package),
@@ -33,6 +38,12 @@ def check_package(package: Package) -> list[Problem]:
     return list({(problem.path, problem.message): problem for problem in problems}.values())
 
 
+def check_references(package: Package) -> list[Problem]:
+    """Return the names of files, tasks, plans and parameters that lead nowhere: with one of them nothing can run."""
+    found = [*_plans(package), *_tasks(package), *_namespace(package)]
+    return [problem for problem in found if problem.severity is Severity.ERROR]
+
+
 def check_name(name: str) -> Iterator[Problem]:
     """Yield the problems of a package's name, which is a label of everything it creates."""
     if not re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", name):
@@ -40,6 +51,26 @@ def check_name(name: str) -> Iterator[Problem]:
             "must be at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at each end"
         )
         yield Problem(f"{OPERATOR}: name", name, accepted)
+
+
+def _versions(package: Package) -> Iterator[Problem]:
+    """Versions become parts of file names, tags and names of objects."""
+    if len(package.version) > 63 or not _SEMANTIC.fullmatch(package.version):
+        accepted = "must be a semantic version of at most 63 characters, such as 1.2.0 or 1.2.0-rc.1"
+        yield Problem(f"{OPERATOR}: operatorVersion", package.version, accepted)
+    app = package.operator.app_version
+    if app and not _APP_VERSION.fullmatch(app):
+        accepted = (
+            "must begin with a letter or digit, and be at most 63 letters, digits, dashes, dots, underscores and +"
+        )
+        yield Problem(f"{OPERATOR}: appVersion", app, accepted)
+
+
+_SEMANTIC = re.compile(
+    r"v?[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
+)
+"""As the format's own tools accept it: the last numbers may be missing."""
+_APP_VERSION = re.compile("[A-Za-z0-9][-+._A-Za-z0-9]{0,62}")
 
 
 def _plans(package: Package) -> Iterator[Problem]:
@@ -63,6 +94,11 @@ def _plan(package: Package, name: str, plan: Plan) -> Iterator[Problem]:
             for k, task in enumerate(step.tasks):
                 if task not in tasks:
                     yield Problem(f"{where}[{j}].tasks[{k}]", task, f"is not a task; there are {_listed(tasks)}")
+
+
+def _namespace(package: Package) -> Iterator[Problem]:
+    if name := package.operator.namespace_manifest:
+        yield from _template(package, f"{OPERATOR}: namespaceManifest", name)
 
 
 def _twice(at: str, names: list[str]) -> Iterator[Problem]:
@@ -122,7 +158,11 @@ def _pipe(package: Package, at: str, task: Task) -> Iterator[Problem]:
     yield from _template(package, f"{at}.spec.pod", task.spec.pod)
     if not task.spec.pipe:
         yield Problem(f"{at}.spec.pipe", None, "is required: the files that the pod makes")
+    keys = [pipe_name("", file.key) for other in package.operator.tasks for file in other.spec.pipe]
     for i, file in enumerate(task.spec.pipe):
+        if keys.count(pipe_name("", file.key)) > 1:
+            said = "is the key of two files, or differs from another only in its spelling; one of the two would be lost"
+            yield Problem(f"{at}.spec.pipe[{i}].key", file.key, said)
         if bool(file.file) == bool(file.env_file):
             yield Problem(f"{at}.spec.pipe[{i}]", file.key, "must have either a file or an envFile")
 
@@ -133,12 +173,21 @@ def _template(package: Package, at: str, name: str) -> Iterator[Problem]:
 
 
 def _parameters(package: Package) -> Iterator[Problem]:
+    folded: dict[str, str] = {}
     for i, parameter in enumerate(package.parameters.values()):
         at = f"{PARAMETERS}: parameters[{i}]"
+        yield from _parameter_name(f"{at}.name", parameter.name, folded)
         if parameter.trigger and parameter.trigger not in package.operator.plans:
             plans = ", ".join(package.operator.plans)
             yield Problem(f"{at}.trigger", parameter.trigger, f"is not a plan; there are {plans}")
         yield from _default(at, parameter)
+
+
+def _parameter_name(at: str, name: str, folded: dict[str, str]) -> Iterator[Problem]:
+    if not name or re.search(r"[;,=\s]", name):
+        yield Problem(at, name, "must be a name without semicolons, commas, equals signs and spaces")
+    if (other := folded.setdefault(name.casefold(), name)) != name:
+        yield Problem(at, name, f"differs from {other} only in upper and lower case; give it another name")
 
 
 def _default(at: str, parameter: Parameter) -> Iterator[Problem]:
@@ -160,12 +209,24 @@ def _default(at: str, parameter: Parameter) -> Iterator[Problem]:
 
 
 def _templates(package: Package) -> Iterator[Problem]:
+    root, used = root_of(package), _used(package)
     for name, source in package.templates.items():
         try:
             parse(name, source)
         except TemplateProblem as error:
             at = f"{TEMPLATES}{name}:{error.line}" if error.line else f"{TEMPLATES}{name}"
             yield Problem(at, None, error.message)
+            continue
+        for finding in inspect(source, root):
+            mild = finding.doubtful or name not in used
+            severity = Severity.WARNING if mild else Severity.ERROR
+            yield Problem(f"{TEMPLATES}{name}:{finding.line}", None, finding.message, severity)
+
+
+def _used(package: Package) -> set[str]:
+    tasks = package.operator.tasks
+    named = {name for task in tasks for name in (*task.spec.resources, task.spec.pod, task.spec.parameter_file)}
+    return named | {package.operator.namespace_manifest}
 
 
 def _unused(package: Package) -> Iterator[Problem]:
@@ -174,9 +235,7 @@ def _unused(package: Package) -> Iterator[Problem]:
     for i, parameter in enumerate(package.parameters.values()):
         if parameter.name not in text and parameter.name not in toggles and not parameter.trigger:
             yield Problem(f"{PARAMETERS}: parameters[{i}]", parameter.name, "is used nowhere", Severity.WARNING)
-    named = {name for task in package.operator.tasks for name in task.spec.resources}
-    named |= {task.spec.pod for task in package.operator.tasks}
-    named |= {task.spec.parameter_file for task in package.operator.tasks} | {package.operator.namespace_manifest}
+    named = _used(package)
     for name in package.templates:
         if name not in named:
             yield Problem(f"{TEMPLATES}{name}", None, "is used by no task", Severity.WARNING)

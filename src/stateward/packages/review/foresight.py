@@ -13,9 +13,10 @@ from stateward.api.values.base import Json
 from stateward.packages.format.records import TaskKind
 from stateward.packages.format.trees import obj
 from stateward.packages.plans.steady_state import KEPT, ONCE, place_in
-from stateward.packages.plans.steps import at_home, pod_labels, superfluous, work_of
+from stateward.packages.plans.steps import origin, pod_labels, superfluous, work_of
 from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.step_objects import at_home
 from stateward.packages.review.difference import Difference, difference
 
 
@@ -28,10 +29,19 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Now:
+    """The current state: the objects of the installation, and workloads of others with restart control."""
+
+    made: tuple[Made, ...] = ()
+    bystanders: tuple[Json, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
 class Foresight:
     """The effect of a plan; `new` would be created, `unclear` cannot be compared.
 
-    `others` are the tasks that do more than apply objects, `work` the existing jobs and pods of the plan.
+    `others` are the tasks that do more than apply objects, `work` the existing jobs and pods of the plan. `then` is the
+    state when the plan is done.
     """
 
     difference: Difference
@@ -39,14 +49,7 @@ class Foresight:
     unclear: tuple[Identity, ...] = ()
     others: tuple[str, ...] = ()
     work: tuple[Identity, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """The current state: the objects of the installation, and workloads of others with restart control."""
-
-    made: tuple[Made, ...] = ()
-    bystanders: tuple[Json, ...] = field(default=())
+    then: Now = Now()
 
 
 def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Retention = Retention.RETAIN) -> Foresight:
@@ -58,6 +61,7 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
     known, unclear = _known(before, now.made, home)
     was = {**_placed(now.bystanders, home), **known}
     will, others = dict(was), list[str]()
+    origins = {at_home(one.identity, home): one for one in now.made}
     new, work_there = list[Json](), list[Identity]()
     for place in places(after.package, plan):
         work = work_of(after, place)
@@ -72,6 +76,7 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
             if identity in was and (identity.group, identity.kind) in ONCE:
                 work_there.append(identity)
             will[identity] = body
+            origins[identity] = Made(identity, origin(place))
     kept = KEPT if retention is Retention.RETAIN else frozenset[tuple[str, str]]()
     every = [place for name in after.package.operator.plans for place in places(after.package, name)]
     mine = [made.identity for made in now.made]
@@ -79,7 +84,8 @@ def foresee(before: Use | None, after: Use, plan: str, now: Now, retention: Rete
         if (identity.group, identity.kind) not in kept:
             will.pop(at_home(identity, home), None)
     changes = difference(was.values(), will.values())
-    return Foresight(changes, tuple(new), unclear, tuple(dict.fromkeys(others)), tuple(dict.fromkeys(work_there)))
+    then = Now(tuple(made for identity, made in origins.items() if identity in will), now.bystanders)
+    return Foresight(changes, tuple(new), unclear, tuple(dict.fromkeys(others)), tuple(dict.fromkeys(work_there)), then)
 
 
 def _kind(kind: TaskKind) -> str:

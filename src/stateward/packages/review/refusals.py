@@ -12,7 +12,7 @@ from stateward.packages.format.parameters import check_values, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import Refused, State, choose
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, plan_unknown
-from stateward.packages.plans.run_record import is_running, state_of
+from stateward.packages.plans.run_record import fixed_values, is_running, state_of
 
 Reasons = dict[tuple[str, str], str]
 """What is refused: a sentence for each field and value."""
@@ -43,7 +43,7 @@ def _wish(installation: Installation) -> str:
 
 
 def _reasons(package: Package, wanted: Installation, status: InstallationStatus) -> Reasons:
-    before = status.installed.parameters if status.installed else None
+    before = fixed_values(status.installed)
     values = in_force(package, wanted.spec.parameters, before)
     problems = check_values(package, values, before)
     if problems:

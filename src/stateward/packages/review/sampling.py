@@ -3,19 +3,23 @@
 A required parameter without a default gets a value that any template accepts, so that the rest can be rendered.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from stateward.api.values.problem import Problem, Severity
-from stateward.packages.format.records import Package, ParameterType, TaskKind
+from stateward.packages.format.parameters import BadValue
+from stateward.packages.format.records import Package, Parameter, ParameterType, TaskKind
 from stateward.packages.format.trees import obj
+from stateward.packages.plans.steps import Work, refuse_conflicts_of, work_of
+from stateward.packages.rendering.namespace import namespace_of
 from stateward.packages.rendering.objects import Rendered
-from stateward.packages.rendering.rendering import Use, places, render_task
+from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.step_objects import Conflict
 from stateward.packages.rendering.templates import TemplateProblem
 
 NAME = "sample"
 _SAMPLES: dict[ParameterType, Any] = {
-    ParameterType.STRING: "sample",
     ParameterType.INTEGER: 1,
     ParameterType.NUMBER: 1,
     ParameterType.BOOLEAN: True,
@@ -26,33 +30,46 @@ _SAMPLES: dict[ParameterType, Any] = {
 
 def sample(package: Package) -> Use:
     """Return a use of a package in which only what has to be chosen is chosen."""
+    toggles = {task.spec.parameter for task in package.operator.tasks if task.kind is TaskKind.TOGGLE}
     missing = [p for p in package.parameters.values() if p.owed]
-    values = {p.name: p.enum[0] if p.enum else _SAMPLES[p.type] for p in missing}
-    return Use(package, NAME, "default", values)
+    return Use(package, NAME, "default", {p.name: "true" if p.name in toggles else _sample(p) for p in missing})
+
+
+def _sample(parameter: Parameter) -> Any:
+    if parameter.enum:
+        return parameter.enum[0]
+    if parameter.type is ParameterType.STRING:
+        # Each text is another one: two objects that are named by two parameters are two.
+        return f"{NAME}-{re.sub('[^a-z0-9]+', '-', parameter.name.lower()).strip('-')}"
+    return _SAMPLES[parameter.type]
 
 
 def check_rendered(package: Package) -> Iterator[Problem]:
     """Yield what is wrong with what a package renders by itself."""
     use = sample(package)
+    try:
+        namespace_of(use)
+    except TemplateProblem as error:
+        yield _problem(package, error)
     for plan in package.operator.plans:
+        works: dict[Place, Work] = {}
         for place in places(package, plan):
-            for name in place.step.tasks:
-                task = package.task(name)
-                if task.kind in (TaskKind.PIPE, TaskKind.OPERATOR, TaskKind.DUMMY):
-                    continue
-                try:
-                    found = render_task(use, place, task)
-                except TemplateProblem as error:
-                    yield _problem(package, error)
-                else:
-                    for rendered in found:
-                        yield from _object(rendered)
+            try:
+                works[place] = work_of(use, place)
+                refuse_conflicts_of(use, place, works)
+            except TemplateProblem as error:
+                yield _problem(package, error)
+            except BadValue as error:
+                yield Problem(f"plan {plan}: {place.phase}/{place.step.name}", None, str(error))
+            else:
+                for rendered in (*works[place].apply, *works[place].delete):
+                    yield from _object(rendered)
 
 
 def _problem(package: Package, error: TemplateProblem) -> Problem:
     at = f"templates/{error.name}:{error.line}" if error.line else f"templates/{error.name}"
     # A template may require an optional value: that is not an error of the package.
-    chosen = any(p.default is None for p in package.parameters.values())
+    chosen = any(p.default is None for p in package.parameters.values()) and not isinstance(error, Conflict)
     return Problem(at, None, f"{error.message} (with default values)", Severity.WARNING if chosen else Severity.ERROR)
 
 

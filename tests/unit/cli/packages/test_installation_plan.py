@@ -97,6 +97,27 @@ def test_another_version_in_the_same_file_is_planned_before_it_is_stored(run: Ru
     assert "pods of Deployment web restart: its template changes (spec.template.spec.containers[app].image)" in said
 
 
+def test_an_upgrade_with_a_value_of_another_plan_shows_both_plans_in_order(run: Run) -> None:
+    newer = package(
+        "shop-1.3.0",
+        namespace="default",
+        operator=('operatorVersion: "1.2.0"', 'operatorVersion: "1.3.0"'),
+        app=("image: shop:", "image: store:"),
+        params=("default: slow}", "default: slow, trigger: backup}"),
+        job=("args: [{{ .Params.FILE }}]", "args: [{{ .Params.MODE }}]"),
+    )
+    wanted = document({"COUNT": 2, "MODE": "fast"}, package="shop-1.3.0")
+    code, said = asked(run, newer, wanted)
+    assert code == 0
+    first, second = said.split("then plan backup: other values of MODE\n")
+    assert "plan deploy: another version of the package is desired; then plan backup for MODE" in first
+    assert "~ Deployment web: spec.template.spec.containers[app].image" in first
+    assert "ConfigMap" not in first, "the upgrade uses the current value"
+    assert second.startswith("+ Job backup-job")
+    found = json.loads(asked(run, newer, wanted, words=("-o", "json"))[1])
+    assert (found["plan"], found["then"]["plan"]) == ("deploy", "backup")
+
+
 def test_a_first_installation_says_what_is_in_its_way(run: Run, api: WritableApi) -> None:
     foreign: dict[str, Any] = {"name": "new-config", "namespace": "default"}
     api.add("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": foreign})

@@ -10,7 +10,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.cli.fake_api import Run
 from tests.unit.cli.writable_api import DIGEST, WritableApi, bad, good, installed
-from tests.unit.packages.samples import files
+from tests.unit.packages.samples import OPERATOR, files
 
 
 @pytest.fixture
@@ -207,3 +207,40 @@ def test_trigger_runs_a_cleanup_only_when_the_name_is_said_once_more(run: Run, a
     good(run, "installation", "trigger", "web", "cleanup", "--yes", "web")
     wish = api.there("installations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
     assert wish.startswith("cleanup/web/")
+
+
+SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: any, labels: {mode: {{ .Params.MODE }}}}\n"
+
+
+def test_the_namespace_is_created_on_request_as_the_package_describes_it(
+    run: Run, api: WritableApi, tmp_path: Path
+) -> None:
+    changes = {"templates/space.yaml": SPACE, "operator.yaml": f"{OPERATOR}namespaceManifest: space.yaml\n"}
+    folder = written(tmp_path / "shop", files(changes))
+    words = ("package", "install", folder, "web", "-n", "fresh", "-p", "MODE=fast", "--create-namespace")
+    assert good(run, *words).startswith("namespace fresh was created\n")
+    made = api.objects["namespaces", Key("", "fresh")]
+    assert made["metadata"]["labels"] == {"mode": "fast"}
+    assert api.there("installations", "web", "fresh")
+    again = good(run, "package", "install", folder, "other", "-n", "fresh", "--create-namespace")
+    assert "created" not in again
+    good(run, "package", "install", folder, "web", "-n", "plain")
+    assert ("namespaces", Key("", "plain")) not in api.objects
+
+
+def test_a_namespace_is_created_also_for_a_package_that_does_not_describe_it(
+    run: Run, api: WritableApi, folder: str
+) -> None:
+    good(run, "package", "install", folder, "web", "-n", "fresh", "--create-namespace")
+    assert ("namespaces", Key("", "fresh")) in api.objects
+
+
+def test_a_version_that_leads_out_of_the_folder_is_refused_before_a_file_is_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "a/b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    said = bad(run, "package", "build", written(tmp_path / "shop", files(operator=('"1.2.0"', "../../x"))))
+    assert "operatorVersion: '../../x': must be a semantic version" in " ".join(said.split())
+    assert not list(tmp_path.rglob("*.tgz"))

@@ -110,3 +110,32 @@ def test_what_is_no_package_is_a_line(tmp_path: Path) -> None:
     assert "is not a" in run("verify", tmp_path / "x").stderr
     assert "No such file" in run("verify", tmp_path / "missing").stderr
     assert "is not a package:" in run("schema", written(tmp_path / "y", {"params.yaml": b""})).stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "[extra.yaml]",
+            "[other.yaml]",
+            "operator.yaml: tasks[1].spec.resources[0]: 'other.yaml': is not a file below",
+        ),
+        ("[app, extra]", "[app, extar]", "operator.yaml: plans.deploy.phases[0].steps[0].tasks[1]: 'extar': is not a"),
+    ],
+)
+@pytest.mark.parametrize("command", ["render", "diff", "schema"])
+def test_a_missing_file_or_task_is_a_line_for_each_command(
+    tmp_path: Path, command: str, old: str, new: str, says: str
+) -> None:
+    result = run(command, written(tmp_path / "bad", files(operator=(old, new))))
+    assert result.exit_code == 1
+    assert says in " ".join(result.stderr.split())
+
+
+def test_wrong_yaml_of_values_is_a_line_with_its_place(folder: Path, tmp_path: Path) -> None:
+    given = tmp_path / "values.yaml"
+    given.write_text("COUNT: 2\nRATE: !!float\n")
+    result = run("render", folder, "-P", given)
+    assert f"{given}:2: is not YAML: '' is no !!float; it must be a number" in result.stderr
+    given.write_text("SETTINGS: " + "{a: " * 300)
+    assert f"{given}:1: is not YAML: is nested deeper than 200 levels" in run("render", folder, "-P", given).stderr

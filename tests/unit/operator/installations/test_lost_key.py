@@ -88,12 +88,12 @@ async def test_work_that_the_server_knows_to_be_another_is_recreated(world: Worl
 
     await begin(world)
     lose(world)
-    world.package("other-2", whole("2.0.0", JOB.replace("image: x", "image: y")))
+    world.package("other-2", whole("2.0.0", JOB.replace("image: x", "image: z")))
     world.install("other-2")
     async with world.operator(Strict()):
         await world.until(world.ready)
     assert world.jobs == {"job": 2}
-    assert at(world.there("Job", "job"), "spec", "template", "spec", "containers")[0]["image"] == "y"
+    assert at(world.there("Job", "job"), "spec", "template", "spec", "containers")[0]["image"] == "z"
 
 
 async def test_what_others_change_afterwards_is_put_right_as_before(world: World) -> None:

@@ -11,7 +11,7 @@ from stateward.packages.format.records import Parameter, ParameterType
 from stateward.packages.format.schema import schema
 from stateward.packages.plans.choice import State
 from tests.support.fuzz import fuzzed
-from tests.unit.packages.samples import shop
+from tests.unit.packages.samples import PARAMS, shop
 
 
 def wrong(values: dict[str, Any], before: dict[str, Any] | None = None) -> list[str]:
@@ -81,8 +81,9 @@ def test_a_list_or_map_that_a_package_says_nothing_of_is_empty_and_need_not_be_g
 
 def test_an_immutable_parameter_keeps_the_value_that_templates_see() -> None:
     assert wrong({"STORAGE": "2Gi"}) == []
-    assert wrong({"STORAGE": "2Gi"}, {}) == ["STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"]
-    assert wrong({"STORAGE": "1Gi"}, {}) == []
+    said = "STORAGE: '2Gi': cannot be changed once it is installed; it is '1Gi'"
+    assert wrong({"STORAGE": "2Gi"}, {"STORAGE": "1Gi"}) == [said]
+    assert wrong({"STORAGE": "1Gi"}, {"STORAGE": "1Gi"}) == []
     assert wrong({}, {"STORAGE": "2Gi"}) != []
 
 
@@ -95,6 +96,43 @@ def test_an_immutable_parameter_keeps_its_value_when_a_later_version_has_another
     assert in_force(later, {"STORAGE": "2Gi"}, first) == {"STORAGE": "2Gi"}
     assert [str(p) for p in check_values(later, {"STORAGE": "2Gi"}, first)]
     assert check_values(later, in_force(later, {}, first), first) == []
+
+
+CLASS = "- {name: CLASS, immutable: true%s}\n"
+
+
+@pytest.mark.parametrize("more", ["", ", required: false", ", default: slow"])
+def test_a_version_may_add_an_immutable_parameter_and_its_first_value_is_taken(more: str) -> None:
+    later = shop({"params.yaml": PARAMS + CLASS % more})
+    before = {"STORAGE": "1Gi"}
+    assert check_values(later, in_force(later, {"CLASS": "fast"}, before), before) == []
+    said = [str(problem) for problem in check_values(later, in_force(later, {}, before), before)]
+    assert said == ([] if more else ["CLASS: is required: text, a number or true or false"])
+
+
+def test_an_immutable_parameter_without_a_value_stays_so_also_if_a_later_version_has_a_default() -> None:
+    first, later = (shop({"params.yaml": PARAMS + CLASS % more}) for more in (", required: false", ", default: slow"))
+    before = {"STORAGE": "1Gi", "CLASS": None}
+    assert "CLASS" not in in_force(first, {}, before)
+    assert in_force(later, {}, before)["CLASS"] == ""
+    assert check_values(later, in_force(later, {}, before), before) == []
+    (said,) = check_values(later, {"STORAGE": "1Gi", "CLASS": "slow"}, before)
+    assert str(said) == "CLASS: 'slow': cannot be changed once it is installed; it is ''"
+
+
+def test_an_immutable_parameter_without_a_value_takes_one_that_a_later_version_requires() -> None:
+    later = shop({"params.yaml": PARAMS + CLASS % ", required: true"})
+    before = {"STORAGE": "1Gi", "CLASS": None}
+    assert check_values(later, in_force(later, {"CLASS": "slow"}, before), before) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"), [("integer", "3"), ("boolean", "true"), ("array", "[a]"), ("map", "{a: b}")]
+)
+def test_a_default_for_an_immutable_parameter_without_a_value_blocks_no_upgrade(kind: str, default: str) -> None:
+    later = shop({"params.yaml": PARAMS + CLASS % f", type: {kind}, default: {default}"})
+    before = {"STORAGE": "1Gi", "CLASS": None}
+    assert check_values(later, in_force(later, {}, before), before) == []
 
 
 @pytest.mark.parametrize(("before", "after"), [({"x": 1}, {"x": True}), ({"x": False}, {"x": 0}), ([1], [True])])

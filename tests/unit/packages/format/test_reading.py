@@ -113,3 +113,9 @@ def test_what_is_no_tarball_and_what_is_too_large_is_refused() -> None:
 
 def test_an_operator_file_may_name_its_nulls() -> None:
     assert shop({"operator.yaml": OPERATOR + "description:\nnamespaceManifest: ~\n"}).operator.description == ""
+
+
+def test_two_plans_of_one_name_are_refused_with_the_line() -> None:
+    (said,) = problems(files({"operator.yaml": OPERATOR + "  deploy: {phases: []}\n"}))
+    line = OPERATOR.count("\n") + 1
+    assert said.startswith(f"operator.yaml:{line}: is not YAML: has the key 'deploy' twice, first in line ")

@@ -7,7 +7,8 @@ import pytest
 from stateward.api.kinds.installation import InstallationStatus, RunStatus, StateStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import State
-from stateward.packages.plans.decision import Begin, Stop, decide
+from stateward.packages.plans.decision import Begin, GoOn, Stop, decide, follows
+from stateward.packages.plans.run_record import state_status
 from tests.unit.packages.samples import OPERATOR, shop
 
 PHASE = "    phases: [{name: p, steps: [{name: s, tasks: [app]}]}]\n"
@@ -60,3 +61,48 @@ def test_taking_back_that_fails_too_is_not_repeated() -> None:
     status = failed(old, "update", COUNT=9)
     assert isinstance(decide(old, status, State(old.digest, {}), ""), Begin)
     assert isinstance(decide(old, failed(old, "update"), State(old.digest, {}), ""), Stop)
+
+
+def test_a_version_that_makes_a_parameter_immutable_may_still_change_it_and_never_again_after_that() -> None:
+    old = package("upgrade")
+    new = shop({"operator.yaml": OPERATOR + f"  upgrade:\n{PHASE}"}, params=("default: slow}", "immutable: true}"))
+    status = InstallationStatus(installed=state_status(old, "shop", {"MODE": "slow", "STORAGE": "1Gi"}))
+    wanted = State(new.digest, {"MODE": "fast", "STORAGE": "1Gi"})
+    assert isinstance(decide(new, status, wanted, ""), Begin)
+    done = InstallationStatus(installed=state_status(new, "shop", wanted.values))
+    found = decide(new, done, State(new.digest, {"MODE": "slow", "STORAGE": "1Gi"}), "")
+    assert isinstance(found, Stop)
+    assert found.values == "MODE: 'slow': cannot be changed once it is installed; it is 'fast'"
+
+
+def test_a_status_without_the_record_of_immutable_parameters_still_fixes_the_values_it_has() -> None:
+    old = package()
+    status = InstallationStatus(
+        installed=StateStatus(package="shop", digest=old.digest, parameters={"STORAGE": "1Gi", "COUNT": 2})
+    )
+    assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "1Gi", "COUNT": 3}), ""), Begin)
+    assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "2Gi", "COUNT": 2}), ""), Stop)
+
+
+def test_a_failed_upgrade_says_what_waits_for_it() -> None:
+    new = package("upgrade")
+    before = StateStatus(package="shop", digest="1", parameters={"FILE": "old"})
+    target = StateStatus(package="shop", digest=new.digest, parameters={"FILE": "old"})
+    run = RunStatus(plan="upgrade", stage="Failed", message="no", target=target)
+    found = decide(new, InstallationStatus(installed=before, run=run), State(new.digest, {"FILE": "new"}), "")
+    assert isinstance(found, Stop)
+    assert found.message == "plan upgrade has failed: no; plan backup for FILE waits for it"
+
+
+def test_a_running_upgrade_goes_on_and_says_why_the_rest_cannot_follow() -> None:
+    rate = ("default: 0.5}", "default: 0.5, trigger: scale}")
+    new = shop({"operator.yaml": OPERATOR + f"  upgrade:\n{PHASE}  scale:\n{PHASE}"}, params=rate)
+    target = StateStatus(package="shop", digest=new.digest)
+    run = RunStatus(plan="upgrade", stage="Running", target=target)
+    status = InstallationStatus(installed=StateStatus(package="shop", digest="1"), run=run)
+    found = decide(new, status, State(new.digest, {"FILE": "new", "RATE": 2}), "")
+    assert isinstance(found, GoOn)
+    assert found.problem is not None
+    assert (found.problem.reason, "one after the other" in found.problem.message) == ("ParametersDisagree", True)
+    assert follows(new, run, State(new.digest, {"FILE": "new"})) == "plan backup follows: other values of FILE"
+    assert follows(new, run, State(new.digest, {})) == ""

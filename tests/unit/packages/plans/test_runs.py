@@ -15,11 +15,12 @@ from stateward.packages.plans.choice import Chosen, State, choose, join
 from stateward.packages.plans.progress import Result, Run, Stage, StepName, advance, ready, stage
 from stateward.packages.plans.steps import stamped, superfluous, work_of
 from stateward.packages.rendering.objects import Identity, identity_of
-from stateward.packages.rendering.rendering import Place, Use, places, render_plan
+from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.restarts.dependencies import dependencies, template_path
 from stateward.packages.restarts.digests import Key, digests_of
 from stateward.packages.restarts.restarts import annotated, judge
-from tests.unit.packages.samples import shop
+from tests.unit.packages.samples import OPERATOR, shop
 
 KEY = Key(b"of the tests")
 WEB = Identity("apps", "Deployment", "prod", "web")
@@ -33,6 +34,12 @@ VERSIONS = {
         shop(config=("data:\n", "data:\n  more: a key\n")),
     )
 }
+SCALE = "  scale:\n    phases: [{name: scale, steps: [{name: app, tasks: [app]}]}]\n"
+SCALED = shop(
+    {"operator.yaml": OPERATOR.replace("1.2.0", "2.0.0") + SCALE},
+    params=("default: 2, description", "default: 2, trigger: scale, description"),
+)
+VERSIONS[SCALED.digest] = SCALED
 
 
 class CrashError(Exception):
@@ -47,6 +54,7 @@ class World:
     objects: dict[Identity, dict[str, Any]] = field(default_factory=dict[Identity, dict[str, Any]])
     installed: State | None = None
     running: tuple[Chosen, Run] | None = None
+    done: list[tuple[str, State]] = field(default_factory=list[tuple[str, State]])
     now: float = 0.0
     restarts: int = 0
     writes_left: int | None = None
@@ -91,7 +99,7 @@ class World:
             self.running = (chosen, Run(chosen.plan, self.now))
         chosen, run = self.running
         again = join(self.package(self.wanted), self.installed, chosen, self.wanted)
-        if again is not None:
+        if isinstance(again, Chosen):
             self.write()
             chosen, run = again, Run(again.plan, self.now)
             self.running = (chosen, run)
@@ -111,6 +119,7 @@ class World:
             self.prune(use)
             self.write()
             self.installed, self.running = chosen.state, None
+            self.done.append((chosen.plan, chosen.state))
 
     def carry_out(self, use: Use, place: Place) -> None:
         work = work_of(use, place)
@@ -166,7 +175,7 @@ VALUES = st.fixed_dictionaries(
         "STORAGE": st.sampled_from(["1Gi", "2Gi"]),
     },
 )
-STATES = st.builds(State, digest=st.sampled_from(sorted(VERSIONS)), values=VALUES)
+STATES = st.builds(State, digest=st.sampled_from(sorted(set(VERSIONS) - {SCALED.digest})), values=VALUES)
 DEATHS = st.lists(st.integers(0, 6), max_size=4).map(tuple)
 
 
@@ -237,3 +246,19 @@ def test_a_trigger_that_comes_while_another_plan_runs_comes_after_it() -> None:
     world.settle()
     assert world.restarts == 1
     assert Identity("batch", "Job", "prod", "backup-job") in world.objects
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(count=st.integers(1, 4), mode=st.sampled_from(["slow", "fast"]), deaths=DEATHS)
+def test_an_upgrade_and_a_value_of_another_plan_are_two_runs_in_order_through_any_crash(
+    count: int, mode: str, deaths: tuple[int, ...]
+) -> None:
+    old = State(shop().digest, {"COUNT": 3})
+    world = World(old)
+    world.settle()
+    wanted = State(SCALED.digest, {"COUNT": count, "MODE": mode})
+    world.wanted = wanted
+    world.settle(deaths)
+    first = State(SCALED.digest, {"COUNT": 3, "MODE": mode})
+    assert world.done[1:] == [("deploy", first), *([] if count == 3 else [("scale", wanted)])]
+    assert world.objects[WEB]["spec"]["replicas"] == count

@@ -10,6 +10,7 @@ from stateward.packages.plans.steps import (
     LABEL_INSTALLATION,
     LABEL_PART_OF,
     Work,
+    refuse_conflicts_of,
     set_id,
     stamped,
     superfluous,
@@ -17,6 +18,7 @@ from stateward.packages.plans.steps import (
 )
 from stateward.packages.rendering.objects import Identity
 from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.step_objects import Conflict
 from tests.unit.packages.samples import OPERATOR, shop
 
 
@@ -47,11 +49,54 @@ def test_what_others_use_comes_before_them_whatever_the_package_says() -> None:
     assert names(work(use(turned), "app"))[0] == ["ConfigMap", "Deployment"]
 
 
-def test_of_two_tasks_that_name_the_same_object_the_later_has_the_word() -> None:
-    both = shop(operator=("tasks: [away]", "tasks: [away, job]"))
-    assert names(work(use(both), "away")) == (["Job"], [])
-    other = shop(operator=("tasks: [away]", "tasks: [job, away]"))
-    assert names(work(use(other), "away")) == ([], ["Job"])
+@pytest.mark.parametrize("tasks", ["[away, job]", "[job, away]"])
+def test_what_a_step_applies_and_deletes_is_refused_because_one_of_the_two_would_be_lost(tasks: str) -> None:
+    both = shop(operator=("tasks: [away]", f"tasks: {tasks}"))
+    with pytest.raises(Conflict, match=r"templates/job\.yaml: Job deploy-job is applied and deleted in step main/away"):
+        work(use(both), "away")
+
+
+TWO = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: %s}]}\n"
+
+
+def test_two_different_objects_of_one_name_in_a_step_are_refused_with_both_files() -> None:
+    different = use(shop({"templates/config.yaml": TWO % 80, "templates/app.yaml": TWO % 90}))
+    with pytest.raises(Conflict) as error:
+        work(different, "app")
+    assert str(error.value) == (
+        "templates/app.yaml: Service web is rendered twice in step main/app, also by templates/config.yaml;"
+        " one of the two would be lost: give one of the two another name"
+    )
+    within = use(shop({"templates/config.yaml": TWO % 80 + "---\n" + TWO % 90}))
+    with pytest.raises(Conflict, match=r"templates/config\.yaml: Service web is rendered twice in step main/app; one"):
+        work(within, "app")
+
+
+def test_the_same_object_twice_loses_nothing() -> None:
+    same = use(shop({"templates/config.yaml": TWO % 80, "templates/app.yaml": TWO % 80}))
+    assert names(work(same, "app"))[0] == ["Service"]
+
+
+@pytest.mark.parametrize(("plan", "phase", "refused"), [("serial", "serial", False), ("serial", "parallel", True)])
+def test_steps_that_run_at_once_may_not_make_two_objects_of_one_name(plan: str, phase: str, refused: bool) -> None:
+    text = OPERATOR.replace("    strategy: serial\n", f"    strategy: {plan}\n", 1)
+    of = use(shop({"operator.yaml": text.replace("      strategy: serial\n", f"      strategy: {phase}\n", 1)}))
+    works = {each: work_of(of, each) for each in places(of.package, "deploy")}
+    if not refused:
+        refuse_conflicts_of(of, place(of, "away"), works)
+        return
+    with pytest.raises(
+        Conflict, match="Job deploy-job is applied and deleted in the steps main/job and main/away, which"
+    ):
+        refuse_conflicts_of(of, place(of, "away"), works)
+
+
+def test_phases_that_run_at_once_may_not_either() -> None:
+    phases = "    phases: [{name: a, steps: [{name: s, tasks: [job]}]}, {name: b, steps: [{name: s, tasks: [away]}]}]\n"
+    of = use(shop({"operator.yaml": f"{OPERATOR}  twice:\n    strategy: parallel\n{phases}"}))
+    works = {each: work_of(of, each) for each in places(of.package, "twice")}
+    with pytest.raises(Conflict, match="in the steps b/s and a/s, which run at once"):
+        refuse_conflicts_of(of, next(iter(works)), works)
 
 
 def test_what_is_more_than_objects_is_handed_on() -> None:
@@ -118,9 +163,8 @@ def test_what_lives_in_no_namespace_is_wanted_whatever_namespace_its_template_wr
 def test_one_object_is_one_however_its_own_namespace_is_written() -> None:
     app = "apiVersion: v1\nkind: Service\nmetadata: {name: web-extra, namespace: prod}\nspec: {ports: [{port: 80}]}\n"
     of = use(shop({"templates/config.yaml": app}))
-    work = work_of(of, place(of, "app"))
-    assert "web-extra" not in [found.identity.name for found in work.apply]
-    assert [found.identity.name for found in work.delete] == ["web-extra"]
+    with pytest.raises(Conflict, match="Service web-extra is applied and deleted in step main/app"):
+        work_of(of, place(of, "app"))
 
 
 def test_what_cannot_be_rendered_is_not_taken_for_gone() -> None:

@@ -158,7 +158,7 @@ def test_yaml_is_read_as_kubernetes_reads_it() -> None:
         "f": "yes",
         "g": None,
         "5": "x",
-        "h": "n",
+        "h": False,
         "i": 31,
         "j": "<<",
     }

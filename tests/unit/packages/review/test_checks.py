@@ -9,13 +9,23 @@ from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.records import Package
 from stateward.packages.rendering.objects import Identity
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.review.checks import check_package
 from stateward.packages.review.sampling import sample
-from tests.unit.packages.samples import shop
+from tests.unit.packages.samples import OPERATOR, PARAMS, shop
 
 SHARED = Path(__file__).parents[5] / "shared/data/packages"
 """Third-party packages, if they exist next to the checkout."""
+
+
+PIPES = """\
+- name: piped
+  kind: Pipe
+  spec:
+    pod: job.yaml
+    pipe: [{kind: Secret, key: the-key, file: a}, {kind: Secret, key: theKey, file: b}]
+"""
 
 
 def found(package: Package) -> list[str]:
@@ -34,6 +44,39 @@ def test_a_package_that_is_well_has_no_findings() -> None:
         (
             shop(operator=("tasks: [app, extra]", "tasks: [apps]")),
             "steps[0].tasks[0]: 'apps': is not a task; there are",
+        ),
+        (
+            shop(operator=('"1.2.0"', "../../x")),
+            "operator.yaml: operatorVersion: '../../x': must be a semantic version of at most 63 characters, such as",
+        ),
+        (shop(operator=('"1.2.0"', "latest")), "operator.yaml: operatorVersion: 'latest': must be a semantic version"),
+        (shop(operator=('"1.2.0"', "1.2.0-")), "operator.yaml: operatorVersion: '1.2.0-': must be a semantic version"),
+        (shop(operator=("5.10", "../5")), "operator.yaml: appVersion: '../5': must begin with a letter or digit"),
+        (shop(params=("name: RATE", "name: A;B")), "params.yaml: parameters[6].name: 'A;B': must be a name without"),
+        (shop(params=("name: RATE", 'name: "A,B"')), "params.yaml: parameters[6].name: 'A,B': must be a name without"),
+        (
+            shop(params=("name: RATE", "name: Count")),
+            "params.yaml: parameters[6].name: 'Count': differs from COUNT only in upper and lower case",
+        ),
+        (shop({"operator.yaml": f"{OPERATOR}namespaceManifest: no.yaml\n"}), "namespaceManifest: 'no.yaml': is not a"),
+        (
+            shop({"operator.yaml": f"{OPERATOR}namespaceManifest: extra.yaml\n"}),
+            "templates/extra.yaml: must render to one Namespace, because it is namespaceManifest; it renders Service",
+        ),
+        (
+            shop(operator=("tasks: [away]", "tasks: [away, job]")),
+            "templates/job.yaml: Job deploy-job is applied and deleted in step main/away; one of the two would be lost",
+        ),
+        (
+            shop(
+                {"params.yaml": PARAMS + "- {name: OWED}\n"},
+                operator=("      strategy: serial\n      steps", "      strategy: parallel\n      steps"),
+            ),
+            "templates/job.yaml: Job deploy-job is applied and deleted in the steps main/job and main/away, which run",
+        ),
+        (
+            shop({"operator.yaml": OPERATOR.replace("plans:", PIPES + "plans:", 1)}),
+            "operator.yaml: tasks[4].spec.pipe[1].key: 'theKey': is the key of two files",
         ),
         (shop(operator=("[extra.yaml]", "[other.yaml]")), "tasks[1].spec.resources[0]: 'other.yaml': is not a file"),
         (shop(operator=("parameter: EXTRA", "parameter: X")), "tasks[1].spec.parameter: 'X': is not a parameter"),
@@ -133,3 +176,15 @@ def test_packages_of_third_parties_are_read_checked_and_rendered_as_they_are(nam
     assert [p for p in check_package(package) if p.severity is Severity.ERROR] == []
     for plan in package.operator.plans:
         render_plan(sample(package), plan)
+
+
+@pytest.mark.parametrize("version", ["1.2.0", "v1.2.0", "1.2", "1.2.0-rc.1", "1.2.0+build.5"])
+def test_versions_that_the_formats_own_tools_accept_are_accepted(version: str) -> None:
+    assert found(shop(operator=('"1.2.0"', f'"{version}"'))) == []
+
+
+def test_two_objects_that_two_required_parameters_name_are_no_conflict() -> None:
+    named = "apiVersion: v1\nkind: Service\nmetadata: {{name: {{{{ .Params.{} }}}}}}\nspec: {{ports: [{{port: {}}}]}}\n"
+    two = named.format("ONE", 80) + "---\n" + named.format("TWO", 90)
+    package = shop({"templates/extra.yaml": two, "params.yaml": f"{PARAMS}- {{name: ONE}}\n- {{name: TWO}}\n"})
+    assert found(package) == []

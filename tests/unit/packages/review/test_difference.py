@@ -2,7 +2,8 @@
 
 import pytest
 
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.review.difference import Fate, Restart, difference, differing
 from tests.unit.packages.samples import shop
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from stateward.packages.format.reading import belongs, read_package
-from stateward.packages.rendering.rendering import Use, render_plan
+from stateward.packages.rendering.rendering import Use
+from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.review.checks import check_package
 from stateward.packages.review.difference import difference
 

@@ -8,7 +8,7 @@ import pytest
 from stateward.api.kinds.installation import Installation
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.review.refusals import Holder, refused_installation, refused_package
-from tests.unit.packages.samples import shop
+from tests.unit.packages.samples import OPERATOR, shop
 
 SHOP = shop()
 
@@ -92,3 +92,16 @@ def test_a_version_has_one_content() -> None:
     unknown = Holder("a", "shop", "1.2.0", "")
     newer = Holder("a", "shop", "1.3.0", "sha256:other")
     assert refused_package(SHOP, "b", [unknown, newer]) == ""
+
+
+def test_an_upgrade_may_bring_the_value_of_one_other_plan_and_not_of_two() -> None:
+    scale = "  scale:\n    phases: [{name: p, steps: [{name: s, tasks: [app]}]}]\n"
+    rate = ("default: 0.5}", "default: 0.5, trigger: scale}")
+    later = shop({"operator.yaml": OPERATOR.replace("1.2.0", "1.3.0") + scale}, params=rate)
+    old = installation({}, {})
+    assert refused_installation(later, installation({"FILE": "other.sql"}, {}), old) == ()
+    (said,) = refused_installation(later, installation({"FILE": "other.sql", "RATE": 2}, {}), old)
+    assert said == (
+        "spec.parameters: these parameters need different plans; change them one after the other:"
+        " scale for RATE; backup for FILE"
+    )

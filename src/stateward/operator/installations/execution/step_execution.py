@@ -16,8 +16,9 @@ from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.plans.health import Health, health_of
 from stateward.packages.plans.progress import Result, Stage
-from stateward.packages.plans.steps import Work
+from stateward.packages.plans.steps import Work, refuse_conflicts_of
 from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.rendering.step_objects import at_once
 from stateward.packages.rendering.templates import TemplateProblem
 
 
@@ -54,7 +55,11 @@ class StepExecution:
         `again`: all of it was created in this run, and is waited for.
         """
         try:
-            return await self._work(use, place, await self._rendered_steps.of(use, place), again=again)
+            work = await self._rendered_steps.of(use, place)
+            if not again:
+                at_the_same_time = await self._rendered_steps.each(use, at_once(use.package, place))
+                refuse_conflicts_of(use, place, {**at_the_same_time, place: work})
+            return await self._work(use, place, work, again=again)
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
             return Result(Stage.FAILED, error_text(error))
         except (HeldError, ApiError) as error:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from stateward.simulation.apiserver.store import Event
 from tests.unit.operator.installations.world import World
+from tests.unit.packages.samples import files
 
 
 @pytest.fixture
@@ -120,3 +122,76 @@ async def test_what_a_plan_has_just_made_is_not_made_once_more_when_it_rests(wor
         world.annotate("some/note", "1")  # A user triggers another reconciliation.
         await asyncio.sleep(30)
         assert applied[made:] == []
+
+
+async def test_a_later_version_may_add_an_immutable_parameter(world: World) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0")
+    added = ("- {name: RATE", "- {name: CLASS, immutable: true}\n- {name: RATE")
+    world.package("shop-1.3.0", files(None, params=added, operator=("1.2.0", "1.3.0")))
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop-1.3.0", CLASS="fast")
+        await world.until(world.ready)
+        world.install("shop-1.3.0", CLASS="slow")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
+    assert world.status()["installed"]["immutable"] == ["CLASS", "STORAGE"]
+
+
+async def test_values_that_give_two_objects_one_name_end_the_plan_with_the_reason(world: World) -> None:
+    """The later of the two was applied, and the other was lost in silence."""
+    second = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Params.FILE }}}\n"
+    world.package("shop-1.2.0", files({"templates/extra.yaml": second}))
+    world.install("shop-1.2.0", EXTRA=True, FILE="web-config")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+        said = world.condition("Stalled")["message"]
+        assert "templates/extra.yaml: ConfigMap web-config is rendered twice in step main/app, also by" in said
+        assert world.get("Deployment", "web") is None
+        world.install("shop-1.2.0", EXTRA=True, FILE="other")
+        await world.until(world.ready)
+
+
+async def test_a_package_that_loses_something_is_refused_with_the_reason(world: World) -> None:
+    world.package("shop-1.2.0", operator=("tasks: [away]", "tasks: [away, job]"))
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PackageBroken")
+        assert "Job deploy-job is applied and deleted in step main/away" in world.condition("Stalled")["message"]
+
+
+async def test_an_upgrade_with_a_value_of_another_plan_runs_both_and_is_ready_only_after_the_second(
+    world: World,
+) -> None:
+    """Only the plan of the upgrade ran, with the new value, and the plan of the parameter never did."""
+    world.package("shop-1.2.0")
+    world.package("shop-1.3.0", files(None, operator=("1.2.0", "1.3.0")))
+    world.install("shop-1.2.0", FILE="old.sql")
+    early: list[Any] = []
+
+    def heard(kind: str, event: Event) -> None:
+        if kind != "stateward.dev/installations" or event.new is None:
+            return
+        status = event.new.doc.get("status", {})
+        ready = {c["type"]: c["status"] for c in status.get("conditions", [])}.get("Ready") == "True"
+        seen = status.get("observedGeneration") == event.new.meta["generation"]
+        if ready and seen and status["installed"]["parameters"]["FILE"] != event.new.doc["spec"]["parameters"]["FILE"]:
+            early.append(status)
+
+    async with world.operator():
+        await world.until(world.ready)
+        world.store.subscribers.append(heard)
+        world.install("shop-1.3.0", FILE="new.sql")
+        await world.until(world.ready)
+    assert early == []
+    status = world.status()
+    assert [(run["plan"], run["stage"], run["version"]) for run in status["history"]] == [
+        ("backup", "Done", "1.3.0"),
+        ("deploy", "Done", "1.3.0"),
+        ("deploy", "Done", "1.2.0"),
+    ]
+    assert status["history"][1]["why"] == "another version of the package is desired; then plan backup for FILE"
+    assert status["history"][0]["why"] == "other values of FILE"
+    assert status["installed"]["parameters"]["FILE"] == "new.sql"
+    backup = world.there("Job", "backup-job")["spec"]["template"]["spec"]["containers"][0]
+    assert backup["args"] == ["new.sql"]
