@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
@@ -72,7 +72,7 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
 ) -> None:
     """The CRD accepts any field of pods and Services; a dry run of the server judges them, in its version."""
 
-    def refused(cluster: OpenSearchCluster) -> bool:
+    def refused(cluster: Cluster) -> bool:
         stalled = next((c for c in cluster.status.conditions if c.type == "Stalled"), None)
         current = cluster.status.observed_generation == cluster.metadata.generation
         return current and stalled is not None and stalled.reason == NOT_ACCEPTED

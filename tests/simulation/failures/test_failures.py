@@ -190,12 +190,14 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_m
 ) -> None:
     """A policy refuses a PodDisruptionBudget, say, from the moment on at which the allocation was limited."""
     refusing = [False]
-    furnish = SharedObjects.apply
+    apply = SharedObjects.apply
 
-    async def refused(self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> None:
+    async def refused(
+        self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool
+    ) -> None:
         if refusing[0]:
             raise Forbidden("a policy refuses PodDisruptionBudgets")
-        await furnish(self, existing, budgets)
+        await apply(self, existing, budgets, settled=settled)
 
     def told(what: str) -> None:
         refusing[0] = refusing[0] or what == "POST /_flush"

@@ -12,7 +12,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.caches import Caches
 from tests.unit.engines.search_clusters import cluster
 
-MEMBERS = [MemberStatus("logs-hot-0", state="Ready", version="2.19.5")]
+MEMBERS = [MemberStatus(name="logs-hot-0", state="Ready", version="2.19.5")]
 
 
 def status(before: OpenSearchCluster, **changes: Any) -> OpenSearchCluster:
@@ -38,14 +38,19 @@ def test_a_status_that_only_displays_something_else_causes_no_reconciliation() -
     assert enqueued(lambda before: status(before, doing="logs-hot-0 starts", health="yellow")) == []
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda before: status(before, member_states=[structs.replace(MEMBERS[0], version="3.0.0")]),
-        lambda before: structs.replace(before, spec=structs.replace(before.spec, version="2.19.6")),
-        lambda before: metadata(before, annotations={"stateward.dev/restart-phase": "schedule-rolling"}),
-    ],
-)
+def joined(before: OpenSearchCluster) -> OpenSearchCluster:
+    return status(before, member_states=[structs.replace(MEMBERS[0], version="3.0.0")])
+
+
+def upgraded(before: OpenSearchCluster) -> OpenSearchCluster:
+    return structs.replace(before, spec=structs.replace(before.spec, version="2.19.6"))
+
+
+def annotated(before: OpenSearchCluster) -> OpenSearchCluster:
+    return metadata(before, annotations={"stateward.dev/restart-phase": "schedule-rolling"})
+
+
+@pytest.mark.parametrize("change", [joined, upgraded, annotated])
 def test_a_record_the_spec_or_an_annotation_causes_one(
     change: Callable[[OpenSearchCluster], OpenSearchCluster],
 ) -> None:

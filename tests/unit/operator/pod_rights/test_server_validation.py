@@ -14,7 +14,7 @@ from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, parts
 from stateward.planning.model.observation import Refusal
 from tests.unit.kube.memory_api import MemoryApi
-from tests.unit.operator.pod_rights.test_pod_rights import SEARCH, container, foundation, search
+from tests.unit.operator.pod_rights.clusters import SEARCH, container, foundation, search
 
 UNTYPED = "failed to create typed patch object (data/logs-hot-0; apps/v1, Kind=StatefulSet): "
 
@@ -23,12 +23,12 @@ def unknown(*paths: str) -> ApiError:
     """Return the server's answer to an apply of an object with unknown fields."""
     faults = "\n".join(f"  .{path}: field not declared in schema" for path in paths)
     text = f"errors:\n{faults}" if len(paths) > 1 else faults.strip()
-    return error_for(Status("Status", 500, "", UNTYPED + text))
+    return error_for(Status(kind="Status", code=500, message=UNTYPED + text))
 
 
 def invalid(field: str, message: str) -> ApiError:
-    details = StatusDetails(causes=(Cause(field, message, "FieldValueInvalid"),))
-    return error_for(Status("Status", 422, "Invalid", "is invalid", details))
+    details = StatusDetails(causes=(Cause(field=field, message=message, reason="FieldValueInvalid"),))
+    return error_for(Status(kind="Status", code=422, reason="Invalid", message="is invalid", details=details))
 
 
 class Server(MemoryApi):
@@ -97,7 +97,7 @@ async def test_a_spec_without_templates_is_not_asked_about() -> None:
 
 @pytest.mark.parametrize("code", [403, 404, 409, 429, 500, 503])
 async def test_another_failure_refuses_nothing_and_is_asked_again(code: int) -> None:
-    server = Server(error_for(Status("Status", code, "", "no")))
+    server = Server(error_for(Status(kind="Status", code=code, message="no")))
     cluster = search(podTemplate=container(imagePulPolicy="Always"))
     validation = ServerValidation(server, unconnected(kind_of(cluster)))
     assert await validation.refusals(cluster) == ()

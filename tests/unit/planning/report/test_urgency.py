@@ -18,8 +18,8 @@ from stateward.api.kinds.status import (
 from stateward.api.values.base import Condition
 from stateward.planning.report.urgency import is_urgent, moves_on
 
-MEMBER = MemberStatus("logs-hot-0", pool="hot", state="Ready", version="2.19.5", volume="v", address="10.0.0.1")
-READY = Condition("Ready", "True", "Settled", "all members run")
+MEMBER = MemberStatus(name="logs-hot-0", pool="hot", state="Ready", version="2.19.5", volume="v", address="10.0.0.1")
+READY = Condition(type="Ready", status="True", reason="Settled", message="all members run")
 BEFORE = ClusterStatus(observed_generation=1, version="2.19.5", member_states=[MEMBER], conditions=[READY])
 
 
@@ -33,9 +33,9 @@ def member(**changes: Any) -> dict[str, Any]:
         {"doing": "logs-hot-0 starts"},
         {"health": "yellow"},
         {"ready": "0/1"},
-        {"members": MemberCounts(0, 1)},
-        {"pools": [PoolStatus("hot")]},
-        {"waiting": [WaitStatus("logs", "NotSafeYet", "a copy is not assigned")]},
+        {"members": MemberCounts(ready=0, desired=1)},
+        {"pools": [PoolStatus(name="hot")]},
+        {"waiting": [WaitStatus(subject="logs", reason="NotSafeYet", message="a copy is not assigned")]},
         {"last_progress": "2026-01-01T00:00:00Z"},
         {"conditions": [structs.replace(READY, message="another sentence", reason="Other")]},
         member(state="Down", reason="it stops", since="2026-01-01T00:00:00Z", pending="recreate"),
@@ -53,9 +53,9 @@ def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[st
         {"version": "3.0.0"},
         {"cluster_uuid": "u"},
         {"connection_secret_name": "s"},
-        {"bootstrap": BootstrapStatus("logs-hot-0", "v")},
+        {"bootstrap": BootstrapStatus(member="logs-hot-0", volume="v")},
         {"data": {"Secret/a:b": "digest"}},
-        {"data_changed": DataChangeStatus("2026-01-01T00:00:00Z")},
+        {"data_changed": DataChangeStatus(since="2026-01-01T00:00:00Z")},
         {"last_removal": "2026-01-01T00:00:00Z"},
         {"pending_removals": [RemovalStatus(name="logs-hot-1")]},
         {"conditions": [structs.replace(READY, status="False")]},
