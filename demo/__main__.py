@@ -129,7 +129,7 @@ async def in_background(story: Story, view: View) -> AsyncGenerator[None]:
 def say_how_to_go_on(chosen: Place) -> None:
     """Say how to look at what is there now, and how to end it."""
     option = f" --kubeconfig {chosen.kubeconfig}" if chosen.kubeconfig else ""
-    click.echo(f"\nlook at it:  {chosen.kubectl}kubectl get opensearchclusters,pods -n {NAMESPACE} -o wide")
+    click.echo(f"\nlook at it:  {chosen.kubectl}kubectl get osclusters,pods -n {NAMESPACE} -o wide")
     click.echo(f"             {Path(sys.executable).parent}/kubectl-stateward status {NAME} -n {NAMESPACE}{option}")
     click.echo(f"end it:      {chosen.ending}\n")
 

@@ -160,9 +160,7 @@ def _operator(kubeconfig: str) -> Generator[Scene]:
 async def _prepare(kubeconfig: str) -> None:
     """Install the kind and the namespace, and wait until the API server serves the kind, a moment later."""
     async with HttpApi(connect(kubeconfig=kubeconfig)) as api:
-        await api.apply(
-            CRD, Key("", "opensearchclusters.stateward.dev"), yaml.safe_load(DEFINITION.read_text()), _APPLY
-        )
+        await api.apply(CRD, Key("", "osclusters.stateward.dev"), yaml.safe_load(DEFINITION.read_text()), _APPLY)
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": fleet.NAMESPACE}}
         await api.apply(NAMESPACES, Key("", fleet.NAMESPACE), space, _APPLY)
         async with asyncio.timeout(60):

@@ -12,7 +12,7 @@ from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot
 
 pytestmark = pytest.mark.simulation
 
-STATUS = "stateward.dev/opensearchclusters status"
+STATUS = "stateward.dev/osclusters status"
 BUDGETS, EVENTS = "policy/poddisruptionbudgets", "events.k8s.io/events"
 
 SMALLER: Json = {"resources": {"limits": {"memory": "3Gi"}, "requests": {"memory": "3Gi"}}}
@@ -44,7 +44,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def within(calls: Counter[str], limits: dict[str, int], live_reads: int) -> None:
     """Assert the limit of each kind of request, and that there is no other kind."""
     kinds = (PODS, SETS, CLAIMS, SECRETS, "/nodes", "storage.k8s.io/storageclasses")
-    allowed = {**{f"list {kind}": live_reads for kind in kinds}, "get stateward.dev/opensearchclusters": live_reads}
+    allowed = {**{f"list {kind}": live_reads for kind in kinds}, "get stateward.dev/osclusters": live_reads}
     allowed |= limits
     over = {request: count for request, count in calls.items() if count > allowed.get(request, 0)}
     assert not over, f"more than allowed: {over}\nall requests: {dict(calls)}"

@@ -26,7 +26,7 @@ async def test_a_new_cluster_is_ready_when_the_last_thing_is_written_and_not_bef
         writes_when_ready: list[int] = []
 
         def heard(kind: str, event: Event) -> None:
-            if kind.endswith("opensearchclusters") and event.new is not None and not writes_when_ready:
+            if kind.endswith("osclusters") and event.new is not None and not writes_when_ready:
                 conditions = event.new.doc.get("status", {}).get("conditions", [])
                 if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
                     writes_when_ready.append(scenario.run.watchdog.writes)

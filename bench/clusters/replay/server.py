@@ -62,7 +62,7 @@ class Replay:
             found["status"] = next(step["value"] for step in patch if step["path"] == "/status")
         elif "/leases/" in path:
             found["spec"] |= patch["spec"]
-        elif "/opensearchclusters/" in path and found["spec"] != patch["spec"]:
+        elif "/osclusters/" in path and found["spec"] != patch["spec"]:
             found["spec"] = patch["spec"]
             found["metadata"]["generation"] += 1
         else:

@@ -13,13 +13,13 @@ app.kubernetes.io/component: operator
 {{- define "stateward.rules" -}}
 # The clusters: people write the spec; the operator writes the status, annotations and finalizers.
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters, elasticsearchclusters, foundationdbclusters]
+  resources: [osclusters, esclusters, fdbclusters]
   verbs: [get, list, watch, patch]
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters/status, elasticsearchclusters/status, foundationdbclusters/status]
+  resources: [osclusters/status, esclusters/status, fdbclusters/status]
   verbs: [patch]
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters/finalizers, elasticsearchclusters/finalizers, foundationdbclusters/finalizers]
+  resources: [osclusters/finalizers, esclusters/finalizers, fdbclusters/finalizers]
   verbs: [update]
 # What a cluster is made of.
 - apiGroups: [apps]
@@ -69,13 +69,13 @@ app.kubernetes.io/component: operator
   resources: [serviceaccounts]
   verbs: [list, watch]
 - apiGroups: [stateward.dev]
-  resources: [installations]
+  resources: [swinstallations]
   verbs: [get, list, watch, patch]
 - apiGroups: [stateward.dev]
-  resources: [installations/status]
+  resources: [swinstallations/status]
   verbs: [patch]
 - apiGroups: [stateward.dev]
-  resources: [packages]
+  resources: [swpackages]
   verbs: [get, list, watch]
 - apiGroups: [batch]
   resources: [cronjobs, jobs]
@@ -104,7 +104,7 @@ app.kubernetes.io/component: operator
   verbs: [get]
 # Packages for all namespaces.
 - apiGroups: [stateward.dev]
-  resources: [clusterpackages]
+  resources: [swclusterpackages]
   verbs: [get, list, watch]
 {{- end }}
 
@@ -112,7 +112,7 @@ app.kubernetes.io/component: operator
 {{- define "stateward.detectionRules" -}}
 # The one cluster that it looks at, and the annotation that it leaves there.
 - apiGroups: [stateward.dev]
-  resources: [opensearchclusters, elasticsearchclusters, foundationdbclusters]
+  resources: [osclusters, esclusters, fdbclusters]
   verbs: [get, patch]
 - apiGroups: [apps]
   resources: [statefulsets]

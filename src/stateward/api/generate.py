@@ -22,7 +22,7 @@ _HEADER = "# Generated from the types in src/stateward/api; renew it with `make 
 def files() -> Mapping[Path, str]:
     """Return the content of every generated file, by its path from the root of the repository."""
     crds = {Path(f"charts/stateward/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + as_yaml(crd(kind)) for kind in KINDS}
-    pages = {Path(f"docs/reference/{kind.singular}.md"): page(kind) for kind in KINDS}
+    pages = {Path(f"docs/reference/{kind.name.lower()}.md"): page(kind) for kind in KINDS}
     return crds | pages | {Path("docs/reference/what-a-change-does.md"): living.page()}
 
 

@@ -36,7 +36,7 @@ FILES = (
         for name in ("namespace", "service-account", "operator-role", "detection-role", "leases-role")
     ),
 )
-CLUSTERS = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
+CLUSTERS = "/apis/stateward.dev/v1alpha1/namespaces/default/osclusters"
 
 
 @pytest.fixture

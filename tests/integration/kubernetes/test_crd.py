@@ -27,9 +27,9 @@ pytestmark = pytest.mark.integration
 
 SCHEMA = root_schema(OPENSEARCH)
 ROOT = Path(__file__).parents[3]
-COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/opensearchclusters"
+COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/osclusters"
 COLLECTIONS = {kind.name: f"/apis/stateward.dev/v1alpha1/namespaces/default/{kind.plural}" for kind in CLUSTER_KINDS}
-DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/opensearchclusters.stateward.dev"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/osclusters.stateward.dev"
 DEFINITIONS = [DEFINITION.replace(OPENSEARCH.plural, kind.plural) for kind in CLUSTER_KINDS]
 DRY = "?dryRun=All&fieldValidation=Strict"
 SUBMIT = f"{COLLECTION}{DRY}"
@@ -278,7 +278,7 @@ def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: D
     assert written["status"] == status
     assert written["spec"] == stored["spec"]
     assert written["metadata"]["generation"] == stored["metadata"]["generation"]
-    lines = [line.split() for line in kubectl("get", "os", "stored").stdout.splitlines()]
+    lines = [line.split() for line in kubectl("get", "swos", "stored").stdout.splitlines()]
     assert lines[0] == ["NAME", "VERSION", "HEALTH", "READY", "DOING", "AGE"]
     assert lines[1][:4] == ["stored", "2.19.5", "green", "7/7"]
     assert "stored" in kubectl("get", "stateward").stdout

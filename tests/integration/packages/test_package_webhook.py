@@ -100,7 +100,7 @@ async def _register(api: Api, address: str, trusted: str, place: Place) -> None:
         "failurePolicy": "Ignore",
         "timeoutSeconds": 10,
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": place.namespace}},
-        "rules": [rules | {"resources": ["installations", "packages"]}],
+        "rules": [rules | {"resources": ["swinstallations", "swpackages"]}],
         "clientConfig": {
             "url": f"https://{address}{PATH_PACKAGES}",
             "caBundle": base64.b64encode(trusted.encode()).decode(),

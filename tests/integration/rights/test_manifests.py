@@ -21,16 +21,16 @@ READ = ("get", "list", "watch")
 WRITE = ("create", "patch", "delete")
 
 ALLOWED = {
-    "stateward.dev/opensearchclusters": (*READ, "patch"),
-    "stateward.dev/opensearchclusters/status": ("patch",),
-    "stateward.dev/elasticsearchclusters": (*READ, "patch"),
-    "stateward.dev/elasticsearchclusters/status": ("patch",),
-    "stateward.dev/foundationdbclusters": (*READ, "patch"),
-    "stateward.dev/foundationdbclusters/status": ("patch",),
-    "stateward.dev/installations": (*READ, "patch"),
-    "stateward.dev/installations/status": ("patch",),
-    "stateward.dev/packages": READ,
-    "stateward.dev/clusterpackages": READ,
+    "stateward.dev/osclusters": (*READ, "patch"),
+    "stateward.dev/osclusters/status": ("patch",),
+    "stateward.dev/esclusters": (*READ, "patch"),
+    "stateward.dev/esclusters/status": ("patch",),
+    "stateward.dev/fdbclusters": (*READ, "patch"),
+    "stateward.dev/fdbclusters/status": ("patch",),
+    "stateward.dev/swinstallations": (*READ, "patch"),
+    "stateward.dev/swinstallations/status": ("patch",),
+    "stateward.dev/swpackages": READ,
+    "stateward.dev/swclusterpackages": READ,
     "batch/jobs": ("list", "watch"),
     "apps/statefulsets": (*READ, *WRITE),
     "apps/deployments": (*READ, "patch"),
@@ -50,11 +50,11 @@ ALLOWED = {
     "events.k8s.io/events": ("create", "patch"),
 }
 REFUSED = {
-    "stateward.dev/opensearchclusters": ("create", "delete"),
-    "stateward.dev/elasticsearchclusters": ("create", "delete"),
-    "stateward.dev/foundationdbclusters": ("create", "delete"),
-    "stateward.dev/installations": ("create", "delete"),
-    "stateward.dev/packages": ("create", "patch", "delete"),
+    "stateward.dev/osclusters": ("create", "delete"),
+    "stateward.dev/esclusters": ("create", "delete"),
+    "stateward.dev/fdbclusters": ("create", "delete"),
+    "stateward.dev/swinstallations": ("create", "delete"),
+    "stateward.dev/swpackages": ("create", "patch", "delete"),
     "batch/jobs": ("create", "delete"),
     "/pods": ("create",),
     "/pods/exec": ("create",),
@@ -154,7 +154,7 @@ def test_who_may_work_in_a_namespace_may_work_with_its_clusters(
     }
     path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
     api.apply(f"{path}/{user}", binding)
-    clusters = "stateward.dev/opensearchclusters"
+    clusters = "stateward.dev/osclusters"
     deadline = time.monotonic() + 30
     while not all(allowed(api, verb, clusters, user=user) for verb in verbs):
         assert time.monotonic() < deadline, "the role was not aggregated"

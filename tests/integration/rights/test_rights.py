@@ -304,9 +304,9 @@ BY_HAND = {
     "delete services": "a pool that is removed",
     "watch cronjobs.batch": "CronJobs of a package are watched as its Deployments are",
     "clusterpackages.stateward.dev": "a package for all namespaces is read as one of the namespace is",
-    "elasticsearchclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
-    "foundationdbclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
-    "patch opensearchclusters.stateward.dev": "annotations that ask for a restart are taken off when it is done",
+    "esclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
+    "fdbclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
+    "patch osclusters.stateward.dev": "annotations that ask for a restart are taken off when it is done",
     "/finalizers.stateward.dev": "asked for where the admission plugin OwnerReferencesPermissionEnforcement is on",
 }
 """Rights that no scenario here uses, by their name or its end, and their users."""

@@ -64,7 +64,7 @@ async def test_16_scale_events_that_were_missed_end_the_same() -> None:
     with Scenario(managers(1), hot(3), volumes={"onScaleDown": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)
-        scenario.process.lags["stateward.dev/opensearchclusters"] = 40.0
+        scenario.process.lags["stateward.dev/osclusters"] = 40.0
         for replicas in (5, 2, 4, 3, 5, 4):
             scenario.pools(managers(1), hot(replicas))
             await asyncio.sleep(5.0)

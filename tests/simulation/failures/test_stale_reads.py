@@ -31,7 +31,7 @@ async def test_02_a_stale_replica_count_removes_no_member() -> None:
     with Scenario(volumes={"onScaleDown": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods, claims = scenario.uids(PODS), scenario.uids(CLAIMS)
-        scenario.process.lags["stateward.dev/opensearchclusters"] = 40.0
+        scenario.process.lags["stateward.dev/osclusters"] = 40.0
         scenario.pools(managers(), hot(2))
         await asyncio.sleep(20.0)
         scenario.pools(managers(), hot(3))
@@ -45,7 +45,7 @@ async def test_02_a_stale_replica_count_tells_the_database_nothing() -> None:
     with Scenario().logged() as scenario:
         await scenario.begin()
         commands: list[str] = []
-        scenario.process.lags["stateward.dev/opensearchclusters"] = 40.0
+        scenario.process.lags["stateward.dev/osclusters"] = 40.0
         scenario.pools(managers(), hot(2))
         await asyncio.sleep(20.0)
         scenario.pools(managers(), hot(3))
@@ -76,8 +76,8 @@ async def test_04_secrets_of_a_living_cluster_stay_when_the_cache_has_lost_its_o
         await scenario.begin()
         secrets, sets = scenario.uids(SECRETS), scenario.uids(SETS)
         for _ in range(3):
-            scenario.process.stales["stateward.dev/opensearchclusters"] = 100_000
-            scenario.process.lags["stateward.dev/opensearchclusters"] = 60.0
+            scenario.process.stales["stateward.dev/osclusters"] = 100_000
+            scenario.process.lags["stateward.dev/osclusters"] = 60.0
             scenario.process.kill()
             await asyncio.sleep(120.0)
         scenario.process.stales.clear()

@@ -14,7 +14,7 @@ from stateward.simulation.world import log_capture
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import NAMESPACE, Layout, World
 
-KIND = f"{GROUP}/foundationdbclusters"
+KIND = f"{GROUP}/fdbclusters"
 NAME = "logs"
 SETS, PODS = "apps/statefulsets", "/pods"
 

@@ -13,7 +13,7 @@ from tests.simulation.scenario import SECRETS, SETS, Scenario, hot, managers
 pytestmark = pytest.mark.simulation
 COPIED = ("logs-admin", "logs-ca")
 ON = {"enabled": True}
-CLUSTERS = "stateward.dev/opensearchclusters"
+CLUSTERS = "stateward.dev/osclusters"
 
 
 def stored(scenario: Scenario, name: str) -> Stored:

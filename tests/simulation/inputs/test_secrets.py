@@ -128,7 +128,7 @@ async def test_members_wait_for_a_secret_of_the_keystore_that_was_never_there() 
         assert sorted(scenario.disrupted()) == ["logs-hot-0", "logs-hot-1", "logs-managers-0"]
 
 
-@pytest.mark.parametrize(("verb", "kind"), [("patch", "pods"), ("apply", "secrets"), ("patch", "opensearchclusters")])
+@pytest.mark.parametrize(("verb", "kind"), [("patch", "pods"), ("apply", "secrets"), ("patch", "osclusters")])
 async def test_an_operator_that_dies_while_data_is_rolled_out_restarts_no_member_twice(verb: str, kind: str) -> None:
     with Scenario(managers(1), hot(3), agents=True, secureSettings=STORE).logged() as scenario:
         drawer = Drawer(scenario)
@@ -156,7 +156,7 @@ async def a_burst_is_one_restart(name: str, put: Callable[[Drawer], None], *, cr
         put(drawer)
         assert await scenario.until(lambda: "DataSettling" in scenario.waits)
         if crash:
-            scenario.crash_after("patch", "opensearchclusters")
+            scenario.crash_after("patch", "osclusters")
         for text in ("one", "two", "three"):
             await asyncio.sleep(3.0)
             assert scenario.disrupted() == []

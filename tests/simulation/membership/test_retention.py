@@ -62,7 +62,7 @@ async def test_an_old_cache_does_not_undo_that_volumes_are_kept() -> None:
     """The operator still sees the old spec, and already sees claims that the cluster does not own any more."""
     with Scenario(managers(1), hot(2), volumes=GO).logged() as scenario:
         await scenario.begin()
-        scenario.process.lags["stateward.dev/opensearchclusters"] = 60.0
+        scenario.process.lags["stateward.dev/osclusters"] = 60.0
         scenario.edit(volumes=KEEP)
         for claim in scenario.world.store.all(CLAIMS):
             scenario.world.server.patch(CLAIMS, claim.key, {"metadata": {"ownerReferences": []}}, PatchKind.MERGE)

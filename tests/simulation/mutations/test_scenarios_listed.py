@@ -31,8 +31,6 @@ def test_each_scenario_has_a_guard_whose_removal_is_noticed() -> None:
     assert {int(mutation.number) for mutation in MUTATIONS} == NUMBERS
 
 
-def test_each_scenario_is_in_the_docs_with_tests_that_exist() -> None:
+def test_each_scenario_is_in_the_docs() -> None:
     text = DOCS.read_text(encoding="utf-8")
-    assert {int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == NUMBERS
-    named = set(re.findall(r"`(test_\d\d_\w+)`", text))
-    assert named <= set(written())
+    assert {int(number) for number in re.findall(r"^\* (\d+): \S", text, re.MULTILINE)} == NUMBERS

@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[3]
 
 def test_the_kind_has_its_names() -> None:
     definition = crd(OPENSEARCH)
-    assert definition["metadata"]["name"] == "opensearchclusters.stateward.dev"
+    assert definition["metadata"]["name"] == "osclusters.stateward.dev"
     assert definition["spec"]["names"] == {
         "kind": "OpenSearchCluster",
         "listKind": "OpenSearchClusterList",
-        "plural": "opensearchclusters",
-        "singular": "opensearchcluster",
-        "shortNames": ["os"],
+        "plural": "osclusters",
+        "singular": "oscluster",
+        "shortNames": ["swos"],
         "categories": ["all", "stateward"],
     }
 

@@ -27,8 +27,8 @@ def test_the_kind_has_its_names() -> None:
     names = crd(ELASTICSEARCH)["spec"]["names"]
     assert (names["kind"], names["plural"], names["shortNames"]) == (
         "ElasticsearchCluster",
-        "elasticsearchclusters",
-        ["es"],
+        "esclusters",
+        ["swes"],
     )
 
 

@@ -34,7 +34,7 @@ def counts(**spec: Any) -> dict[str, int]:
 
 def test_the_kind_has_its_names() -> None:
     names = crd(FOUNDATIONDB)["spec"]["names"]
-    assert (names["kind"], names["shortNames"]) == ("FoundationDBCluster", ["fdb"])
+    assert (names["kind"], names["shortNames"]) == ("FoundationDBCluster", ["swfdb"])
 
 
 def test_the_example_of_the_reference_is_right() -> None:

@@ -11,7 +11,7 @@ from tests.unit.cli.samples import cluster
 @pytest.fixture
 def api() -> FakeApi:
     server = FakeApi()
-    server.add("opensearchclusters", cluster())
+    server.add("osclusters", cluster())
     return server
 
 

@@ -52,11 +52,13 @@ class FakeApi:
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, Key], dict[str, Any]] = {("storageclasses", Key("", "standard")): STANDARD}
-        self.served = {"opensearchclusters", "elasticsearchclusters", "foundationdbclusters"}
+        self.served = {"osclusters", "esclusters", "fdbclusters"}
         self.refusal: ApiError | None = None
         self.watched: list[dict[str, Any]] = []
         self.patches: list[tuple[Key, Any]] = []
         self.requests: dict[str, Any] = {}
+        self.trial: ApiError | None = Forbidden("no right to create this")
+        """The answer to a dry run; None accepts it."""
         self.user = ""
         self.lacks: set[tuple[str, str, str]] = set()
         """Rights that users lack: user, verb, and plural."""
@@ -116,7 +118,11 @@ class FakeApi:
         raise AssertionError("a command that only looks created something")
 
     async def apply(self, resource: Resource[T], key: Key, body: Body, options: ApplyOptions) -> T:
-        raise AssertionError("a command that only looks applied something")
+        if not options.dry_run:
+            raise AssertionError("a command that only reads applied something")
+        if self.trial is not None:
+            raise self.trial
+        return await self.get(resource, key)
 
     async def delete(self, resource: Resource[T], key: Key, options: DeleteOptions) -> T | None:
         raise AssertionError("a command that only looks deleted something")

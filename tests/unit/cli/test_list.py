@@ -11,7 +11,7 @@ def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
     other = cluster(version="2.19.5", health="green", ready="3/3", doing="the cluster matches its spec")
     other["metadata"] |= {"name": "audit", "namespace": "prod"}
     other["spec"]["update"] = {"paused": True}
-    api.add("opensearchclusters", other)
+    api.add("osclusters", other)
     assert run("list", "-A").output == (
         "NAMESPACE  NAME   ENGINE      VERSION          HEALTH  READY  AGE    DOING\n"
         "default    logs   opensearch  2.17.1 → 2.19.5  yellow  2/3    3h00m  logs-hot-1 restarts to apply version\n"
@@ -32,7 +32,7 @@ def elasticsearch() -> dict[str, Any]:
 def test_clusters_of_both_kinds_are_listed_and_found_by_name(run: Run, api: FakeApi) -> None:
     document = elasticsearch()
     document["metadata"] |= {"name": "search"}
-    api.add("elasticsearchclusters", document)
+    api.add("esclusters", document)
     assert "search  elasticsearch  8.17.0 → 8.19.4" in run("list").output
     assert "logs" not in run("list", "--kind", "elasticsearch").output
     assert "search  ElasticsearchCluster in namespace default" in run("status", "search").output
@@ -41,7 +41,7 @@ def test_clusters_of_both_kinds_are_listed_and_found_by_name(run: Run, api: Fake
 
 
 def test_one_name_for_two_kinds_asks_which(run: Run, api: FakeApi) -> None:
-    api.add("elasticsearchclusters", elasticsearch())
+    api.add("esclusters", elasticsearch())
     for command in ("status", "explain", "plan", "pause", "restart"):
         result = run(command, "logs")
         assert result.exit_code == 1
@@ -59,7 +59,7 @@ def test_a_cluster_of_another_kind_is_not_the_one_that_is_meant(run: Run) -> Non
 
 
 def test_a_kind_that_is_not_installed_has_no_clusters(run: Run, api: FakeApi) -> None:
-    api.served.remove("elasticsearchclusters")
+    api.served.remove("esclusters")
     assert run("status", "logs").exit_code == 0
     assert run("list").output.count("opensearch") == 1
 

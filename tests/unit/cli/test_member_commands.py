@@ -55,7 +55,7 @@ def test_ways_to_restart_that_exclude_each_other_are_not_understood(run: Run) ->
 def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeApi) -> None:
     document = cluster()
     document["metadata"]["annotations"] = {"stateward.dev/stopped": "logs-hot-1"}
-    api.add("opensearchclusters", document)
+    api.add("osclusters", document)
     labels = {"stateward.dev/cluster": "logs"}
     for name in ("logs-hot-0", "logs-hot-1"):
         api.add("statefulsets", {"metadata": {"name": name, "namespace": "default", "labels": labels}})
@@ -87,7 +87,7 @@ def test_a_restart_keeps_what_else_the_template_says_and_recreates_every_member(
         "metadata": {"labels": {"team": "search"}},
         "spec": {"priorityClassName": "high"},
     }
-    api.add("opensearchclusters", document)
+    api.add("osclusters", document)
     run("restart", "logs", "--recreate")
     template = api.patches[0][1][1]["value"]
     assert template["metadata"]["labels"] == {"team": "search"}
@@ -118,7 +118,7 @@ def test_replace_and_keep_name_the_member_in_one_list(run: Run, api: FakeApi) ->
 def test_keep_takes_the_member_off_the_other_lists_and_leaves_other_members_there(run: Run, api: FakeApi) -> None:
     document = cluster()
     document["spec"]["members"] = {"replace": ["logs-hot-1", "logs-hot-0"]}
-    api.add("opensearchclusters", document)
+    api.add("osclusters", document)
     assert run("keep", "logs-hot-1").exit_code == 0
     assert members(api) == {"replace": ["logs-hot-0"], "keep": ["logs-hot-1"]}
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.kube.objects.errors import Status, error_for
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import GOOD
 
@@ -22,6 +23,16 @@ def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> Non
         "- (document 1): logs: error: spec.pools[0].replica: 3: is not a known field; did you mean replicas?\n"
         "- (document 1): logs: error: spec.pools[0].replicas: is required: How many members the pool has.\n"
     )
+
+
+def test_the_server_judges_the_pods_where_the_user_may_create_them(run: Run, api: FakeApi) -> None:
+    named = GOOD.replace("replicas: 3}", "replicas: 3, podTemplate: {spec: {bogus: 1}}}")
+    assert run("validate", "--server", "-f", "-", stdin=named).exit_code == 0
+    why = "failed to create typed patch object (x): .spec.template.spec.bogus: field not declared in schema"
+    api.trial = error_for(Status(kind="Status", code=500, message=why))
+    said = run("validate", "--server", "-f", "-", stdin=named)
+    assert said.exit_code == 1
+    assert "error: spec.pools[0].podTemplate.spec.bogus: the API server says: unknown field" in said.output
 
 
 def test_validate_looks_up_the_objects_that_a_file_references(run: Run, api: FakeApi) -> None:

@@ -29,7 +29,7 @@ class WritableApi(FakeApi):
 
     def __init__(self) -> None:
         super().__init__()
-        self.served.add("clusterpackages")
+        self.served.add("swclusterpackages")
         for path, kinds in GROUPS.items():
             names = ("name", "kind", "namespaced")
             self.requests[path] = {"resources": [dict(zip(names, kind, strict=True)) for kind in kinds]}
@@ -98,7 +98,7 @@ def bad(run: Run, *words: str) -> str:
 
 def installed(api: WritableApi, name: str = "web", **more: Any) -> dict[str, Any]:
     """Give an installation the status that the operator would write."""
-    body = api.there("installations", name)
+    body = api.there("swinstallations", name)
     state: dict[str, Any] = {"package": body["spec"]["package"], "digest": DIGEST, "version": "1.2.0"}
     state |= {"parameters": {"STORAGE": "1Gi"} | body["spec"]["parameters"], "immutable": ["STORAGE"]}
     past = {"plan": "deploy", "why": "the package is installed for the first time", "version": "1.2.0"}

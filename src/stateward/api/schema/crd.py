@@ -83,7 +83,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of custom resource, and how people call it."""
+    """A kind of custom resource, and its names for `kubectl`.
+
+    The names are not derived from the kind: other operators have an OpenSearchCluster, a FoundationDBCluster and an
+    Installation, and `kubectl get` of a shared name shows the objects of only one of them.
+    """
 
     record: type[Record]
     plural: str
@@ -119,13 +123,9 @@ CLUSTER_COLUMNS = (
     Column("UUID", ".status.clusterUuid", "The identity of the cluster in the database.", priority=1),
 )
 
-OPENSEARCH = Kind(OpenSearchCluster, "opensearchclusters", "opensearchcluster", ("os",), CLUSTER_COLUMNS, _OPENSEARCH)
-ELASTICSEARCH = Kind(
-    ElasticsearchCluster, "elasticsearchclusters", "elasticsearchcluster", ("es",), CLUSTER_COLUMNS, _ELASTICSEARCH
-)
-FOUNDATIONDB = Kind(
-    FoundationDBCluster, "foundationdbclusters", "foundationdbcluster", ("fdb",), CLUSTER_COLUMNS, _FOUNDATIONDB
-)
+OPENSEARCH = Kind(OpenSearchCluster, "osclusters", "oscluster", ("swos",), CLUSTER_COLUMNS, _OPENSEARCH)
+ELASTICSEARCH = Kind(ElasticsearchCluster, "esclusters", "escluster", ("swes",), CLUSTER_COLUMNS, _ELASTICSEARCH)
+FOUNDATIONDB = Kind(FoundationDBCluster, "fdbclusters", "fdbcluster", ("swfdb",), CLUSTER_COLUMNS, _FOUNDATIONDB)
 CLUSTER_KINDS = (OPENSEARCH, ELASTICSEARCH, FOUNDATIONDB)
 """Clusters of databases."""
 
@@ -164,9 +164,9 @@ INSTALLATION_COLUMNS = (
 )
 PACKAGE = Kind(
     Package,
-    "packages",
-    "package",
-    (),
+    "swpackages",
+    "swpackage",
+    ("swpkg",),
     PACKAGE_COLUMNS,
     _PACKAGE_EXAMPLE % "Package",
     longest_name=253,
@@ -174,9 +174,9 @@ PACKAGE = Kind(
 )
 CLUSTER_PACKAGE = Kind(
     ClusterPackage,
-    "clusterpackages",
-    "clusterpackage",
-    (),
+    "swclusterpackages",
+    "swclusterpackage",
+    ("swcpkg",),
     PACKAGE_COLUMNS,
     _PACKAGE_EXAMPLE % "ClusterPackage",
     longest_name=253,
@@ -185,9 +185,9 @@ CLUSTER_PACKAGE = Kind(
 )
 INSTALLATION = Kind(
     Installation,
-    "installations",
-    "installation",
-    ("inst",),
+    "swinstallations",
+    "swinstallation",
+    ("swinst",),
     INSTALLATION_COLUMNS,
     _INSTALLATION_EXAMPLE,
     longest_name=52,

@@ -29,10 +29,10 @@ MADE = (("configmaps", "ConfigMap", "v1", "web-config"), ("deployments", "Deploy
 def api() -> WritableApi:
     """A server on which `web` is installed."""
     shelf = WritableApi()
-    shelf.add("packages", package(namespace="default"))
+    shelf.add("swpackages", package(namespace="default"))
     meta: dict[str, Any] = {"name": "web", "namespace": "default", "resourceVersion": "1", "uid": "u"}
     meta["annotations"] = {"applyset.kubernetes.io/contains-group-kinds": "ConfigMap,Deployment.apps"}
-    shelf.add("installations", document({"COUNT": 2}) | {"metadata": meta})
+    shelf.add("swinstallations", document({"COUNT": 2}) | {"metadata": meta})
     installed(shelf)
     notes = {ANNOTATION_PLAN: "deploy", ANNOTATION_PHASE: "main", ANNOTATION_STEP: "app"}
     for plural, kind, version, name in MADE:
@@ -140,7 +140,7 @@ def test_wrong_values_and_missing_packages_are_reported(run: Run) -> None:
 
 
 def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: WritableApi) -> None:
-    body = api.there("installations", "web")
+    body = api.there("swinstallations", "web")
     target = body["status"]["installed"]
     body["status"]["run"] = {"plan": "deploy", "stage": "Running", "target": target}
     _, said = asked(run, document({"COUNT": 2, "FILE": "other.sql"}))
@@ -161,7 +161,7 @@ def test_work_that_a_request_has_done_once_more_is_named(run: Run, api: Writable
     labels = {LABEL_PART_OF: set_id("web", "default")}
     made: dict[str, Any] = {"name": f"{plan}-job", "namespace": "default", "labels": labels, "annotations": notes}
     api.add("jobs", {"apiVersion": "batch/v1", "kind": "Job", "metadata": made})
-    live = api.there("installations", "web")
+    live = api.there("swinstallations", "web")
     live["metadata"]["annotations"]["applyset.kubernetes.io/contains-group-kinds"] += ",Job.batch"
     wished = document({"COUNT": 2})
     wished["metadata"] = {"name": "web", "annotations": {ANNOTATION_TRIGGER: f"{plan}/1"}}
@@ -171,7 +171,7 @@ def test_work_that_a_request_has_done_once_more_is_named(run: Run, api: Writable
 
 
 def test_what_was_made_from_lost_content_is_not_known(run: Run, api: WritableApi) -> None:
-    api.there("installations", "web")["status"]["installed"]["digest"] = "sha256:other"
+    api.there("swinstallations", "web")["status"]["installed"]["digest"] = "sha256:other"
     code, said = asked(run, document({"COUNT": 5}))
     assert code == 0
     assert "note: shop-1.2.0 has other content than when it was used: its objects are not known" in said

@@ -33,18 +33,18 @@ def written(folder: Path, found: dict[str, bytes]) -> str:
 def test_install_makes_the_package_and_the_installation(run: Run, api: WritableApi, folder: str) -> None:
     said = good(run, "package", "install", folder, "web", "-p", "COUNT=3", "-n", "prod")
     assert said == "web: shop 1.2.0 is being installed\n"
-    package = api.there("packages", "shop-1.2.0", "prod")["spec"]
+    package = api.there("swpackages", "shop-1.2.0", "prod")["spec"]
     assert (package["name"], package["version"], package["appVersion"]) == ("shop", "1.2.0", "5.10")
     assert package["digest"] == DIGEST
-    spec = api.there("installations", "web", "prod")["spec"]
+    spec = api.there("swinstallations", "web", "prod")["spec"]
     assert spec == {"package": "shop-1.2.0", "parameters": {"COUNT": "3"}}
 
 
 def test_the_same_package_serves_two_installations(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "a")
     good(run, "package", "install", folder, "b", "--adopt")
-    assert api.names("packages") == ["shop-1.2.0"]
-    assert api.there("installations", "b")["spec"]["adopt"] is True
+    assert api.names("swpackages") == ["shop-1.2.0"]
+    assert api.there("swinstallations", "b")["spec"]["adopt"] is True
     assert "a is already installed: `package upgrade a` changes it" in bad(run, "package", "install", folder, "a")
 
 
@@ -52,11 +52,11 @@ def test_the_account_is_written_when_it_is_installed_and_when_it_is_changed(
     run: Run, api: WritableApi, folder: str
 ) -> None:
     good(run, "package", "install", folder, "web", "--service-account", "packages")
-    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
+    assert api.there("swinstallations", "web")["spec"]["serviceAccountName"] == "packages"
     good(run, "package", "upgrade", "web", "-p", "COUNT=5")
-    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
+    assert api.there("swinstallations", "web")["spec"]["serviceAccountName"] == "packages"
     good(run, "package", "upgrade", "web", "--service-account", "other")
-    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "other"
+    assert api.there("swinstallations", "web")["spec"]["serviceAccountName"] == "other"
 
 
 def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: WritableApi, folder: str) -> None:
@@ -74,7 +74,7 @@ def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: WritableApi,
     good(run, "package", "install", folder, "web", "--service-account", "packages")
     assert f"{account} list configmaps" in run("package", "upgrade", "web", "-p", "COUNT=5", "--dry-run").output
     good(run, "package", "upgrade", "web", "-p", "COUNT=5", "--service-account", "other", "--dry-run")
-    assert api.there("installations", "web")["spec"]["serviceAccountName"] == "packages"
+    assert api.there("swinstallations", "web")["spec"]["serviceAccountName"] == "packages"
 
 
 def test_who_may_not_act_as_the_account_is_told_that_its_rights_are_not_known(
@@ -87,8 +87,8 @@ def test_who_may_not_act_as_the_account_is_told_that_its_rights_are_not_known(
 
 def test_a_shared_package_is_the_clusters(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "--shared")
-    assert api.names("clusterpackages") == ["shop-1.2.0"]
-    assert api.names("installations") == ["shop"]
+    assert api.names("swclusterpackages") == ["shop-1.2.0"]
+    assert api.names("swinstallations") == ["shop"]
 
 
 def test_a_version_with_other_content_is_refused(run: Run, api: WritableApi, folder: str, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_version_with_other_content_is_refused(run: Run, api: WritableApi, fol
     assert "already exists with other content: a changed package needs another version" in bad(
         run, "package", "install", other, "b"
     )
-    assert api.names("installations") == ["a"]
+    assert api.names("swinstallations") == ["a"]
 
 
 def test_wrong_values_are_refused_before_anything_is_made(run: Run, api: WritableApi, folder: str) -> None:
@@ -111,14 +111,14 @@ def test_wrong_values_are_refused_before_anything_is_made(run: Run, api: Writabl
 def test_upgrade_changes_values_and_keeps_the_others(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web", "-p", "COUNT=3")
     good(run, "package", "upgrade", "web", "-p", "MODE=fast")
-    assert api.there("installations", "web")["spec"]["parameters"] == {"COUNT": "3", "MODE": "fast"}
+    assert api.there("swinstallations", "web")["spec"]["parameters"] == {"COUNT": "3", "MODE": "fast"}
 
 
 def test_upgrade_brings_another_version(run: Run, api: WritableApi, folder: str, tmp_path: Path) -> None:
     good(run, "package", "install", folder, "web", "-p", "COUNT=3")
     newer = written(tmp_path / "newer", files(operator=('operatorVersion: "1.2.0"', 'operatorVersion: "1.3.0"')))
     assert good(run, "package", "upgrade", "web", newer) == "web: shop 1.3.0 is being installed\n"
-    spec = api.there("installations", "web")["spec"]
+    spec = api.there("swinstallations", "web")["spec"]
     assert spec == {"package": "shop-1.3.0", "parameters": {"COUNT": "3"}}
 
 
@@ -133,7 +133,7 @@ def test_upgrade_refuses_what_cannot_be_changed(run: Run, api: WritableApi, fold
 def test_uninstall_removes_this_installation(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     assert good(run, "package", "uninstall", "web") == "web is being removed\n"
-    assert api.names("installations") == []
+    assert api.names("swinstallations") == []
     assert "there is no installation 'web' in namespace 'default'" in bad(run, "package", "uninstall", "web")
 
 
@@ -182,15 +182,15 @@ def test_trigger_asks_for_a_plan_once(run: Run, api: WritableApi, folder: str) -
     good(run, "package", "install", folder, "web")
     said = good(run, "installation", "trigger", "web", "backup")
     assert "`kubectl stateward installation plan web` shows how far it is" in said
-    wish = api.there("installations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
+    wish = api.there("swinstallations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
     assert wish == "backup/2026-11-21T12:00:00.000000Z"
 
 
 def test_trigger_refuses_a_plan_that_the_package_does_not_have(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     assert "'bakcup': shop has the plans deploy, backup" in bad(run, "installation", "trigger", "web", "bakcup")
-    assert api.there("installations", "web")["metadata"].get("annotations", {}) == {}
-    del api.objects["packages", Key("default", "shop-1.2.0")]
+    assert api.there("swinstallations", "web")["metadata"].get("annotations", {}) == {}
+    del api.objects["swpackages", Key("default", "shop-1.2.0")]
     good(run, "installation", "trigger", "web", "backup")
 
 
@@ -200,12 +200,12 @@ def test_commands_on_packages_need_no_server(folder: str) -> None:
 
 def test_trigger_runs_a_cleanup_only_when_the_name_is_said_once_more(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
-    del api.objects["packages", Key("default", "shop-1.2.0")]
+    del api.objects["swpackages", Key("default", "shop-1.2.0")]
     for said in ((), ("--yes", "other")):
         assert "add --yes web" in bad(run, "installation", "trigger", "web", "cleanup", *said)
-    assert api.there("installations", "web")["metadata"].get("annotations", {}) == {}
+    assert api.there("swinstallations", "web")["metadata"].get("annotations", {}) == {}
     good(run, "installation", "trigger", "web", "cleanup", "--yes", "web")
-    wish = api.there("installations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
+    wish = api.there("swinstallations", "web")["metadata"]["annotations"][ANNOTATION_TRIGGER]
     assert wish.startswith("cleanup/web/")
 
 
@@ -221,7 +221,7 @@ def test_the_namespace_is_created_on_request_as_the_package_describes_it(
     assert good(run, *words).startswith("namespace fresh was created\n")
     made = api.objects["namespaces", Key("", "fresh")]
     assert made["metadata"]["labels"] == {"mode": "fast"}
-    assert api.there("installations", "web", "fresh")
+    assert api.there("swinstallations", "web", "fresh")
     again = good(run, "package", "install", folder, "other", "-n", "fresh", "--create-namespace")
     assert "created" not in again
     good(run, "package", "install", folder, "web", "-n", "plain")

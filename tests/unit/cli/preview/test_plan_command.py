@@ -48,7 +48,7 @@ def running(api: FakeApi) -> FakeApi:
             add_member(api, pool["name"], ordinal)
             name = names.member("logs", pool["name"], ordinal)
             states.append({"name": name, "pool": pool["name"], "state": "Ready", "version": "2.17.1"})
-    api.add("opensearchclusters", {**head, "spec": SPEC, "status": {**status, "memberStates": states}})
+    api.add("osclusters", {**head, "spec": SPEC, "status": {**status, "memberStates": states}})
     return api
 
 
@@ -188,7 +188,7 @@ def using(running: FakeApi) -> FakeApi:
     """The same cluster, whose data members have a Secret in their variables and whose keystores have another."""
     env = {"containers": [{"name": "opensearch", "envFrom": [{"secretRef": {"name": "words"}}]}]}
     pools = [{**pool, "podTemplate": {"spec": env}} if pool["name"] == "hot" else pool for pool in SPEC["pools"]]
-    document = running.objects["opensearchclusters", Key("default", "logs")]
+    document = running.objects["osclusters", Key("default", "logs")]
     document["spec"] = {**SPEC, "pools": pools, "secureSettings": [{"secretName": "store"}]}
     document["status"]["data"] = {
         "Secret/words:": "+",

@@ -50,7 +50,7 @@ FATES = [
 def test_a_missing_member_is_reported_with_its_time_cause_and_outcome(
     run: Run, api: FakeApi, spec: dict[str, Any], status: dict[str, Any], fate: str
 ) -> None:
-    api.add("opensearchclusters", missing(spec=spec, **status))
+    api.add("osclusters", missing(spec=spec, **status))
     shown = run("status", "logs").output
     assert "MISSING     FOR  WHY           NEXT\n" in shown
     assert f"{NAME}  30m  NodeNotReady  {fate}\n" in shown
@@ -65,5 +65,5 @@ def test_who_is_there_is_not_missing(run: Run) -> None:
 
 def test_each_cause_has_a_meaning_and_one_that_is_newer_is_shown_as_it_is(run: Run, api: FakeApi) -> None:
     assert set(CAUSES) == set(Cause)
-    api.add("opensearchclusters", missing("NoMoon"))
+    api.add("osclusters", missing("NoMoon"))
     assert "It has been missing for 30m: NoMoon.\n" in run("explain", "logs", NAME).output

@@ -49,7 +49,7 @@ def test_a_member_that_is_not_there_lists_those_that_are(run: Run) -> None:
 
 def test_a_stalled_cluster_requests_manual_intervention(run: Run, api: FakeApi) -> None:
     condition = {"type": "Stalled", "status": "True", "reason": "UpgradeRefused", "message": "2.11.0 is older"}
-    api.add("opensearchclusters", cluster(conditions=[condition], waiting=[]))
+    api.add("osclusters", cluster(conditions=[condition], waiting=[]))
     assert run("explain", "logs").output.splitlines()[2:] == [
         "Manual intervention is required (UpgradeRefused): 2.11.0 is older.",
         "  It continues when this cluster can change to spec.version.",
@@ -60,7 +60,7 @@ def test_a_stalled_cluster_requests_manual_intervention(run: Run, api: FakeApi) 
 def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
     ready = {"type": "Ready", "status": "True"}
     calm = cluster(conditions=[ready], waiting=[], doing="the cluster matches its spec", version="2.19.5")
-    api.add("opensearchclusters", calm)
+    api.add("osclusters", calm)
     assert run("explain", "logs").output.splitlines()[1:] == [
         "Status: the cluster matches its spec.",
         "Nothing is pending.",
@@ -70,7 +70,7 @@ def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
 def test_a_cluster_without_status_asks_for_the_operator(run: Run, api: FakeApi) -> None:
     document = cluster()
     del document["status"]
-    api.add("opensearchclusters", document)
+    api.add("osclusters", document)
     assert "No operator has observed logs yet" in run("explain", "logs").output
 
 

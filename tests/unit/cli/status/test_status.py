@@ -52,12 +52,12 @@ def test_status_as_yaml(run: Run) -> None:
 def test_a_cluster_that_no_operator_has_seen_reports_it(run: Run, api: FakeApi) -> None:
     document = cluster()
     del document["status"]
-    api.add("opensearchclusters", document)
+    api.add("osclusters", document)
     assert "no operator has observed this cluster yet; check that one is running" in run("status", "logs").output
 
 
 def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) -> None:
-    api.add("opensearchclusters", cluster(observedGeneration=1))
+    api.add("osclusters", cluster(observedGeneration=1))
     assert "the operator has not observed the latest change of the spec yet" in run("status", "logs").output
 
 

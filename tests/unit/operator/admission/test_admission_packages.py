@@ -40,7 +40,7 @@ async def asked(api: FakeApi, new: Json | None, old: Json | None = None, namespa
 
 async def test_a_wrong_value_is_refused() -> None:
     api = FakeApi()
-    api.add("packages", package())
+    api.add("swpackages", package())
     assert (await asked(api, installation({"COUNT": 3})))["allowed"]
     found = await asked(api, installation({"COUNT": "many"}))
     assert not found["allowed"]
@@ -49,15 +49,15 @@ async def test_a_wrong_value_is_refused() -> None:
 
 async def test_a_package_of_the_cluster_counts_where_the_operator_sees_those() -> None:
     api = FakeApi()
-    api.served.add("clusterpackages")
-    api.add("clusterpackages", package(kind="ClusterPackage", namespace=""))
+    api.served.add("swclusterpackages")
+    api.add("swclusterpackages", package(kind="ClusterPackage", namespace=""))
     assert not (await asked(api, installation({"COUNT": "many"})))["allowed"]
     assert (await asked(api, installation({"COUNT": "many"}), namespaces=("prod",)))["allowed"]
 
 
 async def test_an_installation_may_come_before_its_package_and_is_told_so() -> None:
     api = FakeApi()
-    api.served.add("clusterpackages")
+    api.served.add("swclusterpackages")
     found = await asked(api, installation({"COUNT": "many"}))
     assert found["allowed"]
     assert found["warnings"][0].startswith("spec.package: there is no Package 'shop-1.2.0' in namespace prod")
@@ -92,7 +92,7 @@ async def test_a_package_that_cannot_work_is_refused() -> None:
 
 async def test_two_contents_of_one_version_are_refused_per_namespace() -> None:
     api = FakeApi()
-    api.add("packages", package("first"))
+    api.add("swpackages", package("first"))
     other = package("second", app=("image: shop:", "image: store:"))
     assert "first is shop 1.2.0 already" in (await asked(api, other))["status"]["message"]
     assert (await asked(api, package("third")))["allowed"]

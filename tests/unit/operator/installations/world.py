@@ -37,7 +37,7 @@ PLURALS = {
     "StatefulSet": ("apps", "v1", "statefulsets", True),
     "Job": ("batch", "v1", "jobs", True),
     "PodDisruptionBudget": ("policy", "v1", "poddisruptionbudgets", True),
-    "Installation": ("stateward.dev", "v1alpha1", "installations", True),
+    "Installation": ("stateward.dev", "v1alpha1", "swinstallations", True),
 }
 
 
@@ -133,26 +133,26 @@ class World:
         found = read_package(content)
         spec = {"name": found.name, "version": found.version, "archive": base64.b64encode(pack(content)).decode()}
         body = {"apiVersion": "stateward.dev/v1alpha1", "kind": "Package", "metadata": {"name": name}, "spec": spec}
-        self.server.create("stateward.dev/packages", HOME, body)
+        self.server.create("stateward.dev/swpackages", HOME, body)
 
     def install(self, package: str, name: str = "web", /, *, spec: Any = None, **parameters: Any) -> None:
         """Make an Installation, or change the one there is."""
         key = Key(HOME, name)
         wanted = {"package": package, "parameters": parameters, **(spec or {})}
-        live = self.store.get("stateward.dev/installations", key)
+        live = self.store.get("stateward.dev/swinstallations", key)
         head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "Installation"}
         if live is None:
             body = head | {"metadata": {"name": name}, "spec": wanted}
-            self.server.create("stateward.dev/installations", HOME, body)
+            self.server.create("stateward.dev/swinstallations", HOME, body)
             return
-        self.server.update("stateward.dev/installations", key, {**live.doc, "spec": wanted})
+        self.server.update("stateward.dev/swinstallations", key, {**live.doc, "spec": wanted})
 
     def annotate(self, name: str, value: str) -> None:
-        live = self.store.get("stateward.dev/installations", Key(HOME, "web"))
+        live = self.store.get("stateward.dev/swinstallations", Key(HOME, "web"))
         assert live is not None
         notes = {**live.meta.get("annotations", {}), name: value}
         doc = {**live.doc, "metadata": {**live.meta, "annotations": notes}}
-        self.server.update("stateward.dev/installations", live.key, doc)
+        self.server.update("stateward.dev/swinstallations", live.key, doc)
 
     def say(self, kind: str, name: str, status: dict[str, Any]) -> None:
         """Write what the controller of an object says of it."""
@@ -164,7 +164,7 @@ class World:
     def uninstall(self, name: str = "web") -> None:
         """Delete an Installation."""
         exact = DeleteOptions(Preconditions(self.there("Installation", name)["metadata"]["uid"]))
-        self.server.delete("stateward.dev/installations", Key(HOME, name), exact)
+        self.server.delete("stateward.dev/swinstallations", Key(HOME, name), exact)
 
     def forsake(self, name: str) -> None:
         """Begin to delete a namespace; what is in it goes later, in whichever order."""
@@ -207,7 +207,7 @@ class World:
             await asyncio.sleep(0.1)
 
     def statuses(self) -> list[Any]:
-        return [stored.doc.get("status") for stored in self.store.all("stateward.dev/installations")]
+        return [stored.doc.get("status") for stored in self.store.all("stateward.dev/swinstallations")]
 
     async def _execute(self, pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
         assert self.there("Pod", pod.name)["spec"]["containers"][-1]["name"] == container

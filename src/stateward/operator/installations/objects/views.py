@@ -12,9 +12,9 @@ from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Resource
 from stateward.packages.plans.steps import LABEL_PART_OF
 
-INSTALLATIONS = Resource(GROUP, VERSION, "installations", "Installation", Installation)
-PACKAGES = Resource(GROUP, VERSION, "packages", "Package", Package)
-CLUSTER_PACKAGES = Resource(GROUP, VERSION, "clusterpackages", "ClusterPackage", Package, namespaced=False)
+INSTALLATIONS = Resource(GROUP, VERSION, "swinstallations", "Installation", Installation)
+PACKAGES = Resource(GROUP, VERSION, "swpackages", "Package", Package)
+CLUSTER_PACKAGES = Resource(GROUP, VERSION, "swclusterpackages", "ClusterPackage", Package, namespaced=False)
 
 LABEL_SET = "applyset.kubernetes.io/id"
 ANNOTATION_KINDS = "applyset.kubernetes.io/contains-group-kinds"

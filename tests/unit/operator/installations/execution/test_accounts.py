@@ -206,10 +206,10 @@ async def test_the_way_out_without_rights_leaves_what_was_made(world: World, rul
         rules.denies = powerless
         world.uninstall()
         await world.until(lambda: FINALIZER in stuck(world))
-        live = world.store.get("stateward.dev/installations", Key(HOME, "web"))
+        live = world.store.get("stateward.dev/swinstallations", Key(HOME, "web"))
         assert live is not None
         bare = {**live.doc, "metadata": {**live.meta, "finalizers": []}}
-        world.server.update("stateward.dev/installations", live.key, bare)
+        world.server.update("stateward.dev/swinstallations", live.key, bare)
         assert world.get("Installation", "web") is None
         await asyncio.sleep(30.0)
     assert world.there("Service", "one")

@@ -97,9 +97,9 @@ REFUSED = st.frozensets(
 def own(asked: Asked) -> bool:
     """Return whether a request is one that the operator makes for itself, whatever packages render."""
     match asked.plural:
-        case "installations":
+        case "swinstallations":
             return asked.verb in {"get", "list", "watch", "patch"}
-        case "packages" | "clusterpackages":
+        case "swpackages" | "swclusterpackages":
             return asked.verb in {"get", "list", "watch"}
         case "events":
             return True

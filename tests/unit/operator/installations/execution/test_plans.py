@@ -170,7 +170,7 @@ async def test_an_upgrade_with_a_value_of_another_plan_runs_both_and_is_ready_on
     early: list[Any] = []
 
     def heard(kind: str, event: Event) -> None:
-        if kind != "stateward.dev/installations" or event.new is None:
+        if kind != "stateward.dev/swinstallations" or event.new is None:
             return
         status = event.new.doc.get("status", {})
         ready = {c["type"]: c["status"] for c in status.get("conditions", [])}.get("Ready") == "True"

@@ -77,7 +77,7 @@ async def test_a_package_installs_another_and_waits_for_it(world: World) -> None
         await world.until(world.ready)
         assert world.there("Deployment", "web-shop")["spec"]["replicas"] == 3
         assert world.ready("web-shop")
-        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        world.server.delete("stateward.dev/swinstallations", _key("web"), _exact(world, "web"))
         await world.until(lambda: world.get("Installation", "web") is None)
         assert world.get("Installation", "web-shop") is None
         assert world.get("Deployment", "web-shop") is None
@@ -152,7 +152,7 @@ async def test_what_is_rendered_no_more_goes_and_claims_stay(world: World) -> No
         assert world.get("Service", "one") is None
         assert world.there("Service", "two")
         assert world.there("PersistentVolumeClaim", "data")
-        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        world.server.delete("stateward.dev/swinstallations", _key("web"), _exact(world, "web"))
         await world.until(lambda: world.get("Installation", "web") is None)
     assert world.get("Service", "two") is None
     assert world.there("PersistentVolumeClaim", "data")
@@ -171,7 +171,7 @@ async def test_a_namespace_that_goes_takes_its_installations_with_it_and_no_plan
     async with world.operator():
         await world.until(world.ready)
         world.forsake(HOME)
-        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        world.server.delete("stateward.dev/swinstallations", _key("web"), _exact(world, "web"))
         await world.until(lambda: world.get("Installation", "web") is None)
     assert world.there("Service", "one")
     assert world.get("Job", "job") is None
@@ -196,7 +196,7 @@ async def test_what_cannot_be_removed_is_reported(world: World) -> None:
 
     async with world.operator(Powerless()):
         await world.until(world.ready)
-        world.server.delete("stateward.dev/installations", _key("web"), _exact(world, "web"))
+        world.server.delete("stateward.dev/swinstallations", _key("web"), _exact(world, "web"))
         await world.until(lambda: world.condition("Stalled").get("reason") == "NotRemoved")
         assert "services is forbidden" in world.condition("Stalled")["message"]
     async with world.operator():

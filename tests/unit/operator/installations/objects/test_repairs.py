@@ -131,7 +131,7 @@ async def test_an_installation_that_is_being_removed_says_what_that_waits_for(wo
         live = world.there("Service", "one")
         held = {**live, "metadata": {**live["metadata"], "finalizers": ["example.dev/held"]}}
         world.server.update("/services", Key(HOME, "one"), held)
-        world.server.delete("stateward.dev/installations", Key(HOME, "web"), exact(world))
+        world.server.delete("stateward.dev/swinstallations", Key(HOME, "web"), exact(world))
         await world.until(lambda: "Service prod/one is being deleted" in world.status().get("doing", ""))
         assert world.condition("Reconciling")["reason"] == "Removing"
         live = world.there("Service", "one")
@@ -164,7 +164,7 @@ async def test_the_same_content_under_another_name_is_enough_to_keep_things_as_t
         await world.until(world.ready)
         world.install("shop")
         await world.until(world.ready)
-        old = world.store.get("stateward.dev/packages", Key(HOME, "shop-1.2.0"))
+        old = world.store.get("stateward.dev/swpackages", Key(HOME, "shop-1.2.0"))
         assert old is not None
         world.store.remove(old)
         found = world.store.get("/configmaps", Key(HOME, "web-config"))
