@@ -41,11 +41,15 @@ class FoundationDBUser(User):
         self.annotate(CLEARED_REQUESTS)
 
     def _reachable(self) -> str:
-        """Return a reachable version: the requested one, or else the newest that a process has run."""
+        """Return a reachable version: the requested one, or else the newest that a process has run.
+
+        While the database is down, only the status shows with which version a member has joined.
+        """
         running = {w.version for d in self._world.foundationdb.databases.values() for w in d.processes.values()}
         resource = self._world.resource(self._name)
-        deployed = part(resource.doc, "status").get("version", "") if resource is not None else ""
-        passed = [version for version in {*running, deployed} if version in VERSIONS]
+        status = part(resource.doc, "status") if resource is not None else {}
+        joined = {member.get("version", "") for member in status.get("memberStates", ())}
+        passed = [version for version in {*running, *joined, status.get("version", "")} if version in VERSIONS]
         newest = max(passed, key=VERSIONS.index, default=VERSIONS[0])
         wanted = self.spec["version"]
         return wanted if wanted in VERSIONS[VERSIONS.index(newest) :] else newest
