@@ -4,6 +4,7 @@ import asyncio
 import base64
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from msgspec import structs
 from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.values.base import Metadata
+from stateward.api.values.problem import Severity
 from stateward.engines.connection import worker as shared
 from stateward.operator.installations.execution import background as beside_module
 from stateward.operator.installations.execution import worker
@@ -30,7 +32,8 @@ from stateward.packages.rendering.objects import Rendered
 from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.rendering.step_budget import Allowance
 from stateward.packages.rendering.templates import TemplateProblem, Variables
-from tests.unit.packages.samples import files, shop
+from stateward.packages.review.checks import check_package
+from tests.unit.packages.samples import CONFIG, files, shop
 
 PATIENCE = 20.0
 """Seconds after which a job that blocks the loop ends, so that the test fails instead of hanging."""
@@ -60,9 +63,10 @@ def objects(template: str, **values: Any) -> RenderObjects:
     return RenderObjects("t.yaml", template, Variables("web", "prod", "shop", "1", "1", values))
 
 
-def opening(namespace: str = "prod") -> OpenPackage:
-    found = read_package(files())
-    spec = PackageSpec(name=found.name, version=found.version, archive=base64.b64encode(pack(files())).decode())
+def opening(namespace: str = "prod", changes: Mapping[str, str | None] | None = None) -> OpenPackage:
+    content = files(changes)
+    found = read_package(content)
+    spec = PackageSpec(name=found.name, version=found.version, archive=base64.b64encode(pack(content)).decode())
     return OpenPackage(PackageObject(kind="Package", metadata=Metadata(name="shop-1", namespace=namespace), spec=spec))
 
 
@@ -105,6 +109,15 @@ async def test_other_errors_come_from_a_process_as_they_are() -> None:
     with pytest.raises(NoPackageError, match="is not a") as error:
         await in_process(OpenPackage(structs.replace(body, spec=structs.replace(body.spec, archive="bm9uZQ=="))))
     assert error.value.reason == "PackageBroken"
+
+
+async def test_a_package_that_works_is_opened_although_a_branch_that_no_value_takes_has_a_mistake() -> None:
+    """`verify` refuses it. An update of the operator must not stop an installation that has worked until now."""
+    wrong = '{{ if eq .Params.MODE "fast" }}{{ .Params.NOWHERE }}{{ end }}'
+    changes = {"templates/config.yaml": CONFIG + wrong}
+    found = shop(changes)
+    assert any(problem.severity is Severity.ERROR for problem in check_package(found))
+    assert opening(changes=changes).do().digest == found.digest
 
 
 async def test_the_installation_of_another_package_is_rendered_in_a_process() -> None:

@@ -21,8 +21,12 @@ from stateward.packages.review.sampling import check_rendered
 PLAN_DEPLOY = "deploy"
 
 
-def check_package(package: Package) -> list[Problem]:
-    """Return everything that is wrong or doubtful."""
+def check_package(package: Package, *, every_branch: bool = True) -> list[Problem]:
+    """Return everything that is wrong or doubtful.
+
+    Without `every_branch`, names in branches that the values do not take are not checked: a package that works is not
+    refused for them.
+    """
     problems = [
         *check_name(package.name),
         *_versions(package),
@@ -30,7 +34,7 @@ def check_package(package: Package) -> list[Problem]:
         *_tasks(package),
         *_namespace(package),
         *_parameters(package),
-        *_templates(package),
+        *_templates(package, every_branch=every_branch),
         *_unused(package),
     ]
     if not any(problem.severity is Severity.ERROR for problem in problems):
@@ -208,7 +212,7 @@ def _default(at: str, parameter: Parameter) -> Iterator[Problem]:
         yield Problem(f"{at}.default", parameter.default, text, Severity.WARNING)
 
 
-def _templates(package: Package) -> Iterator[Problem]:
+def _templates(package: Package, *, every_branch: bool) -> Iterator[Problem]:
     root, used = root_of(package), _used(package)
     for name, source in package.templates.items():
         try:
@@ -217,7 +221,7 @@ def _templates(package: Package) -> Iterator[Problem]:
             at = f"{TEMPLATES}{name}:{error.line}" if error.line else f"{TEMPLATES}{name}"
             yield Problem(at, None, error.message)
             continue
-        for finding in inspect(source, root):
+        for finding in inspect(source, root) if every_branch else ():
             mild = finding.doubtful or name not in used
             severity = Severity.WARNING if mild else Severity.ERROR
             yield Problem(f"{TEMPLATES}{name}:{finding.line}", None, finding.message, severity)
