@@ -69,7 +69,7 @@ def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Com
     assert "form the cluster on one-all-0" in stateward("plan", "-f", "-", stdin=text).stdout
 
     sandbox.kubectl("apply", "--server-side", "-f", "-", stdin=text)
-    ready = ("wait", "--for=condition=Ready", "opensearchcluster/one", "--timeout=600s")
+    ready = ("wait", "--for=condition=Ready", "oscluster/one", "--timeout=600s")
     sandbox.kubectl("-n", namespace, *ready, timeout=620)
     shown = json.loads(stateward("status", "one", "-n", namespace, "-o", "json").stdout)
     assert (shown["status"]["version"], shown["status"]["health"]) == ("2.19.5", "green")
@@ -88,7 +88,7 @@ def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Com
     assert (refused.returncode, "2.17.1 is older than 2.19.5" in refused.stdout) == (1, True)
 
     assert stateward("pause", "one", "-n", namespace).returncode == 0
-    sandbox.kubectl("-n", namespace, "wait", "--for=jsonpath={.status.waiting[0].reason}=Paused", "os/one")
+    sandbox.kubectl("-n", namespace, "wait", "--for=jsonpath={.status.waiting[0].reason}=Paused", "oscluster/one")
     assert "What to do: run `resume`" in stateward("explain", "one", "-n", namespace).stdout
     assert stateward("resume", "one", "-n", namespace).returncode == 0
     assert stateward("status", "two", "-n", namespace).returncode == 1

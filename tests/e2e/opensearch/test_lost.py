@@ -38,7 +38,7 @@ async def test_after_the_loss_of_all_volumes_and_a_users_confirmation_a_new_clus
     assert asked.status.cluster_uuid == before.status.cluster_uuid
     kubectl(
         stateward,
-        *("-n", clusters.namespace, "annotate", "opensearchcluster", NAME),
+        *("-n", clusters.namespace, "annotate", "oscluster", NAME),
         "stateward.dev/bootstrap-again=accept-data-loss",
     )
     after = await clusters.until(

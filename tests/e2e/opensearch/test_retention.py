@@ -27,7 +27,7 @@ async def test_what_is_said_last_decides_about_the_volumes(clusters: Clusters, s
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in found["items"]}
 
     def delete() -> None:
-        kubectl(stateward, "-n", clusters.namespace, "delete", "opensearchcluster", NAME, "--cascade=foreground")
+        kubectl(stateward, "-n", clusters.namespace, "delete", "oscluster", NAME, "--cascade=foreground")
 
     await clusters.apply(NAME, **spec("Delete"))
     await clusters.until(NAME, settled, seconds=600)

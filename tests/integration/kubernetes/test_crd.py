@@ -246,7 +246,7 @@ def test_every_field_is_explained(kubectl: Any) -> None:
     for path, node in nodes(SCHEMA):
         if path.startswith(".metadata") or not node.get("properties"):
             continue
-        shown = kubectl("explain", f"opensearchcluster{path.replace('[]', '')}")
+        shown = kubectl("explain", f"oscluster{path.replace('[]', '')}")
         assert shown.returncode == 0, shown.stderr
         words = " ".join(shown.stdout.split())
         for name, inner in node["properties"].items():
@@ -282,7 +282,7 @@ def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: D
     assert lines[0] == ["NAME", "VERSION", "HEALTH", "READY", "DOING", "AGE"]
     assert lines[1][:4] == ["stored", "2.19.5", "green", "7/7"]
     assert "stored" in kubectl("get", "stateward").stdout
-    assert "WANTED" in kubectl("get", "opensearchcluster", "-o", "wide").stdout
+    assert "WANTED" in kubectl("get", "oscluster", "-o", "wide").stdout
 
 
 def test_pools_of_two_appliers_are_merged_by_name(api: KubeApi) -> None:
@@ -318,3 +318,39 @@ def _checked(of: Document) -> None:
     found = errors(validate(convert_cluster(of)))
     if found:
         raise InvalidDocumentError(found)
+
+
+OTHERS = [
+    ("opensearch.opster.io", "OpenSearchCluster", "opensearchclusters", "oscluster", ["os"]),
+    ("opensearch.org", "OpenSearchCluster", "opensearchclusters", "oscluster", ["os"]),
+    ("elasticsearch.k8s.elastic.co", "Elasticsearch", "elasticsearches", "elasticsearch", ["es"]),
+    ("elastic.example", "ElasticsearchCluster", "elasticsearchclusters", "elasticsearchcluster", ["es"]),
+    ("apps.foundationdb.org", "FoundationDBCluster", "foundationdbclusters", "foundationdbcluster", ["fdb"]),
+    ("operator.tigera.io", "Installation", "installations", "installation", ["inst"]),
+    ("pkg.example", "Package", "packages", "package", ["pkg"]),
+]
+"""Names of other operators' resources: group, kind, plural, singular, short names.
+
+All groups sort before ours, so a shared name would show their objects.
+"""
+
+
+def test_each_of_our_names_is_ours_beside_the_resources_of_other_operators(api: KubeApi, kubectl: Any) -> None:
+    for group, kind, plural, singular, short in OTHERS:
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+        named = {"kind": kind, "plural": plural, "singular": singular, "shortNames": short}
+        spec = {"group": group, "scope": "Namespaced", "names": named, "versions": [version]}
+        head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}"
+        api.apply(path, {**head, "metadata": {"name": f"{plural}.{group}"}, "spec": spec})
+        deadline = time.monotonic() + 30
+        while not (_established(api, path) and _served(api, f"/apis/{group}/v1/{plural}")):
+            assert time.monotonic() < deadline, api.get(path)["status"]
+            time.sleep(0.1)
+    shown = kubectl("get", "opensearchclusters", "-o", "name", "-v=6")
+    assert "opensearch.opster.io" in shown.stderr  # What a shared name would do.
+    for kind in CLUSTER_KINDS:
+        for name in (kind.plural, kind.singular, *kind.short):
+            explained = kubectl("explain", name)
+            assert "GROUP:      stateward.dev" in explained.stdout, f"{name}: {explained.stdout}{explained.stderr}"

@@ -65,6 +65,24 @@ def test_warnings_fail_only_when_asked_to(run: Run) -> None:
     assert run("validate", "--strict", "-f", "-", stdin=doubtful).exit_code == 1
 
 
+def test_a_directory_has_the_documents_of_its_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD)
+    (tmp_path / "b.yml").write_text(f"{GOOD.replace('logs', 'second')}\n---\n{GOOD.replace('logs', 'third')}")
+    (tmp_path / "notes.txt").write_text("no YAML: [")
+    result = run("validate", "-f", str(tmp_path))
+    assert (result.exit_code, result.output.count(": no problems found")) == (0, 3)
+    (tmp_path / "c.yaml").write_text(GOOD)
+    again = run("validate", "-f", str(tmp_path))
+    assert again.exit_code == 1
+    assert "c.yaml" in again.output
+
+
+def test_documents_that_are_joined_without_a_separator_are_refused_and_not_merged(run: Run) -> None:
+    result = run("validate", "-f", "-", stdin=GOOD + GOOD.replace("logs", "second"))
+    assert result.exit_code == 1
+    assert "has the key 'apiVersion' twice, first in line" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -119,4 +137,4 @@ def test_a_mistyped_kind_is_the_only_error_of_a_document(run: Run) -> None:
 def test_a_fault_of_yaml_names_its_line_and_no_object_of_python(run: Run) -> None:
     result = run("validate", "-f", "-", stdin="a: [1\nb: 2\n")
     assert "unicode string" not in result.output
-    assert "at line 2" in result.output
+    assert "-:2: not YAML" in result.output

@@ -130,4 +130,4 @@ async def test_an_operator_for_some_namespaces_reads_no_cluster_scoped_package()
     api: Any = Paths()
     with pytest.raises(NoPackageError):
         await Library(api, ("data",), in_foreground).read("data", "shop")
-    assert [path.split(HOME)[1] for path in api.asked] == ["packages/shop"]
+    assert [path.split(HOME)[1] for path in api.asked] == ["swpackages/shop"]

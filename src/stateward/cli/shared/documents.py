@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
-
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
@@ -19,9 +17,13 @@ from stateward.api.validation import validate
 from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
+from stateward.packages.format.yamltext import NotYaml, documents
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
 """The kinds of clusters in documents."""
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+"""The files of a directory that are read."""
 
 _PACKAGED: dict[str, type[Record]] = {"Installation": Installation, "Package": Package, "ClusterPackage": Package}
 """Kinds with a check of the structure only; the package defines the accepted values."""
@@ -38,7 +40,7 @@ class Document:
 
 
 def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) -> list[Document]:
-    """Return Stateward's documents in a file (`-`: standard input); others, such as Services, are skipped.
+    """Return Stateward's documents in a file or directory (`-`: standard input); others, such as Services, are skipped.
 
     `given` are already read documents. Raise Failure if the file cannot be read, is not YAML, or has no such document.
     """
@@ -49,22 +51,24 @@ def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) ->
 
 
 def parts(path: str) -> Iterator[tuple[str, Any]]:
-    """Yield each document with its place, and the items of lists one by one."""
+    """Yield each document with its place, and the items of lists one by one.
+
+    A directory has the documents of its files (.yaml, .yml, .json), as for `kubectl`.
+    """
+    if path != "-" and Path(path).is_dir():
+        for file in sorted(each for each in Path(path).iterdir() if each.suffix in SUFFIXES):
+            yield from parts(str(file))
+        return
     try:
-        loaded = list(yaml.safe_load_all(text_of(path)))
-    except yaml.YAMLError as error:
-        raise Failure(f"{path}: not YAML: {_yaml_fault(error)}") from error
+        loaded = documents(text_of(path))
+    except NotYaml as error:
+        raise Failure(f"{path}{f':{error.line}' if error.line else ''}: not YAML: {error}") from error
     for number, item in enumerate(loaded, 1):
         place = path if len(loaded) == 1 else f"{path} (document {number})"
         if isinstance(item, dict) and cast("dict[str, Any]", item).get("kind") == "List":
             yield from ((place, inner) for inner in cast("dict[str, Any]", item).get("items") or ())
         elif item is not None:
             yield place, item
-
-
-def _yaml_fault(error: yaml.YAMLError) -> str:
-    """Return the fault in one line, without the library's name for the input."""
-    return " ".join(str(error).split()).replace(' in "<unicode string>",', " at")
 
 
 def text_of(path: str) -> str:
