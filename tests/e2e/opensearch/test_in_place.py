@@ -230,7 +230,7 @@ async def test_a_configuration_that_takes_its_time_is_waited_for_with_every_proc
         for node in stateward.nodes:
             await asyncio.to_thread(stateward.node_stop, node)
         await change(clusters, "90mb")
-        await clusters.until(NAME, lambda c: any(w.reason == "ConfigurationOnItsWay" for w in c.status.waiting))
+        await clusters.until(NAME, lambda c: any(w.reason == "ConfigurationNotMounted" for w in c.status.waiting))
         await asyncio.sleep(10)
         assert len(await clusters.database(NAME).versions()) == 3
     for node in stateward.nodes:
@@ -262,7 +262,7 @@ async def test_a_member_that_misbehaves_is_kept_stopped(clusters: Clusters) -> N
     before = await places(clusters)
     async with Writer(clusters.database(NAME), "docs") as writer:
         await annotate(clusters, stopped="kept-all-2")
-        await clusters.until(NAME, lambda c: any(w.reason == "KeptStopped" for w in c.status.waiting))
+        await clusters.until(NAME, lambda c: any(w.reason == "MemberStopped" for w in c.status.waiting))
         assert "kept-all-2" not in await left(clusters, "kept-all-2")
         await annotate(clusters, stopped=None)
         await clusters.until(NAME, settled, seconds=300)

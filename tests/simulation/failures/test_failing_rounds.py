@@ -27,20 +27,22 @@ async def test_a_cluster_whose_rounds_fail_reports_it_and_is_itself_again_after_
         with monkeypatch.context() as patched:
             patched.setattr("stateward.operator.clusters.reconcile.observation", broken)
             scenario.edit(config={"indices.first": 1})
-            assert await scenario.until(lambda: condition(scenario, "Stalled")["reason"] == "RoundsFail", 60.0)
+            assert await scenario.until(
+                lambda: condition(scenario, "Stalled")["reason"] == "ReconciliationFailing", 60.0
+            )
             await asyncio.sleep(600.0)
             ready = condition(scenario, "Ready")
-            assert (ready["status"], ready["reason"]) == ("False", "RoundsFail")
+            assert (ready["status"], ready["reason"]) == ("False", "ReconciliationFailing")
             assert condition(scenario, "Stalled")["status"] == "True"
             assert scenario.status["observedGeneration"] == observed
             assert "ValueError" in scenario.waits
             assert "hunter2" not in str(scenario.status)
             events = [s.doc for s in scenario.world.store.all("events.k8s.io/events")]
-            assert any(event["reason"] == "RoundsFail" for event in events)
+            assert any(event["reason"] == "ReconciliationFailing" for event in events)
             assert "hunter2" not in str(events)
             assert scenario.uids(PODS) == pods
         assert {violation.property for violation in scenario.run.violations} == {"crash"}
         scenario.run.violations.clear()
         await scenario.settle()
-        assert "RoundsFail" not in str(scenario.status)
+        assert "ReconciliationFailing" not in str(scenario.status)
         assert all(n.config.get("indices.first") == 1 for n in scenario.nodes())

@@ -154,7 +154,7 @@ async def a_burst_is_one_restart(name: str, put: Callable[[Drawer], None], *, cr
             drawer.put(each, None, **{f"in_{each}": "zero"})
         await scenario.begin()
         put(drawer)
-        assert await scenario.until(lambda: "DataSettling" in scenario.waits)
+        assert await scenario.until(lambda: "DataChanging" in scenario.waits)
         if crash:
             scenario.crash_after("patch", "osclusters")
         for text in ("one", "two", "three"):

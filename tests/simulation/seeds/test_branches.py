@@ -24,7 +24,7 @@ def test_what_is_out_of_reach_exists(engine: str) -> None:
 def test_a_branch_that_one_database_cannot_reach_another_must_reach() -> None:
     assert set(ONLY_FOUNDATIONDB) <= set(decisions(ADVICE.keys()))
     assert set(ONLY_FOUNDATIONDB) <= set(branches(ADVICE.keys(), FOUNDATIONDB))
-    assert not_covered({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: ProgramsBeside"
+    assert not_covered({}, ADVICE.keys(), FOUNDATIONDB)[-1] == "wait: BinariesNotStaged"
 
 
 def test_a_branch_that_was_not_reached_is_named_unless_it_is_out_of_reach() -> None:

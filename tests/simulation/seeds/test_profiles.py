@@ -38,7 +38,7 @@ def test_every_other_seed_has_a_profile_in_turn(engine: str) -> None:
     ("profile", "reasons"),
     [
         ("restarts", {"RestartsFirst"}),
-        ("operator restarts on stale state", {"StoppedUnknown"}),
+        ("operator restarts on stale state", {"StoppedMemberUnknown"}),
         ("unresponsive disks", {"ProcessDoesNotEnd", "TemplateNotSeen"}),
         ("reverted upgrades", {"CannotGoBack"}),
         ("insufficient capacity", {"NewMemberStuck"}),

@@ -28,7 +28,7 @@ ADVICE = {
         "read in the message which answer is too large; reduce the number of shards (GET _cat/shards lists"
         " them), and if there are only a few, check what answers at that address",
     ),
-    "ArrivingFirst": Advice(
+    "SuccessorNotJoined": Advice(
         "the new member has joined the cluster and is ready",
         "check the new member's pod",
     ),
@@ -44,11 +44,11 @@ ADVICE = {
         "the database answers; the operator then writes the cluster file into the Secret again",
         "restore the Secret from a backup, or from the file /var/fdb/data/fdb.cluster on any member's volume",
     ),
-    "ConfigurationOnItsWay": Advice(
+    "ConfigurationNotMounted": Advice(
         "the kubelet updates the mounted Secret, usually within a second and at most two minutes",
         "if it takes much longer, check the kubelet of the node",
     ),
-    "CrossingFirst": Advice(
+    "ProtocolSwitchFirst": Advice(
         "all processes run the new version",
     ),
     "DataMoving": Advice(
@@ -59,7 +59,7 @@ ADVICE = {
         "every shard is recovered, or the only obstacle to its allocation is one that this change removes",
         "if it takes long, ask the database for the reason: GET _cluster/allocation/explain",
     ),
-    "DataSettling": Advice(
+    "DataChanging": Advice(
         "the data that the members use has not changed for 5 seconds, or one minute has passed. Changes that"
         " arrive together cause one restart",
     ),
@@ -86,7 +86,7 @@ ADVICE = {
         "the member holds no shards",
         "to cancel, set the old size again",
     ),
-    "Forming": Advice(
+    "Bootstrapping": Advice(
         "the first manager has formed the cluster, and the database answers",
         "read the log of its pod; if volumes of earlier managers were kept, ask for the same number of managers again",
     ),
@@ -106,14 +106,14 @@ ADVICE = {
         "spec.members names the member in one list only, and the rest of the spec lets it stay",
         "remove the member from members.keep, or revert the change that would remove it",
     ),
-    "KeptStopped": Advice(
+    "MemberStopped": Advice(
         "you start the member",
         "run `start` with the member's name",
     ),
     "LeaderLast": Advice(
         "the other managers have changed. The elected manager is last, so that one election is enough",
     ),
-    "LosingVote": Advice(
+    "VoteRemovalPending": Advice(
         "the other managers have taken over the vote",
     ),
     "ManagersLost": Advice(
@@ -199,7 +199,7 @@ ADVICE = {
         "add the pool again with a spec that starts; you can remove it when the database answers and every"
         " shard has a started copy",
     ),
-    "ProgramsBeside": Advice(
+    "BinariesNotStaged": Advice(
         "each member runs in a pod with the programs of both versions. Until then you can set the old version again",
         "check the pod of the member named above: its init container copies the new programs",
     ),
@@ -242,7 +242,7 @@ ADVICE = {
         "the Secret named for the keystore exists and has its keys",
         "create the Secret, or remove it from spec.secureSettings",
     ),
-    "RoundsFail": Advice(
+    "ReconciliationFailing": Advice(
         "the operator reconciles the cluster without an error",
         "read the operator's log, which has the whole error; if rights are missing, grant them",
     ),
@@ -271,7 +271,7 @@ ADVICE = {
         "the database no longer lists the member's process",
         "if it lasts longer than a few minutes, look on the pod's node for a container that still runs, and end it",
     ),
-    "StoppedUnknown": Advice(
+    "StoppedMemberUnknown": Advice(
         "the annotation names only existing members",
         "correct the annotation",
     ),
@@ -279,7 +279,7 @@ ADVICE = {
         "the operator can read the storage class of the volume",
         "check that the class exists and that the operator may read it",
     ),
-    "Tending": Advice(
+    "DatabaseChangePending": Advice(
         "the operator has changed the setting in the database. It waits a minute, because a member that comes"
         " back may make the change unnecessary",
     ),

@@ -10,7 +10,7 @@ from stateward.api.values.settling import seconds_left
 from stateward.planning.model.member import Changing, Inputs
 from stateward.planning.model.referenced_data import KEPT, input_changed, is_referenced_data
 
-SETTLING = "DataSettling"
+SETTLING = "DataChanging"
 """Reason to wait: the data that a member uses has changed just now."""
 
 

@@ -9,7 +9,7 @@ from stateward.api.kinds.status import ClusterStatus, WaitStatus
 from stateward.api.values.base import Condition
 from stateward.planning.model.times import rfc3339
 
-REASON = "RoundsFail"
+REASON = "ReconciliationFailing"
 
 
 def failure_status(before: ClusterStatus, cluster: str, sentence: str, now: float) -> ClusterStatus:

@@ -24,20 +24,20 @@ ONLY_FOUNDATIONDB: Mapping[str, str] = {
     "action: ConfigureDatabase": EXPLICIT_BOOTSTRAP,
     "wait: DatabaseGone": EXPLICIT_BOOTSTRAP,
     "wait: MembersFirst": EXPLICIT_BOOTSTRAP,
-    "wait: Tending": EXPLICIT_BOOTSTRAP,
+    "wait: DatabaseChangePending": EXPLICIT_BOOTSTRAP,
     "wait: InMaintenance": "only databases with maintenance zones, such as FoundationDB",
     "wait: RemovalPaced": "only databases with a pause between two removals, such as FoundationDB by default",
     "wait: ClusterFileLost": "only FoundationDB has a cluster file",
     "wait: SecurityFixed": "only FoundationDB cannot change this setting later; scenarios cover it",
-    "wait: CrossingFirst": INCOMPATIBLE_VERSIONS,
-    "wait: ProgramsBeside": INCOMPATIBLE_VERSIONS,
+    "wait: ProtocolSwitchFirst": INCOMPATIBLE_VERSIONS,
+    "wait: BinariesNotStaged": INCOMPATIBLE_VERSIONS,
 }
 """Branches that only worlds with FoundationDB reach, and why."""
 
 OUT_OF_REACH: Mapping[str, str] = {
     "effect: reload": "the model has no setting that changes at run time",
     "action: RecordData": NO_DATA,
-    "wait: DataSettling": NO_DATA,
+    "wait: DataChanging": NO_DATA,
     "wait: DataUnknown": NO_DATA,
     "wait: SecretMissing": NO_DATA,
     "wait: SecretNotUsable": NO_DATA,

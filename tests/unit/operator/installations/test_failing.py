@@ -28,7 +28,7 @@ async def test_it_is_not_ready_while_its_rounds_fail_and_is_again_afterwards(
         with monkeypatch.context() as patched:
             patched.setattr("stateward.operator.installations.reconcile.decide", broken)
             world.install("shop-1", COUNT="3")
-            await world.until(lambda: world.condition("Stalled").get("reason") == "RoundsFail")
+            await world.until(lambda: world.condition("Stalled").get("reason") == "ReconciliationFailing")
             await asyncio.sleep(600)
             assert world.condition("Ready")["status"] == "False"
             assert world.condition("Stalled")["status"] == "True"
@@ -36,7 +36,7 @@ async def test_it_is_not_ready_while_its_rounds_fail_and_is_again_afterwards(
             assert world.status()["observedGeneration"] == generation
             assert "hunter2" not in str(world.status())
             events = [stored.doc for stored in world.store.all("events.k8s.io/events")]
-            assert any(event["reason"] == "RoundsFail" for event in events)
+            assert any(event["reason"] == "ReconciliationFailing" for event in events)
             assert "hunter2" not in str(events)
         await world.until(world.ready, 900)
         assert world.condition("Stalled")["status"] == "False"

@@ -34,7 +34,7 @@ async def test_an_event_on_it_reports_it_and_the_metric_goes_when_it_is_over(mon
         world.server.create("apps/deployments", HOME, body)
         await asyncio.sleep(300)
         events = [stored.doc for stored in world.store.all("events.k8s.io/events")]
-        assert [event["regarding"]["name"] for event in events if event["reason"] == "RoundsFail"] == ["app"]
+        assert [event["regarding"]["name"] for event in events if event["reason"] == "ReconciliationFailing"] == ["app"]
         assert "hunter2" not in str(events)
         assert failing()[0].value >= 2
     await asyncio.sleep(200)

@@ -107,7 +107,7 @@ def test_programs_are_brought_one_pod_at_a_time_and_nothing_is_switched_before_a
     assert step(obs) is o.ProtocolSwitch.BESIDE
     (stage,) = [x for x in made(obs).actions if isinstance(x, a.Stage)]
     assert (stage.version, stage.crossing) == (OLD, o.ProtocolSwitch.BESIDE)
-    assert "ProgramsBeside" in reasons(made(obs))
+    assert "BinariesNotStaged" in reasons(made(obs))
 
 
 def test_when_all_serve_with_both_each_member_is_written_to_before_any_member_stops() -> None:
@@ -131,7 +131,7 @@ def test_all_stop_at_one_moment_once_each_agent_has_the_configuration() -> None:
     assert {x.phase for x in made(seen(*told)).actions if isinstance(x, a.SetPhase)} == {Phase.SCHEDULE_COORDINATED}
     late = msgspec.structs.replace(told[0], process=o.Process(o.ProcessState.RUNNING, "other", "other"))
     waiting = made(seen(late, *told[1:]))
-    assert "ConfigurationOnItsWay" in reasons(waiting)
+    assert "ConfigurationNotMounted" in reasons(waiting)
     assert not [x for x in waiting.actions if isinstance(x, a.SetPhase)]
 
 
@@ -190,7 +190,7 @@ def test_no_member_leaves_between_the_command_and_the_switch() -> None:
     desired = msgspec.structs.replace(DESIRED, replacement=replace)
     obs = seen(*three(BESIDE, SWITCHED), member(3, BESIDE, SWITCHED), desired=desired, removals={"c-s-1": removal})
     found = made(obs)
-    assert "CrossingFirst" in reasons(found)
+    assert "ProtocolSwitchFirst" in reasons(found)
     assert not [x for x in found.actions if isinstance(x, a.Drain | a.Release)]
 
 
@@ -210,7 +210,7 @@ def test_what_the_database_does_not_say_is_no_reason_to_switch() -> None:
 
 def test_the_wait_names_the_missing_members_and_why() -> None:
     obs = seen(member(0, PLAIN), member(1), member(2, BESIDE, ready=False))
-    (wait,) = [w for w in made(obs).waits if w.reason == "ProgramsBeside"]
+    (wait,) = [w for w in made(obs).waits if w.reason == "BinariesNotStaged"]
     assert "c-s-0 does not have them yet" in wait.message
     assert "c-s-2 does not serve" in wait.message
 

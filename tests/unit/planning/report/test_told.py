@@ -77,7 +77,7 @@ def test_what_it_should_be_told_waits_for_members_that_come_back() -> None:
     nodes = {"c-s-0": o.Node("c-s-0", "7.1.67", data=True, voting=True)}
     database = o.Database("x", o.Health.GREEN, nodes, voters=frozenset(nodes), pending_settings="it should be told")
     assert a.ConfigureDatabase not in kinds(seen(database))
-    assert a.ConfigureDatabase in kinds(seen(database, waits={"c Tending": NOW - 61.0}))
+    assert a.ConfigureDatabase in kinds(seen(database, waits={"c DatabaseChangePending": NOW - 61.0}))
     assert seen(msgspec.structs.replace(database, pending_settings="")).waits == ()
 
 

@@ -16,7 +16,7 @@ from stateward.planning.model.observation import Effect, Member, Pod
 from stateward.planning.steps.membership.create_database import create_database
 from stateward.planning.steps.rollout.prepare import stage
 
-FORMING = "Forming"
+FORMING = "Bootstrapping"
 """The reason of the wait for a member that forms the cluster; how long it takes is known by it."""
 
 

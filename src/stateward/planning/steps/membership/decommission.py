@@ -89,7 +89,7 @@ def hold_back(
     later = [m for m in staying if m.alive and (m in early or m.name not in departures.begin)]
     reason = departures.awaited or "fewer members than the spec asks for would be left"
     part = hold_leaving(
-        later, "NewMemberStuck" if departures.stuck else "ArrivingFirst", reason, stalled=departures.stuck
+        later, "NewMemberStuck" if departures.stuck else "SuccessorNotJoined", reason, stalled=departures.stuck
     )
     leaving = [m for m in staying if m not in later]
     moving = [m for m in new if m in leaving and m.name not in facts.obs.desired.replacement.undrained]

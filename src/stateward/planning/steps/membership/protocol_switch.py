@@ -25,7 +25,7 @@ def switch_waits(facts: Facts, leaving: Mapping[str, str]) -> StepResult:
             f"all processes change to {facts.obs.desired.version} first, at one moment, and this"
             " member must be one of them"
         )
-        return hold_leaving([facts.members[name] for name in sorted(leaving)], "CrossingFirst", text)
+        return hold_leaving([facts.members[name] for name in sorted(leaving)], "ProtocolSwitchFirst", text)
     return StepResult()
 
 
@@ -40,7 +40,7 @@ def preparing(facts: Facts, leaving: Mapping[str, str]) -> Wait:
         " processes change at one"
         f" moment, once each pod has both programs: {first}"
     )
-    return Wait(facts.obs.name, "ProgramsBeside", text)
+    return Wait(facts.obs.name, "BinariesNotStaged", text)
 
 
 def problem(facts: Facts, member: Member, leaving: Mapping[str, str]) -> str:

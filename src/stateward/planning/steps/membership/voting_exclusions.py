@@ -53,15 +53,17 @@ def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepR
     begun = member.name in database.voting_exclusions
     exclude = StepResult(exclude=frozenset({member.name}))
     if not any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members):
-        return hold_leaving([member], "LosingVote", f"{member.name} is the last manager")
+        return hold_leaving([member], "VoteRemovalPending", f"{member.name} is the last manager")
     if member.name != resignation.voter:
-        return hold_leaving([member], "LosingVote", f"{resignation.voter} leaves first: managers leave one at a time")
+        return hold_leaving(
+            [member], "VoteRemovalPending", f"{resignation.voter} leaves first: managers leave one at a time"
+        )
     if resignation.away and not begun:
         return hold_leaving(
-            [member], "LosingVote", f"manager {min(resignation.away)} is down, and managers stop one at a time"
+            [member], "VoteRemovalPending", f"manager {min(resignation.away)} is down, and managers stop one at a time"
         )
     if member.name in database.voters or not begun:
         reason = database.unmovable.get(member.name, "")
         text = f"no manager can take over its vote: {reason}" if reason else f"the vote of {member.name} is being moved"
-        return hold_leaving([member], "LosingVote", text, claimed=exclude)
+        return hold_leaving([member], "VoteRemovalPending", text, claimed=exclude)
     return exclude

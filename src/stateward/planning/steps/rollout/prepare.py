@@ -96,7 +96,7 @@ def agent_problem(member: Member) -> tuple[str, str] | None:
     if process.state not in (ProcessState.STARTING, ProcessState.RUNNING):
         return "ProcessStopped", f"its process is {process.state}"
     if member.config_checksum not in ("", process.mounted):
-        return "ConfigurationOnItsWay", process.lateness
+        return "ConfigurationNotMounted", process.lateness
     return None
 
 

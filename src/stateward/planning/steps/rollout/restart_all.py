@@ -99,5 +99,5 @@ def unprepared(facts: Facts, member: Member) -> Wait | None:
         text = f"{member.name}: its agent does not answer: {why}"
         return Wait(member.name, "AgentSilent", text) if patient else None
     if not config_is_mounted(member):
-        return Wait(member.name, "ConfigurationOnItsWay", f"{member.name}: {member.process.lateness}")
+        return Wait(member.name, "ConfigurationNotMounted", f"{member.name}: {member.process.lateness}")
     return None

@@ -69,7 +69,7 @@ def kept_stopped(facts: Facts, member: Member) -> StepResult:
     """Return the intent of a member that the user keeps stopped; it waits for no restart, but perhaps for a change."""
     text = f"{member.name} is kept stopped by annotation stateward.dev/stopped of the cluster"
     intents = intents_for(State.STOPPED, [member], change_of(facts, member).effect, text)
-    return StepResult(intents=intents, waits=(Wait(member.name, "KeptStopped", text),))
+    return StepResult(intents=intents, waits=(Wait(member.name, "MemberStopped", text),))
 
 
 def starting(facts: Facts, member: Member, process: Process) -> StepResult:
@@ -106,7 +106,7 @@ def start(facts: Facts, member: Member, process: Process) -> StepResult:
     wanted = member.config_checksum
     if wanted and process.mounted != wanted:
         return merge(
-            waiting_intent(member, "ConfigurationOnItsWay", process.lateness, state=State.RESTARTING),
+            waiting_intent(member, "ConfigurationNotMounted", process.lateness, state=State.RESTARTING),
             StepResult(actions=reverted(facts, member)),
         )
     return merge(restart_intent(member, "is being started"), StepResult(actions=(start_process(member),)))

@@ -61,7 +61,7 @@ def unstoppable(facts: Facts) -> tuple[Wait, ...]:
         member = facts.members.get(name)
         if member is None:
             text = f"annotation stateward.dev/stopped names {name}, which does not exist"
-            waits.append(Wait(name, "StoppedUnknown", text, stalled=True))
+            waits.append(Wait(name, "StoppedMemberUnknown", text, stalled=True))
         elif member.pod is not None and not facts.managed(member):
             text = f"{name} cannot be kept stopped: its pod has no agent, or update.inPlace is Never"
             waits.append(Wait(name, "NeedsAgent", text, stalled=True))

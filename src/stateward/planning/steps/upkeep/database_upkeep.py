@@ -16,6 +16,8 @@ def configure_database(facts: Facts) -> StepResult:
     why = facts.database.pending_settings if facts.database is not None else ""
     if not why:
         return StepResult()
-    wait = Wait(facts.obs.name, "Tending", f"the operator changes the database's settings in a minute: {why}")
-    patient = facts.seconds_waited(facts.obs.name, "Tending") < PATIENCE
+    wait = Wait(
+        facts.obs.name, "DatabaseChangePending", f"the operator changes the database's settings in a minute: {why}"
+    )
+    patient = facts.seconds_waited(facts.obs.name, "DatabaseChangePending") < PATIENCE
     return StepResult(actions=() if patient else (ConfigureDatabase(why=why),), waits=(wait,))

@@ -120,17 +120,17 @@ def test_a_leave_that_was_given_while_nothing_is_lost_does_not_stay_for_the_next
 
 def test_a_manager_that_has_permission_and_forms_no_cluster_is_recreated_ever_more_rarely_and_it_is_reported() -> None:
     world = World(managers(1), hot(2)).edit(may_form=False).until(lambda w: bool(w.did(a.GrantBootstrap)))
-    assert "Forming" not in reasons(world), "it has only begun"
+    assert "Bootstrapping" not in reasons(world), "it has only begun"
     world.log.clear()
     began = world.now
     world.ticks(700)
     made = [when - began for when, action in world.log if isinstance(action, a.DeletePod)]
     assert len(made) == 4
     assert all(later > 1.8 * earlier for earlier, later in pairwise(made))
-    assert "has not formed the cluster for more than 10 minutes" in reasons(world)["Forming"]
+    assert "has not formed the cluster for more than 10 minutes" in reasons(world)["Bootstrapping"]
     world.may_form = True
     world.run()
-    assert "Forming" not in reasons(world)
+    assert "Bootstrapping" not in reasons(world)
 
 
 def test_when_the_member_with_the_grant_leaves_and_all_volumes_are_lost_another_manager_forms_the_cluster() -> None:

@@ -353,4 +353,4 @@ def test_a_vote_that_no_member_can_take_over_has_the_databases_reason() -> None:
     why = dict.fromkeys(observed.database.voters, "no other member has a volume")
     database = msgspec.structs.replace(observed.database, unmovable=why)
     waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
-    assert any(w.reason == "LosingVote" and "no other member has a volume" in w.message for w in waits)
+    assert any(w.reason == "VoteRemovalPending" and "no other member has a volume" in w.message for w in waits)

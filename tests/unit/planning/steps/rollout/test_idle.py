@@ -61,7 +61,7 @@ def test_a_member_that_crashes_again_and_again_is_kept_stopped() -> None:
 def test_a_member_that_is_kept_stopped_does_not_keep_the_others_from_restarting_together() -> None:
     made = world(mixed(4))
     made.kept_stopped = frozenset({"c-all-3"})
-    made.until(lambda w: ("c-all-3", "KeptStopped") in waits(w))
+    made.until(lambda w: ("c-all-3", "MemberStopped") in waits(w))
     made.schedule = o.Schedule("schedule-coordinated")
     made.until(lambda w: len(w.did(a.FinishRestart)) == 3)
     assert states(made)["c-all-3"] == "Stopped"
@@ -170,7 +170,7 @@ def test_a_process_that_runs_with_what_its_pod_does_not_say_is_put_right(back: s
 def test_a_process_is_not_started_with_what_was_written_for_the_version_before_that_of_its_pod() -> None:
     made = world()
     made.kept_stopped = frozenset({"c-hot-1"})
-    made.until(lambda w: ("c-hot-1", "KeptStopped") in waits(w))
+    made.until(lambda w: ("c-hot-1", "MemberStopped") in waits(w))
     body = made.bodies["c-hot-1"]
     assert body.config is not None
     assert body.pod is not None
@@ -188,7 +188,7 @@ def test_a_process_kept_stopped_before_it_ever_joined_is_started_when_its_phase_
     made = world()
     made.kept_stopped = frozenset({"c-hot-3"})
     made.edit(pools=[managers(), hot(4)])
-    made.until(lambda w: "c-hot-3" in w.bodies and ("c-hot-3", "KeptStopped") in waits(w))
+    made.until(lambda w: "c-hot-3" in w.bodies and ("c-hot-3", "MemberStopped") in waits(w))
     assert "c-hot-3" not in made.observe().records
     set_phase(made, "c-hot-3", o.Phase.NONE).kept_stopped = frozenset()
     made.run()
@@ -230,7 +230,7 @@ def test_an_upgrade_that_is_reverted_is_not_started_on_a_member_kept_stopped_in_
     made.edit(version="2.19.5").until(lambda w: bool(w.did(a.DeletePod)))
     (name,) = made.did(a.DeletePod)
     made.kept_stopped = frozenset({name})
-    made.until(lambda w: (name, "KeptStopped") in waits(w))
+    made.until(lambda w: (name, "MemberStopped") in waits(w))
     assert made.observe().records[name].version == old
     made.kept_stopped = frozenset()
     made.edit(version=old).run()

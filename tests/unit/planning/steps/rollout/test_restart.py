@@ -83,7 +83,7 @@ def test_the_allocation_is_limited_and_memory_is_flushed_before_each_stop() -> N
 
 def test_nothing_is_stopped_before_its_configuration_is_in_its_pod() -> None:
     made = changed(world(), propagation=120.0)
-    made.until(lambda w: any(r == "ConfigurationOnItsWay" for _, r in waits(w)))
+    made.until(lambda w: any(r == "ConfigurationNotMounted" for _, r in waits(w)))
     assert made.did(a.StopProcess) == []
     made.run()
     assert len(made.did(a.StopProcess)) == 6
@@ -91,7 +91,7 @@ def test_nothing_is_stopped_before_its_configuration_is_in_its_pod() -> None:
 
 def test_what_an_agent_cannot_read_is_what_its_member_waits_for() -> None:
     made = changed(world(), propagation=120.0)
-    made.until(lambda w: any(r == "ConfigurationOnItsWay" for _, r in waits(w)))
+    made.until(lambda w: any(r == "ConfigurationNotMounted" for _, r in waits(w)))
     said = "the disk is broken"
     asked = made.answer
 
@@ -100,7 +100,7 @@ def test_what_an_agent_cannot_read_is_what_its_member_waits_for() -> None:
         return msgspec.structs.replace(found, mounted="", problem=said) if isinstance(found, o.Process) else found
 
     made.answer = answer
-    told = [wait.message for wait in made.plan().waits if wait.reason == "ConfigurationOnItsWay"]
+    told = [wait.message for wait in made.plan().waits if wait.reason == "ConfigurationNotMounted"]
     assert told
     assert all(said in text for text in told)
 
@@ -233,7 +233,7 @@ def test_a_change_that_cannot_be_talked_across_restarts_all_together() -> None:
 def test_a_member_that_misbehaves_is_kept_stopped_until_it_may_start_again() -> None:
     made = world()
     made.kept_stopped = frozenset({"c-hot-1"})
-    made.until(lambda w: ("c-hot-1", "KeptStopped") in waits(w))
+    made.until(lambda w: ("c-hot-1", "MemberStopped") in waits(w))
     made.ticks(40)
     assert made.did(a.StartProcess) == []
     assert not made.limited
@@ -247,7 +247,7 @@ def test_names_of_unknown_members_are_reported() -> None:
     made = world()
     made.kept_stopped = frozenset({"c-hot-9"})
     made.tick()
-    assert ("c-hot-9", "StoppedUnknown") in waits(made)
+    assert ("c-hot-9", "StoppedMemberUnknown") in waits(made)
 
 
 def test_what_was_begun_is_ended_while_everything_is_paused() -> None:
