@@ -57,6 +57,8 @@ class FakeApi:
         self.watched: list[dict[str, Any]] = []
         self.patches: list[tuple[Key, Any]] = []
         self.requests: dict[str, Any] = {}
+        self.denied: set[str] = set()
+        """Plurals of the resources that the user may not read."""
         self.trial: ApiError | None = Forbidden("no right to create this")
         """The answer to a dry run; None accepts it."""
         self.user = ""
@@ -138,6 +140,8 @@ class FakeApi:
         return msgspec.json.encode({"status": {"allowed": not lacks}})
 
     def _refuse(self, plural: str = "") -> None:
+        if plural in self.denied:
+            raise Forbidden(f"{plural} is forbidden")
         if self.refusal is not None:
             raise self.refusal
         if plural.endswith("clusters") and plural not in self.served:

@@ -26,7 +26,7 @@ from stateward.engines.search.database.recovery import Speed
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
-from stateward.kube.objects.resources import PODS
+from stateward.kube.objects.resources import NODES, PODS, SECRETS, STORAGE_CLASSES
 from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -39,6 +39,13 @@ from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.planning.facts.placement import obstacles
 from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
+
+MISSED = {
+    SECRETS.kind: "the configuration of members is read from their StatefulSets",
+    NODES.kind: "zones, taints and failed nodes are not known",
+    STORAGE_CLASSES.kind: "whether volumes can grow is not known",
+}
+"""What a plan does not know without the right to list a kind."""
 
 QUESTIONS = frozenset({"/_cluster/allocation/explain"})
 """Queries with a request body."""
@@ -73,8 +80,9 @@ async def read_inputs(
 
     Raise NotFound if there is no such cluster and `changed` is None.
     """
+    denied = list[str]()
     try:
-        existing, exists = await read_live(session.api, session.key(name), kind), True
+        existing, exists = await read_live(session.api, session.key(name), kind, denied=denied), True
     except NotFound:
         if changed is None:
             raise
@@ -84,8 +92,11 @@ async def read_inputs(
     existing = with_cluster(existing, cluster)
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(family, existing, exists=exists)
+    notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
     problems = tuple(validate(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
+    if SECRETS.kind in denied:
+        observed = with_written_configuration(observed)
     if isinstance(database, Unknown) and exists:
         observed, more = with_recorded_database(observed, cluster)
         notes += more
@@ -93,6 +104,12 @@ async def read_inputs(
     known = Speed() if silent else await asked(ProxyTransport(session.api), target_of(family, existing))
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
     return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, known), obstacles)
+
+
+def with_written_configuration(observed: Observation) -> Observation:
+    """Return the observation with the configuration of each member that its StatefulSet was written with."""
+    members = tuple(replace(m, config=m.workload.inputs if m.workload else None) for m in observed.members)
+    return replace(observed, members=members)
 
 
 async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Problem, ...]:

@@ -6,7 +6,7 @@ from stateward.api.values import names
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import DecodeError
+from stateward.kube.objects.errors import DecodeError, Forbidden
 from stateward.kube.objects.metadata import Key, KubeObject, key_of
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.caches import controlled_by
@@ -16,13 +16,26 @@ from stateward.operator.objects.kinds import ClusterKind
 T = TypeVar("T", bound=KubeObject)
 
 
-async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True) -> ClusterObjects:
+async def read_live(
+    api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True, denied: list[str] | None = None
+) -> ClusterObjects:
     """Return the live state of the cluster and its objects from the API server.
 
     Raises NotFound if the cluster is gone, any other ApiError if a part could not be read: then nothing is known, and
     nothing may be destroyed. Without `secrets`, the existing have none: only for a reader that needs none, and has no
-    right to them.
+    right to them. With `denied`, a reader that changes nothing goes on without Secrets, nodes and storage classes that
+    it may not list; the list gets their kinds.
     """
+
+    async def optional(resource: Resource[T], chosen: Selection) -> tuple[T, ...]:
+        try:
+            return await everything(api, resource, chosen)
+        except Forbidden:
+            if denied is None:
+                raise
+            denied.append(resource.kind)
+            return ()
+
     cluster = await api.get(kind.resource, key)
     labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
     selection = Selection(key.namespace, labels=labels)
@@ -32,9 +45,9 @@ async def read_live(api: Api, key: Key, kind: ClusterKind, *, secrets: bool = Tr
         sets=tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
         pods=await everything(api, kinds.PODS, selection),
         claims=await everything(api, kinds.CLAIMS, selection),
-        secrets=tuple(controlled_by(await everything(api, kinds.SECRETS, selection), uid)) if secrets else (),
-        nodes={node.metadata.name: node for node in await everything(api, kinds.NODES, Selection())},
-        classes={cls.metadata.name: cls for cls in await everything(api, kinds.STORAGE_CLASSES, Selection())},
+        secrets=tuple(controlled_by(await optional(kinds.SECRETS, selection), uid)) if secrets else (),
+        nodes={node.metadata.name: node for node in await optional(kinds.NODES, Selection())},
+        classes={cls.metadata.name: cls for cls in await optional(kinds.STORAGE_CLASSES, Selection())},
         caught_up=True,
         live=True,
     )

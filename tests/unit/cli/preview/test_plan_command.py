@@ -94,6 +94,21 @@ def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: 
     assert running.patches == []
 
 
+def test_the_right_to_view_a_namespace_is_enough_for_a_plan(run: Run, running: FakeApi) -> None:
+    """The role `view` lists neither Secrets nor what belongs to no namespace; the plan names what it does not know."""
+    everything = run("plan", "-f", "-", stdin=CHANGED % "2.19.5").output
+    running.denied = {"secrets", "nodes", "storageclasses", "priorityclasses"}
+    unchanged = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
+    assert "no member would change" in unchanged.output
+    said = run("plan", "-f", "-", stdin=CHANGED % "2.19.5")
+    assert said.exit_code == 0
+    assert [line for line in said.output.splitlines() if "recreate" in line] == [
+        line for line in everything.splitlines() if "recreate" in line
+    ]
+    assert "you may not list Secrets: the configuration of members is read from their StatefulSets" in said.output
+    assert "you may not list Nodes: zones, taints and failed nodes are not known" in said.output
+
+
 def test_an_unchanged_file_changes_no_member(run: Run, running: FakeApi) -> None:
     result = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
     assert result.exit_code == 0
