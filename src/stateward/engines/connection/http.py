@@ -76,6 +76,7 @@ class HttpTransport:
         except BadAccessError as error:
             raise UnreachableError(str(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            without_frames(error)
             raise UnreachableError(f"{call.endpoint} cannot be reached: {failure_text(error)}") from error
 
     def _secured(self, endpoint: str) -> dict[str, Any]:
@@ -103,6 +104,22 @@ class HttpTransport:
             if call.room is not None:
                 await call.room.take(len(chunk))
         return bytes(body)
+
+
+def without_frames(error: BaseException | None) -> None:
+    """Drop the tracebacks of an error and of its causes.
+
+    The frames of a failed TLS handshake hold its buffers (256 KiB), which hold the error: a cycle that only a full
+    garbage collection frees. An operator with many such clusters would keep hundreds of them.
+    """
+    seen = set[int]()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = None
+        without = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
+        if isinstance(without, BaseException):
+            without.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def too_large(call: Call, size: int, usual: int) -> TooLargeError:
