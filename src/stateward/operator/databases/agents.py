@@ -14,6 +14,7 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
+from stateward.engines.connection.http import without_frames
 from stateward.engines.pods.agent import API_PORT
 from stateward.planning.model.process import Process, ProcessState
 
@@ -144,10 +145,12 @@ class HttpAgents:
                     raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
                 return content
         except aiohttp.ClientConnectorCertificateError as error:
+            without_frames(error)
             raise MutualRejectionError(f"its agent at {peer.address} cannot be reached: {error}") from error
         except TimeoutError as error:
             raise AgentError(f"its agent at {peer.address} did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            without_frames(error)
             raise AgentError(f"its agent at {peer.address} cannot be asked: {error or type(error).__name__}") from error
 
 
