@@ -136,9 +136,9 @@ class Measured:
         """Write the data, and wait until every copy is there."""
         shape = {"settings": {"index.number_of_shards": 6, "index.number_of_replicas": 1}}
         await self._ask("docs", "PUT", shape)
-        chance = random.Random(1)  # noqa: S311 - the same words in every run
+        rng = random.Random(1)  # noqa: S311 - the same words in every run
         for number in range(DOCUMENTS):
-            words = " ".join(f"word{chance.randrange(VOCABULARY)}" for _ in range(WORDS))
+            words = " ".join(f"word{rng.randrange(VOCABULARY)}" for _ in range(WORDS))
             await self._ask(f"docs/_doc/{number}", "PUT", {"number": number, "text": words})
         await self._ask("_flush", "POST")
         await self._ask("_cluster/health?wait_for_status=green&timeout=60s")

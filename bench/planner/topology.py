@@ -78,7 +78,7 @@ def member(pool: o.Pool, number: int, zones: int) -> o.Member:
 
 def units(topology: Topology, members: tuple[o.Member, ...], seed: int) -> tuple[o.Unit, ...]:
     """Return shards whose copies are spread evenly over the members, and over the zones first, otherwise at random."""
-    chance = random.Random(seed)  # noqa: S311 - a placement, repeated by its seed
+    rng = random.Random(seed)  # noqa: S311 - a placement, repeated by its seed
     zones = {m.name: m.pod.zone for m in members if m.pod is not None and m.pool == "hot"}
     load = dict.fromkeys(zones, 0)
     copies = topology.replicas + 1
@@ -88,7 +88,7 @@ def units(topology: Topology, members: tuple[o.Member, ...], seed: int) -> tuple
         for _ in range(min(copies, len(zones))):
             used = [zones[name] for name in chosen]
             free = [name for name in zones if name not in chosen]
-            chosen.append(min(free, key=lambda n: (used.count(zones[n]), load[n], chance.random())))
+            chosen.append(min(free, key=lambda n: (used.count(zones[n]), load[n], rng.random())))
             load[chosen[-1]] += 1
         started = tuple(o.Copy(o.CopyState.STARTED, i == 0, name) for i, name in enumerate(chosen))
         found.append(o.Unit(f"logs-{number}[0]", copies, started, size=5 << 30))

@@ -1,4 +1,4 @@
-"""Where planning meets the world: observe a cluster, plan, act, and tell people. All effects of the product are here.
+"""Where planning meets the world: observe a cluster, plan, act and report. All effects of the product are here.
 
 One round of one cluster is `clusters.reconcile`: `observe` and `objects` read, `planning.plan` decides, `act` carries
 out, and the status says what waits. `process` starts and stops everything.

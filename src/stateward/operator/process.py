@@ -78,11 +78,11 @@ class Operator:
         options: OperatorOptions,
         *,
         clock: Clock | None = None,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         self.clock = clock or SteadyClock()
-        self.chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
+        self.rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = metrics or Metrics()
         self.election = LeaderElection(
@@ -91,11 +91,9 @@ class Operator:
             options.identity,
             timing=options.lease_timing,
             clock=self.clock,
-            chance=self.chance,
+            rng=self.rng,
         )
-        self.recorder = EventRecorder(
-            api, "stateward.dev/operator", options.identity, clock=self.clock, chance=self.chance
-        )
+        self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock, rng=self.rng)
         self.objects = Objects(options.namespaces or ("",))
         self._api = api
         self.api = FencedApi(api, self.fence)
@@ -106,7 +104,7 @@ class Operator:
             metrics=self.metrics,
             fence=self.fence,
             clock=self.clock,
-            chance=self.chance,
+            rng=self.rng,
             workers=options.workers,
             limit=ReplacementLimit(options.max_replacements),
             secure_new_clusters=options.secure_new_clusters,
@@ -150,7 +148,7 @@ class Operator:
 
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""
-        watching = ReflectorOptions(clock=self.clock, observer=self.metrics, chance=self.chance)
+        watching = ReflectorOptions(clock=self.clock, observer=self.metrics, rng=self.rng)
         async with asyncio.TaskGroup() as group:
             for reflector in self.objects.reflectors(self._api, watching):
                 group.create_task(reflector.run())
@@ -228,7 +226,7 @@ def restart_control(operator: Operator) -> RestartControl:
             clock=operator.clock,
             namespace=options.lease_namespace,
             namespaces=options.namespaces or ("",),
-            chance=operator.chance,
+            rng=operator.rng,
             gauge=operator.metrics,
         )
     )
@@ -250,7 +248,7 @@ def installation_control(operator: Operator, execute: ExecAs, background: Backgr
             execute=execute,
             accounts=accounts_of(options),
             background=background,
-            chance=operator.chance,
+            rng=operator.rng,
             gauge=operator.metrics,
             image=options.agent_image,
         )

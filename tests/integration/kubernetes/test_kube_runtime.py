@@ -59,19 +59,19 @@ async def reflecting(api: Api, store: Store[PartialObject], selection: Selection
             await task
 
 
-async def churn(world: World, chance: random.Random, count: int) -> None:
+async def churn(world: World, rng: random.Random, count: int) -> None:
     """Create, change and delete ConfigMaps at random."""
     for _ in range(count):
-        name = f"map-{chance.randrange(12)}"
+        name = f"map-{rng.randrange(12)}"
         try:
             held = await world.api.get(CONFIG_MAPS, world.key(name))
         except NotFound:
             await world.config_map(name, labels={"churn": "yes"})
             continue
-        if chance.random() < 0.4:
+        if rng.random() < 0.4:
             await world.delete(CONFIG_MAPS, held)
         else:
-            body = {"data": {"a": str(chance.random())}}
+            body = {"data": {"a": str(rng.random())}}
             await world.api.patch(CONFIG_MAPS, world.key(name), body, kind=PatchKind.MERGE)
 
 
@@ -81,12 +81,12 @@ async def agrees(world: World, store: Store[PartialObject]) -> bool:
 
 
 async def test_a_cache_equals_the_server_although_its_connections_are_cut(world: World, control_plane: Path) -> None:
-    chance = random.Random(7)  # noqa: S311 - a seed, so that it can be repeated
+    rng = random.Random(7)  # noqa: S311 - a seed, so that it can be repeated
     store = Store[PartialObject]("maps", namespaces=(world.namespace,))
     async with relayed(connect(kubeconfig=str(control_plane))) as (relay, connection), HttpApi(connection) as api:
         async with reflecting(api, store, Selection(world.namespace, "churn=yes")):
             for _ in range(15):
-                await churn(world, chance, 10)
+                await churn(world, rng, 10)
                 relay.cut()
             await world.eventually(lambda: agrees(world, store), seconds=30)
         assert relay.connections > 10

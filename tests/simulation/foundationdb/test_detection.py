@@ -39,10 +39,10 @@ def found(scenario: Scenario) -> str:
 async def look_once(scenario: Scenario, *, deaf: bool = False) -> Findings:
     """Run the detection as a Job does: it only reads; with `deaf` every request fails."""
     context = scenario.world.context
-    chance = random.Random(0)  # noqa: S311 - repeated as it is
-    api = WorldApi(scenario.world.server, scenario.world.change_signal, Network(chance, context.count), "job")
+    rng = random.Random(0)  # noqa: S311 - repeated as it is
+    api = WorldApi(scenario.world.server, scenario.world.change_signal, Network(rng, context.count), "job")
     told: list[str] = []
-    wire = Wire(chance, context.count, told.append, Rates(error=1.0) if deaf else Rates())
+    wire = Wire(rng, context.count, told.append, Rates(error=1.0) if deaf else Rates())
     family = FoundationDBFamily(WorldShell(scenario.world.foundationdb, wire))
     findings = await look(api, family, Key(NAMESPACE, NAME), context.clock.now().timestamp())
     assert told == []

@@ -48,9 +48,9 @@ def found(scenario: Scenario) -> str:
 async def look_once(scenario: Scenario, *, deaf: bool = False) -> Findings:
     """Run the detection as a Job does; with `deaf` every request to the database fails."""
     context = scenario.world.context
-    chance = random.Random(0)  # noqa: S311 - repeated as it is
-    api = WorldApi(scenario.world.server, scenario.world.change_signal, Network(chance, context.count), "job")
-    wire = Wire(chance, context.count, lambda _: None, Rates(error=1.0) if deaf else Rates())
+    rng = random.Random(0)  # noqa: S311 - repeated as it is
+    api = WorldApi(scenario.world.server, scenario.world.change_signal, Network(rng, context.count), "job")
+    wire = Wire(rng, context.count, lambda _: None, Rates(error=1.0) if deaf else Rates())
     family = OpenSearchFamily(opensearch.driver(WorldTransport(scenario.world.databases, wire)))
     return await look(api, family, Key(NAMESPACE, "logs"), context.clock.now().timestamp())
 

@@ -75,8 +75,8 @@ async def test_a_server_refuses_whatever_the_schema_refuses_and_changes_nothing(
 
 @settings(max_examples=200, database=None)
 @given(st.sampled_from(sorted(SPECS)), st.randoms(use_true_random=False))
-def test_whatever_the_schema_accepts_can_be_read(kind: str, chance: random.Random) -> None:
-    edit = draw(kind, SPECS[kind], chance)
+def test_whatever_the_schema_accepts_can_be_read(kind: str, rng: random.Random) -> None:
+    edit = draw(kind, SPECS[kind], rng)
     if edit.valid:
         assert not check_structure(document(kind, edit), RECORDS[kind]), edit
         msgspec.convert(document(kind, edit), RECORDS[kind])
@@ -106,7 +106,7 @@ def tales(draw_: st.DrawFn) -> Tale:
     spec = {"version": "2.17.1", "pools": [managers(3), hot(2)]}
     pauses = draw_(st.lists(st.integers(1, 600), min_size=1, max_size=3))
     chances = [draw_(st.randoms(use_true_random=False)) for _ in pauses]
-    made = [draw("OpenSearchCluster", spec, chance, EXCLUDED_FIELDS) for chance in chances]
+    made = [draw("OpenSearchCluster", spec, rng, EXCLUDED_FIELDS) for rng in chances]
     return Tale(tuple(zip(made, pauses, strict=True)), draw_(st.booleans()), draw_(st.integers(0, 20)))
 
 

@@ -50,7 +50,7 @@ class ReflectorOptions:
     clock: Clock = field(default_factory=SystemClock)
     observer: WatchObserver = field(default_factory=Unobserved)
     backoff: Backoff = field(default_factory=Backoff)
-    chance: random.Random = field(default_factory=random.Random)
+    rng: random.Random = field(default_factory=random.Random)
     silence: float = 150.0
     lifetime: tuple[int, int] = (300, 600)
     page_size: int = 500
@@ -173,9 +173,7 @@ class Reflector(Generic[K]):
             self._version = ""
         self.missing = isinstance(error, UnknownResource)
         self.trouble = f"{type(error).__name__}: {error}" if error else "the watch was silent for too long"
-        after = max(
-            self._options.backoff.delay(self._failures, self._options.chance), error.retry_after if error else 0.0
-        )
+        after = max(self._options.backoff.delay(self._failures, self._options.rng), error.retry_after if error else 0.0)
         self._observer.restarted(self._name, type(error).__name__ if error else "silent")
         _log.warning("watch broke", store=self._name, namespace=self._selection.namespace, why=self.trouble, wait=after)
         await self._clock.sleep(after)
@@ -190,4 +188,4 @@ class Reflector(Generic[K]):
         _log.info("reading the state with lists instead of a stream", store=self._name, why=why)
 
     def _lifetime(self) -> int:
-        return self._options.chance.randint(*self._options.lifetime)
+        return self._options.rng.randint(*self._options.lifetime)

@@ -43,14 +43,14 @@ class LeaderElection:
         *,
         timing: LeaseTiming | None = None,
         clock: Clock | None = None,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._api = api
         self._key = key
         self._identity = identity
         self._timing = timing or LeaseTiming()
         self._clock = clock or SystemClock()
-        self._chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
+        self._rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
         self._observed: Observed | None = None
         self._renewed_at: float | None = None
         self._elected = asyncio.Event()
@@ -118,7 +118,7 @@ class LeaderElection:
     async def _acquire(self) -> None:
         while not await self._attempt():
             # Jitter, so that candidates that see a lease end do not all send requests at the same time.
-            await self._clock.sleep(self._timing.retry * (1.0 + 0.2 * self._chance.random()))
+            await self._clock.sleep(self._timing.retry * (1.0 + 0.2 * self._rng.random()))
 
     async def _renew_until_lost(self) -> None:
         while self._renewed_at is not None:

@@ -55,7 +55,7 @@ class EventRecorder:
         instance: str,
         *,
         clock: Clock | None = None,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
         limits: EventLimits | None = None,
     ) -> None:
         self.dropped = 0
@@ -63,7 +63,7 @@ class EventRecorder:
         self._reporter = {"reportingController": controller, "reportingInstance": instance[:128]}
         self._clock = clock or SystemClock()
         self._limits = limits or EventLimits()
-        self._queue = WorkQueue[Occurrence](clock=self._clock, chance=chance)
+        self._queue = WorkQueue[Occurrence](clock=self._clock, rng=rng)
         self._series: OrderedDict[Occurrence, Series] = OrderedDict()
         self._buckets = TokenBuckets(self._clock, self._limits.burst, self._limits.refill)
 

@@ -34,12 +34,12 @@ class WorkQueue(Generic[H]):
         clock: Clock | None = None,
         backoff: Backoff | None = None,
         observer: QueueObserver | None = None,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
         self._backoff = backoff or Backoff(first=0.2, longest=120.0)
         self._observer = observer or Unobserved()
-        self._chance = chance or random.Random()  # noqa: S311 - spreads load, hides nothing
+        self._rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
         self._ready: OrderedDict[H, float] = OrderedDict()
         self._processing: set[H] = set()
         self._again: set[H] = set()
@@ -95,7 +95,7 @@ class WorkQueue(Generic[H]):
     def add_failed(self, key: H) -> float:
         """Add a key after a delay that grows with its consecutive failures; return that delay in seconds."""
         self._failures[key] = self._failures.get(key, 0) + 1
-        delay = self._backoff.delay(self._failures[key], self._chance)
+        delay = self._backoff.delay(self._failures[key], self._rng)
         self.add_after(key, delay)
         return delay
 

@@ -16,8 +16,8 @@ class Backoff:
     factor: float = 2.0
     jitter: float = 0.5
 
-    def delay(self, failures: int, chance: random.Random) -> float:
+    def delay(self, failures: int, rng: random.Random) -> float:
         """Return the seconds to wait after `failures` consecutive failures (1 or more)."""
         # The exponent is limited because a float overflows long before a stream has failed for a week.
         full = min(self.longest, self.first * self.factor ** min(failures - 1, 60))
-        return full * (1.0 - self.jitter * chance.random())
+        return full * (1.0 - self.jitter * rng.random())

@@ -51,7 +51,7 @@ class Common:
     metrics: Metrics
     fence: Fence
     clock: Clock
-    chance: random.Random
+    rng: random.Random
     workers: int
     limit: ReplacementLimit
     secure_new_clusters: bool
@@ -72,7 +72,7 @@ class Controller:
         self.family = family
         self.caches = Caches(family.kind, common.objects)
         observer = common.metrics.queue(family.kind.resource.plural)
-        self.queue = WorkQueue[Key](clock=clock, observer=observer, chance=common.chance)
+        self.queue = WorkQueue[Key](clock=clock, observer=observer, rng=common.rng)
         self.data = ReferencedData(api, common.namespace, clock)
         agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock))
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
@@ -103,7 +103,7 @@ class Controller:
         work = reconciler.reconcile
         self._workers = Workers(self.queue, work, count=common.workers, clock=clock, observer=observer)
         self._workers.tell(listener)
-        watching = ReflectorOptions(clock=clock, observer=common.metrics, chance=common.chance)
+        watching = ReflectorOptions(clock=clock, observer=common.metrics, rng=common.rng)
         self.reflectors = tuple(self.caches.reflectors(api, watching))
         self.caches.on_change(self.queue.add)
 

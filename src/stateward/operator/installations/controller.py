@@ -52,7 +52,7 @@ class Setting:
 
     `namespace` has the key of digests, `kinds` finds kinds (None: the API server is asked), `execute` runs commands in
     pods as a user, `accounts` determines the user (never this process itself), `aside` does work that takes much
-    processor time, `chance` spreads retries, `gauge` shows failures, `image` is the operator's own.
+    processor time, `rng` spreads retries, `gauge` shows failures, `image` is the operator's own.
     """
 
     api: Api
@@ -65,7 +65,7 @@ class Setting:
     execute: ExecAs = no_exec_as
     accounts: Accounts = field(default_factory=Accounts)
     background: Background = field(default_factory=WorkerPool)
-    chance: random.Random = field(default_factory=random.Random)
+    rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
     image: str = ""
 
@@ -77,10 +77,10 @@ class InstallationControl:
         self._setting = setting
         self._clock = setting.clock
         self._kinds = setting.kinds or ServedKinds(setting.api)
-        self._options = ReflectorOptions(clock=self._clock, chance=setting.chance)
+        self._options = ReflectorOptions(clock=self._clock, rng=setting.rng)
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
         self._library = Library(setting.api, setting.namespaces, setting.background)
-        self._queue = WorkQueue[ObjectKey](clock=self._clock, chance=setting.chance)
+        self._queue = WorkQueue[ObjectKey](clock=self._clock, rng=setting.rng)
         self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
         self._memory = WriteMemory()
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)

@@ -59,7 +59,7 @@ class Setting:
     """The settings of the controller.
 
     `namespace` has its key; `settle` is in seconds, and so is `classes`, the interval for workloads that use
-    SecretProviderClasses; `chance` spreads retries.
+    SecretProviderClasses; `rng` spreads retries.
     """
 
     api: Api
@@ -70,7 +70,7 @@ class Setting:
     workers: int = 8
     settle: float = SETTLE_SECONDS
     classes: float = CLASSES_SECONDS
-    chance: random.Random = field(default_factory=random.Random)
+    rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
 
 
@@ -89,7 +89,7 @@ class RestartControl:
         self._judged: dict[Workload, tuple[object, ...]] = {}
         self._touched: set[Workload] = set()
         self._said: dict[Workload, str] = {}
-        self._queue = WorkQueue[Workload](clock=self._clock, chance=setting.chance)
+        self._queue = WorkQueue[Workload](clock=self._clock, rng=setting.rng)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._workers.tell(Failing("restarts", setting.gauge, self._clock, self._tell_failure))
         self._key: Key | None = None
@@ -103,7 +103,7 @@ class RestartControl:
         """Watch and work until cancelled, or until `stop`."""
         key = self._key = await self._digest_key()
         self._subscribe()
-        options = ReflectorOptions(clock=self._clock, chance=self._setting.chance)
+        options = ReflectorOptions(clock=self._clock, rng=self._setting.rng)
         async with asyncio.TaskGroup() as group:
             watching: list[asyncio.Task[None]] = [
                 group.create_task(reflector.run()) for reflector in self._reflectors(options)

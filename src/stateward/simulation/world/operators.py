@@ -92,7 +92,7 @@ class Process:
         rng = context.stream(f"{identity}/jitter")
         heard = DecisionMetrics(context)
         family = self._family(self._wire)
-        operator = Operator(self.api, (family,), options, clock=context.clock, chance=rng, metrics=heard)
+        operator = Operator(self.api, (family,), options, clock=context.clock, rng=rng, metrics=heard)
         self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 

@@ -282,11 +282,11 @@ TestLaggingCache.settings = settings(max_examples=150, stateful_step_count=40, d
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), max_size=12), st.randoms())
-def test_the_order_of_arrival_does_not_matter(versions: list[tuple[str, int]], chance: Any) -> None:
+def test_the_order_of_arrival_does_not_matter(versions: list[tuple[str, int]], rng: Any) -> None:
     one, other = synced(version=0), synced(version=0)
     for name, number in versions:
         one.feed().heard(pod(number, name=name, uid=name))
-    chance.shuffle(versions)
+    rng.shuffle(versions)
     for name, number in versions:
         other.feed().heard(pod(number, name=name, uid=name))
     assert set(map(repr, one.all())) == set(map(repr, other.all()))

@@ -32,7 +32,7 @@ def now() -> float:
 
 @asynccontextmanager
 async def campaigning(api: MemoryApi, name: str) -> AsyncGenerator[LeaderElection]:
-    election = LeaderElection(api, KEY, name, clock=VirtualClock(), chance=random.Random(name))  # noqa: S311
+    election = LeaderElection(api, KEY, name, clock=VirtualClock(), rng=random.Random(name))  # noqa: S311
     task = asyncio.create_task(election.run(lambda: None))
     try:
         yield election

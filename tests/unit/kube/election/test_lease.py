@@ -39,7 +39,7 @@ class Candidate:
 
 def campaign(api: MemoryApi, name: str) -> Candidate:
     losses: list[str] = []
-    election = LeaderElection(api, KEY, name, clock=VirtualClock(), chance=random.Random(name))
+    election = LeaderElection(api, KEY, name, clock=VirtualClock(), rng=random.Random(name))
     return Candidate(election, asyncio.create_task(election.run(lambda: losses.append(name))), losses)
 
 
@@ -193,18 +193,18 @@ def test_never_two_leaders_whatever_fails(seed: int, faults: float) -> None:
         runner.run(_three_candidates(random.Random(seed), faults))
 
 
-async def _three_candidates(chance: random.Random, faults: float) -> None:
+async def _three_candidates(rng: random.Random, faults: float) -> None:
     api = MemoryApi(latency=0.5)
 
     def fail(_verb: str, _key: Key) -> TransportError | None:
-        return TransportError("fault", may_have_committed=True) if chance.random() < faults else None
+        return TransportError("fault", may_have_committed=True) if rng.random() < faults else None
 
     api.before = api.after = fail
     candidates = [campaign(api, f"{name}-{round_}") for round_ in range(2) for name in "abc"]
     for _ in range(600):
-        await asyncio.sleep(chance.random() * 0.5)
+        await asyncio.sleep(rng.random() * 0.5)
         assert sum(candidate.election.is_leader() for candidate in candidates) <= 1
-        if chance.random() < 0.01:
-            await candidates[chance.randrange(len(candidates))].stop()
+        if rng.random() < 0.01:
+            await candidates[rng.randrange(len(candidates))].stop()
     for candidate in candidates:
         await candidate.stop()

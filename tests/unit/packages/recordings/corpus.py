@@ -137,45 +137,45 @@ def main() -> None:
     json.dump({"data": DATA, "templates": written + list(itertools.islice(_made(random.Random(8)), 900))}, sys.stdout)
 
 
-def _made(chance: random.Random) -> Iterator[str]:
+def _made(rng: random.Random) -> Iterator[str]:
     seen = set[str]()
     while True:
-        made = _statement(chance, 3)
+        made = _statement(rng, 3)
         if made not in seen:
             seen.add(made)
             yield made
 
 
-def _statement(chance: random.Random, depth: int) -> str:
+def _statement(rng: random.Random, depth: int) -> str:
     kinds: list[Callable[[], str]] = [
-        lambda: "{{ " + _pipeline(chance) + " }}",
-        lambda: chance.choice(["plain", "- {{ .Name }}", "\n  ", "{{- .Name -}} ", "{{/* c */}}"]),
+        lambda: "{{ " + _pipeline(rng) + " }}",
+        lambda: rng.choice(["plain", "- {{ .Name }}", "\n  ", "{{- .Name -}} ", "{{/* c */}}"]),
     ]
     if depth:
-        inner = lambda: _statement(chance, depth - 1)  # noqa: E731
+        inner = lambda: _statement(rng, depth - 1)  # noqa: E731
         kinds += [
-            lambda: "{{ if " + _condition(chance) + " }}" + inner() + "{{ else }}" + inner() + "{{ end }}",
+            lambda: "{{ if " + _condition(rng) + " }}" + inner() + "{{ else }}" + inner() + "{{ end }}",
             lambda: (
-                "{{- range $i, $e := " + chance.choice(_LISTS + _MAPS) + " }}{{ $i }}{{ $e }}" + inner() + "{{ end -}}"
+                "{{- range $i, $e := " + rng.choice(_LISTS + _MAPS) + " }}{{ $i }}{{ $e }}" + inner() + "{{ end -}}"
             ),
-            lambda: "{{ with " + _pipeline(chance) + " }}[{{ . }}]{{ else }}none{{ end }}",
-            lambda: "{{ $v := " + _pipeline(chance) + " }}{{ $v }}" + inner(),
+            lambda: "{{ with " + _pipeline(rng) + " }}[{{ . }}]{{ else }}none{{ end }}",
+            lambda: "{{ $v := " + _pipeline(rng) + " }}{{ $v }}" + inner(),
             lambda: inner() + inner(),
         ]
-    return chance.choice(kinds)().replace("{{ with .Name", "{{ with $.Name")
+    return rng.choice(kinds)().replace("{{ with .Name", "{{ with $.Name")
 
 
-def _pipeline(chance: random.Random) -> str:
-    values, functions = chance.choice(
+def _pipeline(rng: random.Random) -> str:
+    values, functions = rng.choice(
         [(_TEXTS, _OF_TEXT), (_TEXTS, _OF_TEXT), (_NUMBERS, _OF_NUMBER), (_LISTS, _OF_LIST), (_MAPS, _OF_MAP)]
     )
-    return " | ".join([chance.choice(values), *chance.sample(functions, chance.randint(0, 2))])
+    return " | ".join([rng.choice(values), *rng.sample(functions, rng.randint(0, 2))])
 
 
-def _condition(chance: random.Random) -> str:
-    simple = [f"eq {chance.choice(_TEXTS)} {chance.choice(_TEXTS)}", chance.choice(_LISTS + _TEXTS + _NUMBERS)]
-    simple += [f"gt (int {chance.choice(_TEXTS)}) 1", f"not ({_pipeline(chance)})"]
-    return chance.choice([*simple, f"and ({simple[0]}) ({simple[2]})", f"or ({simple[1]}) ({simple[3]})"])
+def _condition(rng: random.Random) -> str:
+    simple = [f"eq {rng.choice(_TEXTS)} {rng.choice(_TEXTS)}", rng.choice(_LISTS + _TEXTS + _NUMBERS)]
+    simple += [f"gt (int {rng.choice(_TEXTS)}) 1", f"not ({_pipeline(rng)})"]
+    return rng.choice([*simple, f"and ({simple[0]}) ({simple[2]})", f"or ({simple[1]}) ({simple[3]})"])
 
 
 if __name__ == "__main__":
