@@ -36,11 +36,11 @@ OPENSEARCH_HOMES = {
     "2.19.5": "caccd4ab24c88a9278922ef626cd1d92990427aa3a3063f9278200d86dbf49b3",
     "3.4.0": "6540e95fe8bfaedc3eb1c58e829912ea2203af2ac1f88f76411c20a2fc5254a6",
 }
-# Only these have a security plugin in the repository; the other images are without it.
+# Only these have a security plugin in the repository that starts; the other images are without it. That of 3.4.0 needs
+# a module (rule-framework) that the repository does not have.
 OPENSEARCH_SECURITY = {
     "2.19.1": ("2.19.1.0", "94a04f12ac6033902209fac1e4e512618d45beee604bbf0e42c3ed79c55220cf"),
     "2.19.3": ("2.19.3.0", "ae79a0cf1094446e357758904552717c52c2d9b30ec153271b52ec73497510df"),
-    "3.4.0": ("3.4.0.0", "fc164c084979f7f793d295b6bca56bf8bee76dafb762adef9f14fa872e0a7596"),
 }
 ELASTICSEARCH_HOMES = {
     "7.17.28": "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab",

@@ -106,3 +106,16 @@ def test_elasticsearch_refuses_what_cannot_be_with_the_way_out(current: str, tar
 def test_elasticsearch_speaks_of_masters(version: str) -> None:
     assert ELASTICSEARCH.lineage.role_names(["master", "data_hot"], version) == ["data_hot", "master"]
     assert ELASTICSEARCH.lineage.initial_nodes_setting(version) == "cluster.initial_master_nodes"
+
+
+@pytest.mark.parametrize(
+    ("number", "major"),
+    [("7172899", 7), ("8110099", 8), ("8537000", 8), ("9039001", 9), ("", None), ("8.19.4", None), ("9" * 11, None)],
+)
+def test_the_number_of_a_version_says_its_major_version(number: str, major: int | None) -> None:
+    assert ELASTICSEARCH.lineage.numbering.major(number) == major
+
+
+@pytest.mark.parametrize(("number", "major"), [("135249827", 1), ("136408327", 2), ("137257827", 3), ("7100299", 1)])
+def test_opensearch_marks_its_numbers_and_counts_others_as_its_first(number: str, major: int) -> None:
+    assert OPENSEARCH.lineage.numbering.major(number) == major

@@ -10,6 +10,25 @@ from stateward.api.values.version import Version, parse_version
 
 MANAGER_ROLES = frozenset({"cluster_manager", "master"})
 """Both names of the role that votes and can be elected."""
+_DIGITS = 10
+"""Of the largest number of a version."""
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How an engine writes versions as numbers: 8172099 is 8.17.20."""
+
+    mark: int = 0
+    """A bit that the engine sets in its own numbers. Numbers without it are of what was before its version 1."""
+
+    def major(self, number: str) -> int | None:
+        """Return the major version of a number; None for something else. What was before version 1 counts as 1."""
+        if not number.isdecimal() or not number.isascii() or len(number) > _DIGITS:
+            return None
+        value = int(number)
+        if self.mark and not value & self.mark:
+            return 1
+        return (value ^ self.mark) // 1_000_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,7 @@ class Lineage:
     """An existing version, for messages."""
     renamed: int | None = None
     """The first major version that calls masters cluster managers; None if there is none."""
+    numbering: Numbering = Numbering()
     gates: Sequence[Gate] = ()
     """In the order of the versions that they are about."""
 
