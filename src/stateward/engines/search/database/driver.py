@@ -53,7 +53,8 @@ STATE_FIELDS = (
     "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
     "metadata.cluster_coordination,metadata.indices.*.in_sync_allocations,"
     "metadata.indices.*.settings.index.number_of_replicas,metadata.indices.*.settings.index.auto_expand_replicas,"
-    "metadata.indices.*.settings.index.version.created,metadata.indices.*.settings.index.verified_read_only,"
+    "metadata.indices.*.settings.index.version.created,metadata.indices.*.settings.index.version.compatibility,"
+    "metadata.indices.*.settings.index.verified_read_only,metadata.indices.*.settings.index.store.type,"
     "routing_table"
 )
 INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"

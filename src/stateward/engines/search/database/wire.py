@@ -74,6 +74,14 @@ class IndexVersion(Struct, frozen=True):
     """The version that created an index, as the database's own number; empty if the answer does not have it."""
 
     created: str = ""
+    compatibility: str = ""
+    """The version that counts instead, for what was mounted from a snapshot of an older one."""
+
+
+class IndexStore(Struct, frozen=True):
+    """Where the files of an index are; `snapshot` if they are in a repository."""
+
+    type: str = ""
 
 
 class IndexSettings(Struct, frozen=True):
@@ -82,6 +90,7 @@ class IndexSettings(Struct, frozen=True):
     number_of_replicas: str
     auto_expand_replicas: str = "false"
     version: IndexVersion = IndexVersion()
+    store: IndexStore = IndexStore()
     verified_read_only: str = "false"
     """Whether the database has verified that nothing can be written: then one more major version reads the index."""
 
