@@ -1,9 +1,13 @@
-"""The lowest layers: a small Debian or Ubuntu of the same release as this machine's, from its own packages."""
+"""The lowest layers: a small Debian or Ubuntu of the same release as this machine's, from its own packages.
+
+Where this release has no Java that is new enough, the layer is of the next release, from the same mirrors.
+"""
 
 import os
 import re
 import tarfile
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sandbox.errors import CommandError, SandboxError
@@ -18,13 +22,31 @@ from sandbox.toolchain import digest
 # Raised when the way a base is made changes.
 _EDITION = "3"
 # Not the manual pages: installing Java fails without their directories.
+_JAVAS = (17, 21)
+_NEXT = {"bookworm": "trixie"}
+"""The release of Debian that follows, for those without the newest of these versions of Java."""
 _NEEDLESS = ("/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
-def java_base(progress: Progress) -> Blob:
-    """Return the layer below every database: Java, curl and the tools that start scripts use."""
+def java_base(java: int, progress: Progress) -> Blob:
+    """Return the layer below every database: Java of this version or a later one, curl, and tools of start scripts."""
     packages.require(packages.IMAGES, progress)
-    return _base("java", [_java_package(), "curl", "ca-certificates", "procps"], progress)
+    codename, package = java_source(java, _codename(), packages.offered)
+    return _base("java", [package, "curl", "ca-certificates", "procps"], progress, codename)
+
+
+def java_source(java: int, codename: str, offered: Callable[[str], bool]) -> tuple[str, str]:
+    """Return the release and the package with Java of this version or a later one.
+
+    It is this machine's release where that has one, and otherwise the next; raises SandboxError if neither does.
+    """
+    names = [f"openjdk-{each}-jre-headless" for each in _JAVAS if each >= java]
+    for name in names:
+        if offered(name):
+            return codename, name
+    if codename in _NEXT:
+        return _NEXT[codename], names[-1]
+    raise SandboxError(f"none of these is among this machine's packages: {', '.join(names)}; run 'apt-get update'")
 
 
 def python_base(progress: Progress) -> Blob:
@@ -65,13 +87,17 @@ def release() -> dict[str, str]:
     return {key: value.strip('"') for key, _, value in pairs}
 
 
-def _base(name: str, contents: Sequence[str], progress: Progress) -> Blob:
-    codename = release().get("VERSION_CODENAME", "")
+def _codename() -> str:
+    return release().get("VERSION_CODENAME", "")
+
+
+def _base(name: str, contents: Sequence[str], progress: Progress, codename: str = "") -> Blob:
+    codename = codename or _codename()
     recipe = digest.of_files([], _EDITION, codename, processor(), *contents)
 
     def make() -> Blob:
         packages.require(packages.IMAGES, progress)
-        with progress.step(f"base layer with {name}, from this machine's package sources"):
+        with progress.step(f"base layer of {codename} with {name}, from this machine's package sources"):
             return _debootstrap(name, codename, contents)
 
     return remembered_layer(recipe, make)
@@ -82,12 +108,13 @@ def _debootstrap(name: str, codename: str, contents: Sequence[str]) -> Blob:
     options = [f"--dpkgopt=path-exclude={pattern}" for pattern in _NEEDLESS]
     argv = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--include={','.join(contents)}", *options]
     try:
-        run(
-            # In a mount namespace of its own: an interrupted run leaves no mount behind.
-            ["unshare", "--mount", "--", *argv, codename, scratch, *_sources()],
-            environment={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH), "LC_ALL": "C"},
-            timeout=1200,
-        )
+        with tempfile.TemporaryDirectory() as directory:
+            run(
+                # In a mount namespace of its own: an interrupted run leaves no mount behind.
+                ["unshare", "--mount", "--", *argv, codename, scratch, *_sources(codename, Path(directory))],
+                environment={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH), "LC_ALL": "C"},
+                timeout=1200,
+            )
     except CommandError as error:
         errors = [line for line in error.output.splitlines() if line.startswith("E:")]
         raise SandboxError(
@@ -96,20 +123,23 @@ def _debootstrap(name: str, codename: str, contents: Sequence[str]) -> Blob:
     return blob_store().adopt(scratch)
 
 
-def _sources() -> list[str]:
-    """Return the files that say where this machine's own packages come from, without other vendors'."""
+def _sources(codename: str, scratch: Path) -> list[str]:
+    """Return the files that say where this machine's own packages come from, without other vendors'.
+
+    For another release than the machine's they are copies in `scratch` that name that release.
+    """
     directory = Path("/etc/apt")
     found = [directory / "sources.list", *sorted((directory / "sources.list.d").glob("*"))]
     kind = release().get("ID", "debian")
     own = [path for path in found if path.name == "sources.list" or path.stem in {kind, "debian", "ubuntu"}]
-    return [str(path) for path in own if path.is_file() and path.suffix in {".list", ".sources"}]
+    files = [path for path in own if path.is_file() and path.suffix in {".list", ".sources"}]
+    if codename == _codename():
+        return [str(path) for path in files]
+    for path in files:
+        (scratch / path.name).write_text(of_release(path.read_text(), _codename(), codename))
+    return [str(scratch / path.name) for path in files]
 
 
-def _java_package() -> str:
-    for version in ("17", "21"):
-        package = f"openjdk-{version}-jre-headless"
-        if packages.offered(package):
-            return package
-    raise SandboxError(
-        "neither openjdk-17-jre-headless nor -21- is among this machine's packages; run 'apt-get update'"
-    )
+def of_release(sources: str, old: str, new: str) -> str:
+    """Return a list of package sources with another release in it, with its updates and security fixes."""
+    return re.sub(rf"\b{re.escape(old)}\b", new, sources)

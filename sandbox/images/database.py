@@ -80,7 +80,8 @@ def made_of(native: Path) -> list[Path]:
 def _image(
     name: str, engine: _Engine, home: Artifact, plugin: Artifact | None, native: Path, progress: Progress
 ) -> Image:
-    base = java_base(progress)
+    repository, _, version = name.rpartition(":")
+    base = java_base(pins.java_of(repository, version), progress)
     recipe = digest.of_files(made_of(native), name, base.digest, home.sha256, plugin.sha256 if plugin else "")
 
     def make() -> Image:

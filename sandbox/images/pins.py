@@ -34,8 +34,10 @@ OPENSEARCH_HOMES = {
     "2.19.1": "af7152d8b7f6f1cee09d47276b32b70479fe6dd8cdbb61213f84eb7f8098b261",
     "2.19.3": "760530e522de0a9f06380d4a4a43dfd83c31fa8911f41745513ce715ed5dfd03",
     "2.19.5": "caccd4ab24c88a9278922ef626cd1d92990427aa3a3063f9278200d86dbf49b3",
+    "3.4.0": "6540e95fe8bfaedc3eb1c58e829912ea2203af2ac1f88f76411c20a2fc5254a6",
 }
-# Only these have a security plugin in the repository; the other images are without it.
+# Only these have a security plugin in the repository that starts; the other images are without it. That of 3.4.0 needs
+# a module (rule-framework) that the repository does not have.
 OPENSEARCH_SECURITY = {
     "2.19.1": ("2.19.1.0", "94a04f12ac6033902209fac1e4e512618d45beee604bbf0e42c3ed79c55220cf"),
     "2.19.3": ("2.19.3.0", "ae79a0cf1094446e357758904552717c52c2d9b30ec153271b52ec73497510df"),
@@ -44,9 +46,20 @@ ELASTICSEARCH_HOMES = {
     "7.17.28": "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab",
     "8.17.0": "c3e814c3fa6b31ffaa2bad55c3aa2121fd595b3ffe08a7adf3a4579adbcb91d9",
     "8.19.4": "553088b4c0f60f04d7c63da609aaeae372c483159f4fb8013599e91233aab0de",
+    "9.2.0": "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b",
 }
 # Stand-ins: the version is what they say, and decides who talks to whom. Two that do, and one that does not.
 FOUNDATIONDB_VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
+
+
+_NEWER_JAVA = 21
+_NEWER_JAVA_FROM = {OPENSEARCH: 3, ELASTICSEARCH: 9}
+"""The first major versions that do not start with less than the newer Java."""
+
+
+def java_of(repository: str, version: str) -> int:
+    """Return the oldest Java that a version of a database runs on, and 17 for all that run on that."""
+    return _NEWER_JAVA if int(version.partition(".")[0]) >= _NEWER_JAVA_FROM[repository] else 17
 
 
 def opensearch_home(version: str) -> Artifact:

@@ -21,7 +21,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.operator.objects.kinds import OPENSEARCH, ClusterKind
 from tests.e2e import witness
 from tests.e2e.clusters import Clusters
-from tests.e2e.operators import OperatorPods, install, kubectl
+from tests.e2e.operators import OperatorPods, install, kubectl, secure_new_clusters
 from tests.support import case_report
 from tests.support.workers import own_name
 
@@ -112,6 +112,14 @@ def stateward(sandbox: Sandbox) -> Sandbox:
     """The sandbox with the operator of this tree running in it."""
     install(sandbox)
     return sandbox
+
+
+@pytest.fixture
+def securing(stateward: Sandbox) -> Iterator[Sandbox]:
+    """The sandbox with an operator that secures new clusters, as it does by default outside of these tests."""
+    secure_new_clusters(stateward, "true")
+    yield stateward
+    secure_new_clusters(stateward, "false")
 
 
 @pytest.fixture

@@ -55,6 +55,12 @@ def kubectl(sandbox: Sandbox, *words: str, stdin: str = "") -> str:
     return done.stdout
 
 
+def secure_new_clusters(sandbox: Sandbox, value: str) -> None:
+    """Set whether the operator secures new clusters, as a value of the chart does."""
+    kubectl(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
+    kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
+
+
 @dataclass
 class OperatorPods:
     """The operator's pods: to kill, and to watch come back."""

@@ -17,9 +17,9 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.errors import ApiError, Status, TransportError
 from stateward.kube.objects.metadata import Key
-from tests.e2e.clusters import Clusters, pool, settled
+from tests.e2e.clusters import Clusters, Database, pool, settled
 from tests.e2e.operators import OperatorPods
 
 
@@ -39,6 +39,24 @@ class Client:
         ) as answer:
             text = await answer.text()
             return answer.status, json.loads(text) if text.startswith("{") else text
+
+
+@dataclass
+class SecuredDatabase(Database):
+    """The database of a secured cluster, as its administrator sees it."""
+
+    person: Client
+
+    async def ask(self, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> Any:
+        """Send one request and return the decoded answer; raises ApiError."""
+        try:
+            async with asyncio.timeout(30):
+                status, answer = await self.person.ask(path, method, body)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise TransportError(f"{method} {path}: {error!r}") from error
+        if status >= 400:
+            raise ApiError(f"{method} {path}: {answer}", status=Status(code=status))
+        return answer
 
 
 async def secret(api: HttpApi, namespace: str, name: str) -> dict[str, str]:

@@ -90,6 +90,8 @@ class Promises:
     seen_health: set[str] = field(default_factory=set[str])
     seen_versions: set[str] = field(default_factory=set[str])
     looks: int = 0
+    database: Database | None = None
+    """The database, if it is not the unsecured one behind the cluster's Service."""
     red: int = 0
     """Number of checks, and so of seconds, with a red database."""
     _task: asyncio.Task[None] | None = None
@@ -116,7 +118,7 @@ class Promises:
         ready = [name for name, pod in pods.items() if pod.ready]
         if wanted - len(ready) > self.most_down:
             self.broken.append(f"{wanted - len(ready)} of {wanted} members are down; ready: {sorted(ready)}")
-        health: dict[str, Any] = await self.clusters.database(self.name).health()
+        health: dict[str, Any] = await (self.database or self.clusters.database(self.name)).health()
         self.looks += 1
         self.seen_health.add(health["status"])
         if health["status"] == "red":

@@ -1,7 +1,7 @@
 """Elasticsearch: its names, defaults and differences from OpenSearch.
 
-`GET /` is not used as a probe: some builds of 8.x lack the module that serves it and answer 405. Every build answers
-the local node info, in a cluster and without one.
+`GET /` is not used as a probe: some builds of 8.x and 9.x lack the module that serves it and answer 405. Every build
+answers the local node info, in a cluster and without one.
 """
 
 from stateward.api.values.roles import ELASTICSEARCH_ROLES, VOTING_ONLY
@@ -10,7 +10,7 @@ from stateward.engines.connection.answer_limits import Rooms
 from stateward.engines.connection.base import Engine, Transport
 from stateward.engines.search.database.driver import SearchEngine
 from stateward.engines.search.spec.flavor import Flavor, Shield
-from stateward.engines.search.spec.versions import Lineage
+from stateward.engines.search.spec.versions import Gate, Lineage
 
 ELASTICSEARCH = Flavor(
     engine="elasticsearch",
@@ -20,8 +20,21 @@ ELASTICSEARCH = Flavor(
     entrypoint="/usr/local/bin/docker-entrypoint.sh",
     alive="/_nodes/_local/http?filter_path=_nodes",
     java_options="ES_JAVA_OPTS",
-    # 8.x reads the data of 7.x, and does not talk to nodes older than 7.17.
-    lineage=Lineage(example="8.19.4", stones={8: Version(7, 17, 0)}),
+    # Documented: from the last minor version of a major one to the next. When 9.0 was released that was 8.18; as 8.19
+    # was released later, 9.0 does not take over from it.
+    lineage=Lineage(
+        example="8.19.4",
+        gates=(
+            Gate(first=Version(8, 0, 0), oldest=Version(7, 17, 0)),
+            Gate(
+                first=Version(9, 0, 0),
+                oldest=Version(8, 18, 0),
+                beyond=Version(8, 19, 0),
+                instead="9.1.0 or a later 9.x",
+            ),
+            Gate(first=Version(9, 1, 0), oldest=Version(8, 19, 0)),
+        ),
+    ),
     default_roles=frozenset(ELASTICSEARCH_ROLES.since) - {VOTING_ONLY},
     data_roles=ELASTICSEARCH_ROLES.data,
     tiers={"data_frozen": 0, "data_cold": 1, "data_warm": 2, "data_hot": 3, "data_content": 3, "data": 3},

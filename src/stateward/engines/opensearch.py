@@ -17,7 +17,7 @@ from stateward.engines.search.objects import member as family_member
 from stateward.engines.search.objects import shared as family_shared
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster, Shield
 from stateward.engines.search.spec.identity import cluster_name
-from stateward.engines.search.spec.versions import Lineage
+from stateward.engines.search.spec.versions import Gate, Lineage, Numbering
 from stateward.planning.model.observation import Desired
 from stateward.planning.safety.disruption_budget import Budget
 
@@ -33,7 +33,16 @@ OPENSEARCH = Flavor(
     java_options="OPENSEARCH_JAVA_OPTS",
     # 3.x nodes close the connection of nodes older than 2.19.0 ("minimal compatible version is: [2.19.0]"). 2.x is
     # documented to work with 1.3 and newer; 1.0.0 cannot talk to it.
-    lineage=Lineage(example="2.19.5", renamed=2, stones={2: Version(1, 3, 0), 3: Version(2, 19, 0)}),
+    lineage=Lineage(
+        example="2.19.5",
+        renamed=2,
+        # Its numbers never meet those of Elasticsearch, whose indices of 7.x are readable in 1.x and 2.x.
+        numbering=Numbering(mark=0x08000000),
+        gates=(
+            Gate(first=Version(2, 0, 0), oldest=Version(1, 3, 0)),
+            Gate(first=Version(3, 0, 0), oldest=Version(2, 19, 0)),
+        ),
+    ),
     default_roles=frozenset({"cluster_manager", "data", "ingest", "remote_cluster_client"}),
     data_roles=frozenset({"data", "search", "warm"}),
     tiers={"search": 0, "warm": 1, "data": 2},

@@ -107,7 +107,7 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
 
 
-@pytest.mark.parametrize("version", ["7.17.0", "7.17.28", "7.20.1", "8.0.0", "8.19.4"])
+@pytest.mark.parametrize("version", ["7.17.0", "7.17.28", "7.20.1", "8.0.0", "8.19.4", "9.2.0"])
 def test_a_good_elasticsearch_cluster_is_accepted(api: KubeApi, version: str) -> None:
     of = elasticsearch(version=version)
     assert api.post(COLLECTIONS["ElasticsearchCluster"] + DRY, of)["spec"] == of["spec"]
@@ -144,7 +144,7 @@ CASES: dict[str, Document] = {
     "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
     "spec.pools: no master": elasticsearch(pools=pool(roles=["data"])),
     "spec.version: 7.16": elasticsearch(version="7.16.3"),
-    "spec.version: 9": elasticsearch(version="9.0.0"),
+    "spec.version: 10": elasticsearch(version="10.0.0"),
     "spec.image: no tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch"),
     "metadata.name: FoundationDB": foundationdb(name="1ledger"),
     "spec.version: 6.3": foundationdb(version="6.3.25"),
@@ -175,7 +175,7 @@ MESSAGES = {
     "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",
     "spec.pools: no master": "at least one pool must have the role master",
     "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",
-    "spec.version: 9": "9.0.0: must be 7.17.0 or later",
+    "spec.version: 10": "10.0.0: must be 7.17.0 or later",
     "spec.image: no tag of Elasticsearch": "must name a tag or a digest, for example docker.elastic.co",
     "metadata.name: FoundationDB": "1ledger: the name must be lower-case letters",
     "spec.version: 6.3": "6.3.25: must be 7.1.0 or later",

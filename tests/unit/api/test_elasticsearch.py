@@ -36,21 +36,21 @@ def test_the_example_of_the_reference_is_right() -> None:
     assert validate(cluster()) == []
 
 
-@pytest.mark.parametrize("version", ["7.17.0", "7.17.28", "8.0.0", "8.17.0", "8.19.4"])
-def test_versions_from_7_17_to_8_are_supported(version: str) -> None:
+@pytest.mark.parametrize("version", ["7.17.0", "7.17.28", "8.0.0", "8.17.0", "8.19.4", "9.0.0", "9.2.0"])
+def test_versions_from_7_17_to_9_are_supported(version: str) -> None:
     assert not found(version=version)
 
 
-@pytest.mark.parametrize("version", ["7.16.3", "6.8.23", "9.0.0", "2.19.5"])
+@pytest.mark.parametrize("version", ["7.16.3", "6.8.23", "10.0.0", "2.19.5"])
 def test_other_versions_are_refused(version: str) -> None:
     problem = only(version=version)
     assert problem.path == "spec.version"
-    assert "must be 7.17.0 or later, and earlier than 9.0.0" in problem.message
+    assert "must be 7.17.0 or later, and earlier than 10.0.0" in problem.message
 
 
 def test_every_role_is_known() -> None:
     roles = ["master", "data", "data_content", "data_hot", "data_warm", "data_cold", "data_frozen", "ingest", "ml"]
-    for version in ("7.17.28", "8.19.4"):
+    for version in ("7.17.28", "8.19.4", "9.2.0"):
         assert not found(version=version, pools=[pool(roles=[*roles, "transform", "remote_cluster_client"])])
 
 

@@ -105,7 +105,7 @@ class TestVersionAndImage:
             f"must carry a tag or a digest, for example {image}:2.19.5",
         )
 
-    @pytest.mark.parametrize(("version", "words"), [("1.2.4", "from 1.3.0"), ("3.4.0", "before 2.20.0")])
+    @pytest.mark.parametrize(("version", "words"), [("1.2.4", "from 1.3.0"), ("3.5.0", "before 3.5.0")])
     def test_a_version_that_was_never_tested_is_only_a_warning(self, version: str, words: str) -> None:
         pools = [
             pool("m", roles=["master" if version.startswith("1.") else "cluster_manager"]),

@@ -46,7 +46,7 @@ OPENSEARCH = Product(
     image="opensearchproject/opensearch",
     example="2.19.5",
     roles=OPENSEARCH_ROLES,
-    tried=(Version(1, 3, 0), Version(2, 20, 0)),
+    tried=(Version(1, 3, 0), Version(3, 5, 0)),
 )
 ELASTICSEARCH = Product(
     record=ElasticsearchCluster,
@@ -56,8 +56,8 @@ ELASTICSEARCH = Product(
     image="docker.elastic.co/elasticsearch/elasticsearch",
     example="8.19.4",
     roles=ELASTICSEARCH_ROLES,
-    tried=(Version(7, 17, 0), Version(8, 20, 0)),
-    versions=(Version(7, 17, 0), Version(9, 0, 0)),
+    tried=(Version(7, 17, 0), Version(9, 3, 0)),
+    versions=(Version(7, 17, 0), Version(10, 0, 0)),
 )
 PRODUCTS = (OPENSEARCH, ELASTICSEARCH)
 

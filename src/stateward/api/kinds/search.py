@@ -103,7 +103,7 @@ class OpenSearchCluster(SearchCluster):
 class ElasticsearchSpec(SearchSpec):
     """What an Elasticsearch cluster should be."""
 
-    version: Annotated[str, version("Version of Elasticsearch, from 7.17.0 to 8.x", "8.19.4")]
+    version: Annotated[str, version("Version of Elasticsearch, from 7.17.0 to 9.x", "8.19.4")]
 
 
 class ElasticsearchCluster(SearchCluster):

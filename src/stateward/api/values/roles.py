@@ -3,7 +3,7 @@
 In OpenSearch `master` and `cluster_manager` are one role; Stateward writes the name that the version knows (the new one
 since 2.0). Elasticsearch knows `master` only.
 
-Sources: `DiscoveryNodeRole` of OpenSearch 1.x to 3.x and of Elasticsearch 7.17 to 8.x. In OpenSearch there are dynamic
+Sources: `DiscoveryNodeRole` of OpenSearch 1.x to 3.x and of Elasticsearch 7.17 to 9.x. In OpenSearch there are dynamic
 roles, which any plug-in may define, since 2.1 (pull request 3436); `search` since 2.4 (4689), renamed to `warm` in 3.0
 (17573), where `search` got a new meaning (17620).
 """

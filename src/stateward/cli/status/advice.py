@@ -55,6 +55,10 @@ ADVICE = {
         "the relocating data has arrived",
         "follow it with `status --watch`",
     ),
+    "DataTooOld": Advice(
+        "the indices that spec.version cannot read are deleted or reindexed",
+        "delete or reindex them, or set the deployed version again",
+    ),
     "DatabaseNotReady": Advice(
         "every shard is recovered, or the only obstacle to its allocation is one that this change removes",
         "if it takes long, ask the database for the reason: GET _cluster/allocation/explain",

@@ -99,6 +99,13 @@ class Health(StrEnum):
     RED = "red"
 
 
+class Barrier(Struct, frozen=True):
+    """The first version that cannot read all data, and why, as a clause."""
+
+    version: str
+    why: str
+
+
 class Database(Struct, frozen=True):
     """One consistent answer of the database about itself."""
 
@@ -132,6 +139,8 @@ class Database(Struct, frozen=True):
     """How many more failures cost no data and no availability; None if the database does not report it."""
     connection: str = ""
     """How clients connect if not through a Service; empty otherwise, or if the database does not report it."""
+    barrier: Barrier | None = None
+    """What no upgrade may reach or pass as long as the data is as it is; None if that is unknown."""
     pending_settings: str = ""
     """The settings that the database needs for its own sake, as a clause; empty if there are none."""
     limited: bool = False

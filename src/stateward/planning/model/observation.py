@@ -10,6 +10,7 @@ from msgspec import Struct
 from stateward.planning.model.database import (
     TOO_LARGE,
     Allocation,
+    Barrier,
     Copy,
     CopyState,
     Database,
@@ -37,6 +38,7 @@ from stateward.planning.model.security import Protection
 __all__ = [
     "TOO_LARGE",
     "Allocation",
+    "Barrier",
     "Bootstrap",
     "Changing",
     "Claim",

@@ -1,12 +1,9 @@
 """A new cluster that says nothing of security, with an operator that is installed as `stateward manifests` says."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool, settled
-from tests.e2e.operators import DEPLOYED, NAMESPACE, kubectl
 from tests.e2e.secured import client, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -14,22 +11,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 POOLS = [pool("nodes", 1, "cluster_manager", "data", "ingest")]
 
 
-def told(sandbox: Sandbox, value: str) -> None:
-    """Set whether the operator secures new clusters, as a value of the chart does."""
-    kubectl(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
-    kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
-
-
-@pytest.fixture
-def installed(stateward: Sandbox) -> Iterator[Sandbox]:
-    told(stateward, "true")
-    yield stateward
-    told(stateward, "false")
-
-
 @pytest.mark.images("opensearch:2.19.3", "opensearch:2.19.5")
 async def test_a_new_cluster_is_secured_and_an_image_that_cannot_is_named_and_done_without(
-    clusters: Clusters, installed: Sandbox
+    clusters: Clusters, securing: Sandbox
 ) -> None:
     """The second image has an official name and no plugin: the status says so, and one field of the spec is enough."""
     await clusters.apply("born", version="2.19.3", pools=POOLS)
@@ -37,9 +21,9 @@ async def test_a_new_cluster_is_secured_and_an_image_that_cannot_is_named_and_do
     born = await clusters.until("born", ready, seconds=600)
     assert born.status.security is not None
     assert born.status.security.enabled
-    async with client(installed, clusters, "born", known=False) as stranger:
+    async with client(securing, clusters, "born", known=False) as stranger:
         assert (await stranger.ask("_cat/indices"))[0] == 401
-    async with client(installed, clusters, "born") as person:
+    async with client(securing, clusters, "born") as person:
         assert (await person.ask("_cat/indices"))[0] == 200
 
     def named(cluster: object) -> bool:

@@ -1,5 +1,7 @@
 """The observation from a real cluster's responses."""
 
+from typing import Any
+
 import pytest
 
 from stateward.engines.connection.base import Answer
@@ -7,7 +9,7 @@ from stateward.engines.search.database.explain import EVERYWHERE
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health
 from tests.unit.engines import replay
 from tests.unit.engines.pictures import picture, seen, unit
-from tests.unit.engines.replay import EXPLAIN, NODES, PARTS, Replay, recorded
+from tests.unit.engines.replay import EXPLAIN, INFO, NODES, PARTS, STATE, Replay, recorded
 
 
 @pytest.mark.parametrize("version", replay.VERSIONS)
@@ -54,6 +56,62 @@ async def test_unassigned_copies_say_why(version: str) -> None:
     assert [body for request, _, body in world.asked if request == EXPLAIN] == [
         {"index": "pinned", "shard": 0, "primary": False}
     ]
+
+
+def created(numbers: dict[str, str], **more: Any) -> Replay:
+    """Return a world in which the indices were created by versions with these numbers."""
+
+    def change(body: Any) -> None:
+        for name, number in numbers.items():
+            body["metadata"]["indices"][name]["settings"]["index"] |= {"version": {"created": number}} | more
+
+    return Replay(recorded("settled")).edit(STATE, change)
+
+
+OF_1, OF_2, OF_3, OF_ELASTICSEARCH = "135249827", "136408327", "137257827", "7100299"
+
+
+@pytest.mark.parametrize(
+    ("logs", "single", "version", "named"),
+    [
+        (OF_2, OF_2, "4.0.0", "logs, single"),
+        (OF_1, OF_2, "3.0.0", "logs"),
+        (OF_3, OF_2, "4.0.0", "single"),
+        (OF_2, OF_ELASTICSEARCH, "3.0.0", "single"),
+        (OF_3, OF_3, "5.0.0", "logs, single"),
+    ],
+)
+async def test_the_oldest_indices_say_which_version_cannot_read_them(
+    logs: str, single: str, version: str, named: str
+) -> None:
+    barrier = (await picture(created({"logs": logs, "single": single}))).barrier
+    assert barrier is not None
+    assert barrier.version == version
+    assert f"has created: {named}; reindex" in barrier.why
+
+
+async def test_indices_of_unknown_age_and_those_that_are_read_one_version_longer_are_no_barrier() -> None:
+    assert (await picture(Replay(recorded("settled")))).barrier is None
+    assert (await picture(created({"logs": "new", "single": ""}))).barrier is None
+    assert (await picture(created({"logs": OF_1, "single": OF_1}, verified_read_only="true"))).barrier is None
+    assert (await picture(created({"logs": OF_1, "single": OF_1}, store={"type": "snapshot"}))).barrier is None
+    mounted = {"created": OF_1, "compatibility": OF_2}
+    barrier = (await picture(created({"logs": OF_1}, version=mounted))).barrier
+    assert barrier is not None
+    assert barrier.version == "4.0.0"
+
+
+async def test_what_the_nodes_have_passed_already_hides_no_other_barrier() -> None:
+    world = created({"logs": OF_1, "single": OF_2})
+
+    def newer(body: Any) -> None:
+        for node in body["nodes"].values():
+            node["version"] = "3.4.0"
+
+    barrier = (await picture(world.edit(INFO, newer))).barrier
+    assert barrier is not None
+    assert barrier.version == "4.0.0"
+    assert "has created: single" in barrier.why
 
 
 def missing(database: Database, name: str) -> list[Copy]:

@@ -64,9 +64,20 @@ def test_managers_are_masters_before_version_2() -> None:
 
 @pytest.mark.parametrize(
     ("current", "target"),
-    [("7.17.0", "7.17.28"), ("7.17.28", "8.17.0"), ("7.17.0", "8.19.4"), ("8.17.0", "8.19.4"), ("8.0.0", "8.0.0")],
+    [
+        ("7.17.0", "7.17.28"),
+        ("7.17.28", "8.17.0"),
+        ("7.17.0", "8.19.4"),
+        ("8.17.0", "8.19.4"),
+        ("8.0.0", "8.0.0"),
+        ("8.19.0", "9.1.0"),
+        ("8.19.4", "9.2.0"),
+        ("8.18.8", "9.0.8"),
+        ("8.18.0", "9.0.0"),
+        ("9.0.8", "9.2.0"),
+    ],
 )
-def test_elasticsearch_goes_from_7_17_to_8(current: str, target: str) -> None:
+def test_elasticsearch_goes_from_the_last_minor_version_to_the_next_major_one(current: str, target: str) -> None:
     assert ELASTICSEARCH.lineage.refuse_upgrade(current, target) is None
 
 
@@ -79,13 +90,32 @@ def test_elasticsearch_goes_from_7_17_to_8(current: str, target: str) -> None:
         ("8.19.4", "8.17.0", "is older than 8.19.4"),
         ("8.0.0", "7.17.28", "is older than 8.0.0"),
         ("8.17.0", "8.x", "is not a version such as 8.19.4"),
+        ("8.17.0", "9.2.0", "upgrade to 8.19.0 or a later 8.x first"),
+        ("8.18.8", "9.1.0", "upgrade to 8.19.0 or a later 8.x first"),
+        ("8.17.0", "9.0.8", "upgrade to 8.18.0 or a later 8.x, earlier than 8.19.0, first"),
+        ("8.19.4", "9.0.8", "upgrade to 9.1.0 or a later 9.x instead"),
+        ("7.17.28", "9.2.0", "go through 8.x first"),
+        ("9.2.0", "8.19.4", "is older than 9.2.0"),
     ],
 )
 def test_elasticsearch_refuses_what_cannot_be_with_the_way_out(current: str, target: str, why: str) -> None:
     assert why in (ELASTICSEARCH.lineage.refuse_upgrade(current, target) or "")
 
 
-@pytest.mark.parametrize("version", ["7.17.28", "8.19.4"])
+@pytest.mark.parametrize("version", ["7.17.28", "8.19.4", "9.2.0"])
 def test_elasticsearch_speaks_of_masters(version: str) -> None:
     assert ELASTICSEARCH.lineage.role_names(["master", "data_hot"], version) == ["data_hot", "master"]
     assert ELASTICSEARCH.lineage.initial_nodes_setting(version) == "cluster.initial_master_nodes"
+
+
+@pytest.mark.parametrize(
+    ("number", "major"),
+    [("7172899", 7), ("8110099", 8), ("8537000", 8), ("9039001", 9), ("", None), ("8.19.4", None), ("9" * 11, None)],
+)
+def test_the_number_of_a_version_says_its_major_version(number: str, major: int | None) -> None:
+    assert ELASTICSEARCH.lineage.numbering.major(number) == major
+
+
+@pytest.mark.parametrize(("number", "major"), [("135249827", 1), ("136408327", 2), ("137257827", 3), ("7100299", 1)])
+def test_opensearch_marks_its_numbers_and_counts_others_as_its_first(number: str, major: int) -> None:
+    assert OPENSEARCH.lineage.numbering.major(number) == major

@@ -1,12 +1,16 @@
 """Upgrading: pools in order, one safe set at a time, and a way out of everything that goes wrong."""
 
+from msgspec import structs
+
 from stateward.planning.facts.change import downgrade_problem
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 OLD, NEW = "2.17.1", "2.19.5"
+NOW = 1e6
 
 
 def cluster(**more: object) -> World:
@@ -276,3 +280,30 @@ def test_a_member_whose_volume_was_lost_may_go_back_to_the_version_before() -> N
     facts = derive(world.edit(version=OLD).observe(), world.now)
     assert downgrade_problem(facts, facts.members["c-hot-0"]) is None
     assert downgrade_problem(facts, facts.members["c-hot-1"]) is not None
+
+
+def older_data(world: World, version: str) -> o.Observation:
+    """Return an observation with data that this version and later ones cannot read."""
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    database = structs.replace(seen.database, barrier=o.Barrier(version, "it cannot read the index a"))
+    return structs.replace(seen, database=database)
+
+
+def test_a_version_that_cannot_read_the_data_is_refused_before_anything_changes() -> None:
+    made = plan(older_data(cluster().edit(version=NEW), "2.18.0"), NOW)
+    assert [w.message for w in made.waits if w.stalled] == [f"{NEW}: it cannot read the index a"]
+    assert made.actions == ()
+    assert made.doing == f"{NEW}: it cannot read the index a"
+
+
+def test_data_that_a_version_reads_does_not_delay_it() -> None:
+    made = plan(older_data(cluster().edit(version=NEW), "3.0.0"), NOW)
+    assert "DataTooOld" not in {w.reason for w in made.waits}
+    assert made.actions
+
+
+def test_an_upgrade_in_which_a_member_has_joined_continues() -> None:
+    world = cluster().edit(version=NEW)
+    world.until(lambda w: any(m.version == NEW for m in w.status.member_states))
+    assert "DataTooOld" not in {w.reason for w in plan(older_data(world, "2.18.0"), NOW).waits}

@@ -14,20 +14,23 @@ from stateward.engines.search.database.wire import (
     ClusterState,
     Coordination,
     IndexMetadata,
+    IndexSettings,
     NodesInfo,
     NodesStats,
     ShardCopy,
     ShardState,
     UnassignedInfo,
 )
-from stateward.engines.search.spec.versions import MANAGER_ROLES
-from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Health, Node, Unit
+from stateward.engines.search.spec.versions import MANAGER_ROLES, Numbering
+from stateward.planning.model.observation import Allocation, Barrier, Copy, CopyState, Database, Health, Node, Unit
 
 COPIES = 100_000
 """Limit of shard copies in one observation. An answer within the size limit holds more only if it is forged."""
 _HELD = ("deciders_no", "no_valid_shard_copy")
+_NAMED = 3
+"""Number of indices that a message names."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
-"""The number of a shard, or a replica count."""
+"""The number of a shard, a replica count, or a major version."""
 
 
 class Answers(Struct, frozen=True):
@@ -41,7 +44,7 @@ class Answers(Struct, frozen=True):
     """Nodes that are registered for shutdown in the database."""
 
 
-def database(data_roles: frozenset[str], answers: Answers) -> Database:
+def database(data_roles: frozenset[str], answers: Answers, numbering: Numbering) -> Database:
     """Return the decoded observation.
 
     Raise `GarbledError` when the answers contradict each other, and `TooLargeError` above `COPIES`. A node holds data
@@ -72,7 +75,36 @@ def database(data_roles: frozenset[str], answers: Answers) -> Database:
         balance_paused=marks.balance_paused(answers.settings),
         limited=marks.limited(answers.settings),
         half_limited=bool(shutdown.members(answers.going, shutdown.Kind.RESTART)),
+        barrier=_barrier(answers, numbering),
     )
+
+
+def _barrier(answers: Answers, numbering: Numbering) -> Barrier | None:
+    """Return the first version, newer than all nodes, that cannot read the oldest indices; None if there is none.
+
+    A major version reads what was created in it and in the one before.
+    """
+    heads = (node.version.partition(".")[0] for node in answers.info.nodes.values())
+    newest = max((int(head) for head in heads if _NUMBER.fullmatch(head)), default=0)
+    majors = {
+        name: major
+        for name, metadata in answers.state.metadata.indices.items()
+        if (major := _major(metadata.settings.index, numbering)) is not None and major + 2 > newest
+    }
+    if not majors:
+        return None
+    oldest = min(majors.values())
+    names = sorted(name for name, major in majors.items() if major == oldest)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    why = f"it cannot read indices that {oldest}.x has created: {', '.join(names[:_NAMED])}{more}"
+    return Barrier(f"{oldest + 2}.0.0", f"{why}; reindex or delete them first")
+
+
+def _major(index: IndexSettings, numbering: Numbering) -> int | None:
+    """Return the major version that created an index; None if it is unknown, or if later versions read it anyway."""
+    if index.verified_read_only == "true" or index.store.type == "snapshot":
+        return None
+    return numbering.major(index.version.compatibility or index.version.created)
 
 
 def excluded(coordination: Coordination) -> frozenset[str]:

@@ -53,6 +53,8 @@ STATE_FIELDS = (
     "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
     "metadata.cluster_coordination,metadata.indices.*.in_sync_allocations,"
     "metadata.indices.*.settings.index.number_of_replicas,metadata.indices.*.settings.index.auto_expand_replicas,"
+    "metadata.indices.*.settings.index.version.created,metadata.indices.*.settings.index.version.compatibility,"
+    "metadata.indices.*.settings.index.verified_read_only,metadata.indices.*.settings.index.store.type,"
     "routing_table"
 )
 INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"
@@ -79,7 +81,12 @@ class SearchEngine:
         async def look(session: Session) -> Database:
             going = await shutdown.all_records(session) if self._flavor.announces else None
             expected = Expected(
-                session.endpoint, target.name, target.identity, self._flavor.data_roles, going=going or ()
+                session.endpoint,
+                target.name,
+                target.identity,
+                self._flavor.data_roles,
+                self._flavor.lineage.numbering,
+                going or (),
             )
             async with self._rooms.look(f"{target.name} {target.identity}") as room:
                 found = await decoded_observation(expected, await ask(session, room), self._rooms.usual)

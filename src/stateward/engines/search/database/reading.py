@@ -8,6 +8,7 @@ from stateward.engines.search.database.decode import Answers, database
 from stateward.engines.search.database.session import check
 from stateward.engines.search.database.shutdown import Record
 from stateward.engines.search.database.wire import ClusterSettings, ClusterState, Counts, NodesInfo, NodesStats
+from stateward.engines.search.spec.versions import Numbering
 from stateward.planning.model.observation import Database
 
 STATE = "/_cluster/state/nodes,master_node,routing_table,metadata,blocks"
@@ -23,6 +24,7 @@ class Expected(Struct, frozen=True):
     name: str
     identity: str
     data_roles: frozenset[str]
+    numbering: Numbering = Numbering()
     going: tuple[Record, ...] = ()
     """Nodes that are registered for shutdown in the database."""
 
@@ -52,7 +54,7 @@ def read(expected: Expected, bodies: Bodies) -> Database:
         check_complete(counts, name, expected.name)
     settings = decoded(ClusterSettings, bodies.settings, said(SETTINGS))
     answers = Answers(state=state, info=info, stats=stats, settings=settings, going=expected.going)
-    return database(expected.data_roles, answers)
+    return database(expected.data_roles, answers, expected.numbering)
 
 
 def check_complete(counts: Counts, name: str, meant: str) -> None:

@@ -70,11 +70,29 @@ class Coordination(Struct, frozen=True):
     voting_config_exclusions: list[Exclusion]
 
 
+class IndexVersion(Struct, frozen=True):
+    """The version that created an index, as the database's own number; empty if the answer does not have it."""
+
+    created: str = ""
+    compatibility: str = ""
+    """The version that counts instead, for what was mounted from a snapshot of an older one."""
+
+
+class IndexStore(Struct, frozen=True):
+    """Where the files of an index are; `snapshot` if they are in a repository."""
+
+    type: str = ""
+
+
 class IndexSettings(Struct, frozen=True):
-    """The replica settings of an index, as text, as the database stores all settings."""
+    """Settings of an index, as text, as the database stores all settings."""
 
     number_of_replicas: str
     auto_expand_replicas: str = "false"
+    version: IndexVersion = IndexVersion()
+    store: IndexStore = IndexStore()
+    verified_read_only: str = "false"
+    """Whether the database has verified that nothing can be written: then one more major version reads the index."""
 
 
 class IndexSection(Struct, frozen=True):
