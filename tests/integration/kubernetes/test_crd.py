@@ -321,8 +321,8 @@ def _checked(of: Document) -> None:
 
 
 OTHERS = [
-    ("opensearch.opster.io", "OpenSearchCluster", "opensearchclusters", "oscluster", ["os"]),
-    ("opensearch.org", "OpenSearchCluster", "opensearchclusters", "oscluster", ["os"]),
+    ("opensearch.opster.io", "OpenSearchCluster", "opensearchclusters", "opensearchcluster", ["os"]),
+    ("opensearch.org", "OpenSearchCluster", "opensearchclusters", "opensearchcluster", ["os"]),
     ("elasticsearch.k8s.elastic.co", "Elasticsearch", "elasticsearches", "elasticsearch", ["es"]),
     ("elastic.example", "ElasticsearchCluster", "elasticsearchclusters", "elasticsearchcluster", ["es"]),
     ("apps.foundationdb.org", "FoundationDBCluster", "foundationdbclusters", "foundationdbcluster", ["fdb"]),
