@@ -57,6 +57,9 @@ async def refresh(tls: Tls, context: ssl.SSLContext, seconds: float) -> None:
         if (now := _changed(tls)) == seen:
             continue
         try:
+            # A certificate whose key is not there yet fails here, and not in the context of connections: a failed load
+            # would leave it with a certificate and the key of another one.
+            tls.context(ssl.Purpose.CLIENT_AUTH)
             context.load_verify_locations(tls.trusted)
             context.load_cert_chain(tls.certificate, tls.key)
         except (OSError, ssl.SSLError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.foundationdb.programs import program
+from sandbox.foundationdb.wire import Tls, refresh
 from stateward import pki
 from tests.support.ports import lasting_port
 
@@ -112,6 +113,34 @@ def test_a_new_certificate_is_shown_without_a_restart(place: Place) -> None:
             assert time.monotonic() < end
             time.sleep(0.1)
         assert place.available(client)
+
+
+async def test_a_certificate_whose_key_is_not_there_yet_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    authority = pki.new_authority("ours", NOW).signs
+    write(tmp_path / "one", authority, "member.one", authority.certificate)
+    tls = Tls(*(str(tmp_path / "one" / name) for name in ("tls.crt", "tls.key", "ca.crt")))
+    context = tls.context(ssl.Purpose.CLIENT_AUTH)
+    before = ssl.PEM_cert_to_DER_cert((tmp_path / "one/tls.crt").read_text())
+    task = asyncio.create_task(refresh(tls, context, 0.001))
+    await asyncio.sleep(0)
+    (tmp_path / "one/tls.crt").write_text(pki.issue(authority, "member.one", ("member.one",), NOW).certificate)
+    said = ""
+    async with asyncio.timeout(20):
+        while "cannot be read again" not in said:
+            await asyncio.sleep(0.001)
+            said += capsys.readouterr().out
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        write(tmp_path / "client", authority, "client.one", authority.certificate)
+        client = Tls(*(str(tmp_path / "client" / name) for name in ("tls.crt", "tls.key", "ca.crt")))
+        _, writer = await asyncio.open_connection(
+            *server.sockets[0].getsockname(), ssl=client.context(ssl.Purpose.SERVER_AUTH)
+        )
+        assert writer.get_extra_info("ssl_object").getpeercert(binary_form=True) == before
+        writer.close()
+    task.cancel()
 
 
 def test_an_address_with_tls_needs_certificates(place: Place) -> None:
