@@ -14,7 +14,7 @@ from tests.e2e.callers import Callers
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.operators import CHART, DEPLOYED, NAMESPACE, kubectl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.images("opensearch:2.19.5")]
+pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images("opensearch:2.19.5")]
 
 VERSION = "2.19.5"
 HTTP, TRANSPORT, AGENT, PROBES = 9200, 9300, 9443, 9444
