@@ -136,8 +136,10 @@ class Operator:
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
         asked = ServerValidation(self._api, controller.family)
-        known = {refusal.message for refusal in await asked.refusals(old)} if old is not None else set[str]()
-        refused = [r.message for r in await asked.refusals(new) if r.message not in known]
+        refused = [refusal.message for refusal in await asked.refusals(new)]
+        if refused and old is not None:  # Asked only then: a webhook has a few seconds.
+            known = {refusal.message for refusal in await asked.refusals(old)}
+            refused = [message for message in refused if message not in known]
         if refused:
             return Verdict(tuple(refused), verdict.warnings)
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
