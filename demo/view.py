@@ -33,7 +33,7 @@ def screen(step: str, cluster: Cluster | None, ledger: Ledger | None, now: float
         members = cluster.status.members
         parts += [
             Text.assemble(f"{version(cluster)}   ", health, f"   {members.ready} of {members.desired} members ready"),
-            Text(cluster.status.doing, style="cyan"),
+            Text(cluster.status.activity, style="cyan"),
             Text(),
             table(cluster.status.member_states),
         ]

@@ -37,7 +37,7 @@ def row(topology: Topology) -> Row:
 def taken(forecast: Forecast) -> float:
     """Return how many seconds a roll-out took; raises where it did not come to its end."""
     if not forecast.last.settled:
-        raise RuntimeError(f"the roll-out does not end: {forecast.last.doing}")
+        raise RuntimeError(f"the roll-out does not end: {forecast.last.activity}")
     return forecast.ended_at - forecast.began
 
 

@@ -25,7 +25,7 @@ def cluster(version: str) -> OpenSearchCluster:
         "kind": "OpenSearchCluster",
         "metadata": {"name": "large", "namespace": "bench", "uid": "u", "generation": 1},
         "spec": {"version": version, "pools": pools},
-        "status": {"version": VERSION, "clusterUuid": "x"},
+        "status": {"version": VERSION, "clusterUUID": "x"},
     }
     return msgspec.convert(body, OpenSearchCluster)
 

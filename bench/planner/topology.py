@@ -60,7 +60,7 @@ def desired(topology: Topology, version: str) -> o.Desired:
         "kind": "OpenSearchCluster",
         "metadata": {"name": "roll", "namespace": "bench", "uid": "u", "generation": 2},
         "spec": {"version": version, "pools": pools, "update": {"maxUnavailable": limit}},
-        "status": {"version": OLD, "clusterUuid": "x"},
+        "status": {"version": OLD, "clusterUUID": "x"},
     }
     return opensearch.desired(msgspec.convert(body, OpenSearchCluster))
 

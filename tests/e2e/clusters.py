@@ -119,7 +119,7 @@ class Clusters:
             waits = [f"{w.subject}: {w.message}" for w in status.waiting] if status else []
             states = [f"{m.name} {m.state}: {m.reason}" for m in status.member_states] if status else []
             raise AssertionError(
-                f"after {seconds} s: {status.doing if status else 'no answer'}\n" + "\n".join([*waits, *states])
+                f"after {seconds} s: {status.activity if status else 'no answer'}\n" + "\n".join([*waits, *states])
             ) from None
         return last
 
@@ -128,6 +128,6 @@ class Clusters:
             found = await self.get(name)
         except ApiError:
             return last  # A loaded machine may miss an answer; the deadline stands.
-        if last is None or found.status.doing != last.status.doing:
-            self.log.append(found.status.doing)
+        if last is None or found.status.activity != last.status.activity:
+            self.log.append(found.status.activity)
         return found

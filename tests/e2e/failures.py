@@ -81,7 +81,7 @@ async def given_up(subject: Subject, member: str) -> None:
     """Fail where the kept volume of a replaced member does not say that it was left."""
     claim = await subject.clusters.api.get(kinds.CLAIMS, Key(subject.clusters.namespace, names.claim(member)))
     assert claim is not None
-    assert names.ANNOTATION_LEFT in claim.metadata.annotations
+    assert names.ANNOTATION_RETIRED in claim.metadata.annotations
 
 
 async def a_machine_that_stays_away(subject: Subject, sandbox: Sandbox, operator: OperatorPods) -> set[str]:

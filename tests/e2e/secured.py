@@ -82,7 +82,7 @@ async def client(
 
 def ready(cluster: Cluster) -> bool:
     security = cluster.status.security
-    return settled(cluster) and security is not None and security.administrator
+    return settled(cluster) and security is not None and security.administrator_created
 
 
 def open_again(cluster: Cluster) -> bool:

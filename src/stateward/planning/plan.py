@@ -61,7 +61,7 @@ class Plan(Struct, frozen=True):
     intents: Mapping[str, Intent]
     waits: tuple[Wait, ...]
     budgets: tuple[Budget, ...]
-    doing: str
+    activity: str
     settled: bool
     """Whether the cluster matches its spec: no action is due, and nothing waits."""
     removals: Mapping[str, Removal] = {}
@@ -123,7 +123,7 @@ def plan(obs: Observation, now: float) -> Plan:
         intents=part.intents,
         waits=part.waits,
         budgets=budgets(facts, part.intents),
-        doing=summary(obs, part, settled=settled),
+        activity=summary(obs, part, settled=settled),
         settled=settled,
         removals=removals.recorded,
         leaving=scaling.leaving,

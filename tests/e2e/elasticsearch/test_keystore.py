@@ -36,7 +36,7 @@ async def put(clusters: Clusters, password: str) -> None:
 
 async def digest(clusters: Clusters) -> str:
     """Return what the cluster knows of the setting."""
-    return ((await clusters.get(NAME)).status.data or {}).get(INPUT, "")
+    return ((await clusters.get(NAME)).status.data_digests or {}).get(INPUT, "")
 
 
 async def uids(clusters: Clusters) -> dict[str, str]:
@@ -69,7 +69,7 @@ async def test_a_password_in_the_keystore_is_the_one_that_counts_once_its_secret
     await asyncio.sleep(1.5)
     await put(clusters, THREE)
     await clusters.until(
-        NAME, lambda c: settled(c) and (c.status.data or {}).get(INPUT, "") not in {"", before}, seconds=600
+        NAME, lambda c: settled(c) and (c.status.data_digests or {}).get(INPUT, "") not in {"", before}, seconds=600
     )
     assert [await enters(clusters, stateward, each) for each in (ONE, TWO, THREE)] == [False, False, True]
     assert await uids(clusters) == pods

@@ -30,7 +30,7 @@ async def test_all_processes_change_at_one_moment_and_nothing_goes_back(
     assert watch.broken == []
     pods = await clusters.pods("cross")
     assert {pod.metadata.annotations[names.ANNOTATION_VERSION] for pod in pods.values()} == {NEW}
-    assert not [pod for pod in pods.values() if names.ANNOTATION_BESIDE in pod.metadata.annotations]
+    assert not [pod for pod in pods.values() if names.ANNOTATION_STAGED_VERSION in pod.metadata.annotations]
     assert {p["version"] for p in (await fdb.processes("cross")).values()} == {NEW}
     assert await fdb.excluded("cross") == []
     await clusters.apply("cross", version=OLD, pools=pools())
@@ -45,7 +45,7 @@ async def both_programs(clusters: Clusters, fdb: Fdb) -> dict[str, str]:
             pods = await clusters.pods("cross")
             versions = {p["version"] for p in (await fdb.processes("cross")).values()}
             assert versions <= {OLD}
-            if all(names.ANNOTATION_BESIDE in pod.metadata.annotations and pod.ready for pod in pods.values()):
+            if all(names.ANNOTATION_STAGED_VERSION in pod.metadata.annotations and pod.ready for pod in pods.values()):
                 return {name: pod.metadata.uid for name, pod in pods.items()}
             await asyncio.sleep(0.5)
 

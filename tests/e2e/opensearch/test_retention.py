@@ -1,4 +1,4 @@
-"""`volumes.onClusterDelete` is obeyed on a cluster that is there: what it says last decides about the volumes."""
+"""`volumes.whenDeleted` is obeyed on a cluster that is there: what it says last decides about the volumes."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ CLUSTER = f"stateward.dev/cluster={NAME}"
 
 
 def spec(on_delete: str) -> dict[str, Any]:
-    return {"version": "2.19.5", "pools": [NODES], "volumes": {"onClusterDelete": on_delete}}
+    return {"version": "2.19.5", "pools": [NODES], "volumes": {"whenDeleted": on_delete}}
 
 
 async def test_what_is_said_last_decides_about_the_volumes(clusters: Clusters, stateward: Sandbox) -> None:

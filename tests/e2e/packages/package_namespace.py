@@ -69,7 +69,7 @@ class PackageNamespace:
         """Have a plan run, and wait until it is done."""
         patch = {"metadata": {"annotations": {ANNOTATION_TRIGGER: wish}}}
         await self.api.patch(INSTALLATIONS, self.key(name), patch, kind=PatchKind.MERGE)
-        await self.until(name, lambda body: body["status"].get("triggered") == wish, seconds)
+        await self.until(name, lambda body: body["status"].get("lastRequest") == wish, seconds)
         await self.ready(name, seconds)
 
     async def ready(self, name: str, seconds: float = 240) -> dict[str, Any]:

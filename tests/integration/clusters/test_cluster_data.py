@@ -40,7 +40,7 @@ async def remove(work: OperatorAtWork, name: str) -> None:
 
 
 def digest(cluster: Cluster, name: str) -> str:
-    return (cluster.status.data or {}).get(name, "")
+    return (cluster.status.data_digests or {}).get(name, "")
 
 
 async def known(work: OperatorAtWork, name: str, other: str = "") -> str:

@@ -101,7 +101,7 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         config={"cluster": {"max_shards_per_node": 2000}, "http.cors.enabled": True, "a": None},
         podTemplate={"spec": {"tolerations": [{"operator": "Exists"}]}},
         update={"maxUnavailable": "50%", "order": ["hot", "managers"], "paused": True, "singleCopy": "Wait"},
-        volumes={"onScaleDown": "Delete"},
+        volumes={"whenScaled": "Delete"},
         service={"type": "NodePort", "labels": {"a": "b"}},
     )
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
@@ -268,7 +268,7 @@ def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: D
         "version": "2.19.5",
         "health": "green",
         "ready": "7/7",
-        "doing": "nothing: all is as it should be",
+        "activity": "nothing: all is as it should be",
         "conditions": [{"type": "Ready", "status": "True", "reason": "Settled"}],
     }
     path = f"{COLLECTION}/stored"

@@ -52,7 +52,7 @@ async def test_the_life_of_an_installation(place: Place) -> None:
         assert (await place.there(DEPLOYMENTS, "web"))["spec"]["template"] == second
 
         await place.annotate(ANNOTATION_TRIGGER, "backup/1")
-        await place.until(INSTALLATIONS, "web", lambda body: body and body["status"].get("triggered") == "backup/1")
+        await place.until(INSTALLATIONS, "web", lambda body: body and body["status"].get("lastRequest") == "backup/1")
         await place.ready()
         assert await place.there(JOBS, "backup-job")
 

@@ -204,7 +204,7 @@ async def test_a_foreign_deployment_is_adopted_only_with_the_right_to_change_it(
     await place.change(serviceAccountName="builder", adopt=False)
 
     async def held() -> bool:
-        return "or set spec.adopt to adopt it" in (await place.live()).status.doing
+        return "or set spec.adopt to adopt it" in (await place.live()).status.activity
 
     await place.until(held)
     assert (await place.get(DEPLOYMENTS, "theirs") or {})["spec"] == theirs["spec"]

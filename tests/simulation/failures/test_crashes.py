@@ -14,7 +14,7 @@ pytestmark = pytest.mark.simulation
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize(("verb", "kind"), [("patch", SETS), ("delete", SECRETS), ("delete", SETS), ("delete", CLAIMS)])
 async def test_11_a_crash_while_a_member_leaves_leaks_no_volume(verb: str, kind: str, nth: int) -> None:
-    with Scenario(managers(1), hot(4), volumes={"onScaleDown": "Delete"}).logged() as scenario:
+    with Scenario(managers(1), hot(4), volumes={"whenScaled": "Delete"}).logged() as scenario:
         await scenario.begin()
         scenario.crash_after(verb, kind, nth)
         scenario.pools(managers(1), hot(2))
@@ -61,7 +61,7 @@ async def test_14_the_allocation_is_given_back_after_a_crash(call: str) -> None:
 
 async def test_16_scale_events_that_were_missed_end_the_same() -> None:
     """The replicas change up and down while the operator's watches are frozen; the last value counts."""
-    with Scenario(managers(1), hot(3), volumes={"onScaleDown": "Delete"}).logged() as scenario:
+    with Scenario(managers(1), hot(3), volumes={"whenScaled": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)
         scenario.process.lags["stateward.dev/osclusters"] = 40.0

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.simulation
 @pytest.mark.parametrize("rate", ["error", "garbled"])
 async def test_17_a_database_that_does_not_answer_is_unknown_and_not_empty(rate: str) -> None:
     """Members should leave, and every request fails: no member counts as departed, and none is removed."""
-    with Scenario(managers(1), hot(4), volumes={"onScaleDown": "Delete"}).logged() as scenario:
+    with Scenario(managers(1), hot(4), volumes={"whenScaled": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods, claims = scenario.uids(PODS), scenario.uids(CLAIMS)
         setattr(scenario.process.engine_rates, rate, 1.0)

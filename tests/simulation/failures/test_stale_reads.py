@@ -12,7 +12,7 @@ pytestmark = pytest.mark.simulation
 
 async def test_01_a_successor_of_the_deleted_cluster_keeps_its_volumes() -> None:
     """The operator restarts into a view in which the old cluster resource is still being deleted."""
-    with Scenario(volumes={"onScaleDown": "Delete"}).logged() as scenario:
+    with Scenario(volumes={"whenScaled": "Delete"}).logged() as scenario:
         await scenario.begin()
         claims = scenario.uids(CLAIMS)
         documents = sum(shard.acknowledged for shard in scenario.database.shards)
@@ -28,7 +28,7 @@ async def test_01_a_successor_of_the_deleted_cluster_keeps_its_volumes() -> None
 
 async def test_02_a_stale_replica_count_removes_no_member() -> None:
     """Down and up again while the operator sees nothing: the member and its volume stay."""
-    with Scenario(volumes={"onScaleDown": "Delete"}).logged() as scenario:
+    with Scenario(volumes={"whenScaled": "Delete"}).logged() as scenario:
         await scenario.begin()
         pods, claims = scenario.uids(PODS), scenario.uids(CLAIMS)
         scenario.process.lags["stateward.dev/osclusters"] = 40.0
@@ -56,7 +56,7 @@ async def test_02_a_stale_replica_count_tells_the_database_nothing() -> None:
 
 async def test_03_the_volume_of_a_new_member_does_not_go_with_the_pod_of_the_old() -> None:
     """A member leaves with its volume and comes back at once, while pods and claims are seen a minute late."""
-    with Scenario(managers(), hot(4), volumes={"onScaleDown": "Delete"}).logged() as scenario:
+    with Scenario(managers(), hot(4), volumes={"whenScaled": "Delete"}).logged() as scenario:
         await scenario.begin()
         scenario.process.lags |= {PODS: 60.0, CLAIMS: 60.0}
         before = scenario.uids(CLAIMS)
@@ -137,7 +137,9 @@ async def test_08_a_member_that_an_old_cache_does_not_show_is_not_forgotten() ->
         old = scenario.world.store.version
         scenario.pools(managers(1), hot(4))
         assert await scenario.until(
-            lambda: "the cluster matches its spec" in scenario.status["doing"] and "logs-hot-3" in remembered(scenario)
+            lambda: (
+                "the cluster matches its spec" in scenario.status["activity"] and "logs-hot-3" in remembered(scenario)
+            )
         )
         for kind in (SETS, PODS, SECRETS, CLAIMS):
             scenario.process.stales[kind] = scenario.world.store.version - old

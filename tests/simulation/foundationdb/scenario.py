@@ -85,7 +85,7 @@ class Scenario:
     def doing(self) -> str:
         """Return what it does, and what it waits for."""
         waits = [f"{w['subject']} {w['reason']}: {w['message']}" for w in self.status.get("waiting", [])]
-        return " | ".join([str(self.status.get("doing")), *waits, *self.failures])
+        return " | ".join([str(self.status.get("activity")), *waits, *self.failures])
 
     def edit(self, **changes: Any) -> None:
         """Change the spec as a user does."""

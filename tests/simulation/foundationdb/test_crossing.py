@@ -23,7 +23,7 @@ def beside(scenario: Scenario) -> set[str]:
     return {
         stored.key.name
         for stored in scenario.world.store.all(PODS)
-        if names.ANNOTATION_BESIDE in stored.doc["metadata"].get("annotations", {})
+        if names.ANNOTATION_STAGED_VERSION in stored.doc["metadata"].get("annotations", {})
     }
 
 

@@ -65,7 +65,7 @@ async def test_more_processes_for_each_member_make_no_serving_member_missing() -
         scenario.edit(pools=more)
         for _ in range(60):
             await asyncio.sleep(20.0)
-            away = {m["name"]: m["missingSince"] for m in scenario.status["memberStates"] if m.get("missing")}
+            away = {m["name"]: m["missingSinceTime"] for m in scenario.status["memberStates"] if m.get("missingReason")}
             # A member recreated under its old name is missing until it has joined and the operator has read it.
             long = {
                 name for name, since in away.items() if scenario.world.context.clock.timestamp() - when(since) > 60.0

@@ -120,7 +120,7 @@ async def test_a_status_that_is_lost_does_not_change_what_it_runs_with() -> None
 
 
 async def test_one_of_the_same_name_gets_an_authority_of_its_own() -> None:
-    gone = {"onClusterDelete": "Delete"}
+    gone = {"whenDeleted": "Delete"}
     with Scenario(security=ON, volumes=gone).logged() as scenario:
         await scenario.begin()
         first = files(scenario, "ca")["tls.crt"]

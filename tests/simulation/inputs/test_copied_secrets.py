@@ -100,7 +100,7 @@ async def test_those_that_were_made_with_an_owner_lose_it_and_keep_everything_el
         for name in COPIED:
             given = {
                 "ownerReferences": [{**owner, "uid": cluster.uid}],
-                "annotations": {names.ANNOTATION_MADE_FOR: None},
+                "annotations": {names.ANNOTATION_CREATED_FOR: None},
             }
             scenario.world.server.patch(SECRETS, Key("data", name), {"metadata": given}, PatchKind.MERGE)
         data = {name: stored(scenario, name).doc["data"] for name in COPIED}

@@ -11,7 +11,7 @@ from stateward.simulation.apiserver.store import Event
 from tests.simulation.scenario import CLAIMS, PODS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
-KEEP, GO = {"onClusterDelete": "Retain"}, {"onClusterDelete": "Delete"}
+KEEP, GO = {"whenDeleted": "Retain"}, {"whenDeleted": "Delete"}
 
 
 def owned(scenario: Scenario) -> set[bool]:

@@ -45,7 +45,7 @@ KINDS = (
     ),
     Kind("one member more in {}", Effect.NONE, lambda _, p: p.update(replicas=p["replicas"] + 1)),
     Kind("another budget", Effect.NONE, lambda s, _: s.setdefault("update", {}).update(maxUnavailable=2)),
-    Kind("volumes that go with their members", Effect.NONE, lambda s, _: s.update(volumes={"onScaleDown": "Delete"})),
+    Kind("volumes that go with their members", Effect.NONE, lambda s, _: s.update(volumes={"whenScaled": "Delete"})),
     Kind("a pool more", Effect.NONE, lambda s, _: s["pools"].append(pool("extra", 1, ["ingest"]))),
 )
 

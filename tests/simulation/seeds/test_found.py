@@ -49,7 +49,7 @@ async def test_the_operator_manages_a_cluster_that_is_formed_again_after_a_users
         assert scenario.database.identity == before
         await scenario.settle()
         assert scenario.database.identity != before
-        assert scenario.status["clusterUuid"] == scenario.database.identity
+        assert scenario.status["clusterUUID"] == scenario.database.identity
         assert not set(volumes.values()) & set(scenario.uids(CLAIMS).values())
 
 

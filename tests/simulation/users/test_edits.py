@@ -123,7 +123,7 @@ async def test_27_another_storage_class_replaces_member_by_member_and_other_clus
 
 
 async def test_27_a_storage_change_that_is_refused_reports_it_and_changes_nothing() -> None:
-    with Scenario(managers(1), hot(3), volumes={"onShrink": "Refuse"}).logged() as scenario:
+    with Scenario(managers(1), hot(3), volumes={"whenShrunk": "Refuse"}).logged() as scenario:
         await scenario.begin()
         claims, pods = scenario.uids(CLAIMS), scenario.uids(PODS)
         scenario.pools(managers(1), {**hot(3), "storage": {"size": "2Gi"}})

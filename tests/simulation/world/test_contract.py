@@ -7,10 +7,10 @@ import pytest
 
 from stateward.kube.objects.resources import NAMESPACES
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
-from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.deletion import GarbageCollector
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.cluster.budgets import guard
 from stateward.simulation.timing.loop import WorldClock
 from tests.contract.apply_contract import ApplyContract

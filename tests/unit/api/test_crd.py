@@ -34,7 +34,7 @@ def test_status_is_a_subresource_and_scale_is_not() -> None:
 def test_get_shows_what_users_ask_first() -> None:
     (version,) = crd(OPENSEARCH)["spec"]["versions"]
     columns = [column["name"] for column in version["additionalPrinterColumns"] if not column["priority"]]
-    assert columns == ["Version", "Health", "Ready", "Doing", "Age"]
+    assert columns == ["Version", "Health", "Ready", "Activity", "Age"]
 
 
 def test_generated_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ def test_a_definition_survives_writing_and_reading() -> None:
 
 def test_the_page_has_every_field() -> None:
     page = files()[Path("docs/reference/opensearchcluster.md")]
-    for field in ("maxUnavailable", "onShrink", "storageClass", "memberStates", "lastTransitionTime"):
+    for field in ("maxUnavailable", "whenShrunk", "storageClass", "memberStates", "lastTransitionTime"):
         assert f"| `{field}` |" in page
     assert "| `cluster.name` |" in page
     assert "| `podTemplate.metadata.labels` |" in page

@@ -22,10 +22,10 @@ def pools(**fields: Any) -> Document:
 
 
 def test_a_good_document_is_read() -> None:
-    of = decode_cluster(msgspec.json.encode(document(volumes={"onScaleDown": "Delete"})))
+    of = decode_cluster(msgspec.json.encode(document(volumes={"whenScaled": "Delete"})))
     assert [pool.name for pool in of.spec.pools] == ["managers", "hot", "gateway"]
     assert of.spec.volumes is not None
-    assert of.spec.volumes.on_scale_down is Retention.DELETE
+    assert of.spec.volumes.when_scaled is Retention.DELETE
 
 
 def test_each_kind_is_read_as_itself() -> None:
@@ -91,7 +91,7 @@ def test_a_null_in_settings_stays() -> None:
         (document(pools=None), "spec.pools", "is required: The pools of members."),
         (document(update={"maxUnavailable": 1.5}), "spec.update.maxUnavailable", "a whole number or text"),
         (document(update={"maxUnavailable": True}), "spec.update.maxUnavailable", "a whole number or text"),
-        (document(volumes={"onScaleDown": "Keep"}), "spec.volumes.onScaleDown", "must be one of Retain, Delete"),
+        (document(volumes={"whenScaled": "Keep"}), "spec.volumes.whenScaled", "must be one of Retain, Delete"),
         (document(service={"labels": {"a": 1}}), "spec.service.labels[a]", "must be text"),
         ({**document(), "kind": "SolrCluster"}, "kind", "must be OpenSearchCluster or ElasticsearchCluster"),
         ({**elasticsearch(), "apiVersion": "v1"}, "apiVersion", "must be stateward.dev/v1alpha1"),

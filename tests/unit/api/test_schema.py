@@ -163,7 +163,7 @@ SAMPLES = [
         podTemplate={"spec": {"a": 1}, "metadata": {"labels": {"a": "b"}, "annotations": {"a": "b"}}},
         pools=[{"name": "all", "replicas": 3, "resources": {"limits": {"memory": "2Gi", "cpu": 1}, "claims": [{}]}}],
         update={"maxUnavailable": "50%", "paused": True, "order": ["hot"], "minLiveCopies": 2, "singleCopy": "Wait"},
-        volumes={"onClusterDelete": "Delete", "onScaleDown": "Retain", "onShrink": "Refuse"},
+        volumes={"whenDeleted": "Delete", "whenScaled": "Retain", "whenShrunk": "Refuse"},
         service={"type": "NodePort", "labels": {"a": "b"}, "annotations": {}, "spec": {}},
     ),
     {

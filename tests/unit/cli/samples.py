@@ -25,10 +25,10 @@ CLUSTER: dict[str, Any] = {
         "observedGeneration": 2,
         "version": "2.17.1",
         "health": "yellow",
-        "doing": "logs-hot-1 restarts to apply version",
+        "activity": "logs-hot-1 restarts to apply version",
         "members": {"ready": 2, "desired": 3},
         "ready": "2/3",
-        "lastProgress": "2026-11-21T11:59:48Z",
+        "lastProgressTime": "2026-11-21T11:59:48Z",
         "pools": [
             {"name": "managers", "ready": 1, "desired": 1, "version": "2.17.1", "upgrade": "Pending"},
             {"name": "hot", "ready": 1, "desired": 2, "version": "2.17.1, 2.19.5", "upgrade": "Upgrading"},
@@ -43,7 +43,7 @@ CLUSTER: dict[str, Any] = {
                 "zone": "a",
                 "pending": "recreate",
                 "reason": "logs-hot-0 waits (version): logs-hot-1 must be back first: the copy of a shard is missing",
-                "since": "2026-11-21T11:57:00Z",
+                "lastTransitionTime": "2026-11-21T11:57:00Z",
             },
             {
                 "name": "logs-hot-1",
@@ -54,7 +54,7 @@ CLUSTER: dict[str, Any] = {
                 "zone": "b",
                 "pending": "recreate",
                 "reason": "logs-hot-1 restarts to apply version",
-                "since": "2026-11-21T11:59:40Z",
+                "lastTransitionTime": "2026-11-21T11:59:40Z",
             },
             {
                 "name": "logs-managers-0",
@@ -63,7 +63,7 @@ CLUSTER: dict[str, Any] = {
                 "version": "2.17.1",
                 "node": "node-c",
                 "zone": "c",
-                "since": "2026-11-21T09:02:00Z",
+                "lastTransitionTime": "2026-11-21T09:02:00Z",
             },
         ],
         "waiting": [
@@ -71,7 +71,7 @@ CLUSTER: dict[str, Any] = {
                 "subject": "logs-hot-0",
                 "reason": "DatabaseNotReady",
                 "message": "version: logs-hot-1 must be back first: the copy of a shard is missing",
-                "since": "2026-11-21T11:57:00Z",
+                "sinceTime": "2026-11-21T11:57:00Z",
             }
         ],
         "conditions": [

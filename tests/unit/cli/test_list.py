@@ -8,7 +8,7 @@ from tests.unit.cli.samples import cluster
 
 
 def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
-    other = cluster(version="2.19.5", health="green", ready="3/3", doing="the cluster matches its spec")
+    other = cluster(version="2.19.5", health="green", ready="3/3", activity="the cluster matches its spec")
     other["metadata"] |= {"name": "audit", "namespace": "prod"}
     other["spec"]["update"] = {"paused": True}
     api.add("osclusters", other)
@@ -25,7 +25,7 @@ def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
 
 def elasticsearch() -> dict[str, Any]:
     """Return an Elasticsearch cluster that has the name of the OpenSearch cluster."""
-    document = cluster(version="8.17.0", health="green", ready="3/3", doing="the cluster matches its spec")
+    document = cluster(version="8.17.0", health="green", ready="3/3", activity="the cluster matches its spec")
     return document | {"kind": "ElasticsearchCluster", "spec": {**document["spec"], "version": "8.19.4"}}
 
 

@@ -101,8 +101,8 @@ def installed(api: WritableApi, name: str = "web", **more: Any) -> dict[str, Any
     body = api.there("swinstallations", name)
     state: dict[str, Any] = {"package": body["spec"]["package"], "digest": DIGEST, "version": "1.2.0"}
     state |= {"parameters": {"STORAGE": "1Gi"} | body["spec"]["parameters"], "immutable": ["STORAGE"]}
-    past = {"plan": "deploy", "why": "the package is installed for the first time", "version": "1.2.0"}
-    times = {"started": "2026-11-21T10:00:00.000000Z", "ended": "2026-11-21T10:01:00.000000Z"}
+    past = {"plan": "deploy", "description": "the package is installed for the first time", "version": "1.2.0"}
+    times = {"startTime": "2026-11-21T10:00:00.000000Z", "completionTime": "2026-11-21T10:01:00.000000Z"}
     status = {
         "installed": state,
         "history": [past | times | {"stage": "Done"}],

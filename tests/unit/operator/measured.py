@@ -42,7 +42,7 @@ from stateward.planning.model.observation import Database, Desired, Health, Obse
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.forecast.forecast import run_forecast
 from stateward.simulation.timing.loop import WorldClock
 
@@ -124,7 +124,7 @@ class SettledCluster:
         if errors(validate(self.typed(after))):
             return Does.REFUSED
         version = before["version"]
-        status = {"version": version, "clusterUuid": "id"}
+        status = {"version": version, "clusterUUID": "id"}
         old, _ = await self.secured(self.typed(before, status))
         given = await self.secrets()
         new, refused = await self.secured(replace(self.typed(after, status), status=old.status))

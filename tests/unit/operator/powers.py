@@ -26,7 +26,7 @@ from stateward.api.values.base import Json
 OWN = "stateward.dev/"
 LABELS = {"cluster", "engine", "pool", "member", "ordinal", "roles", "serves", "votes", "purpose"}
 ANNOTATIONS = {
-    *("inputs", "version", "version-beside", "bootstrap-candidate", "agent", "config-checksum", "made-for"),
+    *("inputs", "version", "staged-version", "bootstrap-candidate", "agent", "config-checksum", "created-for"),
     *("agent-authority", "agent-token-ends"),
 }
 CHOSEN = {"Service"}
@@ -212,5 +212,5 @@ def beyond_detection(place: str, account: str, image: str, made: Json) -> Iterat
         yield "has capabilities"
     for which in ("labels", "annotations"):
         for key in meta[which]:
-            if key.startswith(OWN) and key not in (f"{OWN}detects", f"{OWN}detects-cluster"):
+            if key.startswith(OWN) and key not in (f"{OWN}detection-engine", f"{OWN}detection-cluster"):
                 yield f"has among its {which} {key}"

@@ -46,8 +46,19 @@ NAMES = st.sampled_from(
 MARKS = st.dictionaries(
     st.sampled_from(
         [
-            *("stateward.dev/cluster", "stateward.dev/allowed-for-pods", "stateward.dev/member", "stateward.dev/left"),
-            *("stateward.dev/restart-phase", "stateward.dev/made-for", "stateward.dev/detects", "app", "a/b/c"),
+            *(
+                "stateward.dev/cluster",
+                "stateward.dev/allowed-for-pods",
+                "stateward.dev/member",
+                "stateward.dev/retired",
+            ),
+            *(
+                "stateward.dev/restart-phase",
+                "stateward.dev/created-for",
+                "stateward.dev/detection-engine",
+                "app",
+                "a/b/c",
+            ),
             *("kubernetes.io/service-account.name", "service.beta.kubernetes.io/x", "app.kubernetes.io/instance"),
         ]
     )
@@ -172,7 +183,7 @@ def specs(draw: st.DrawFn) -> Cluster | None:
         "networkPolicy": NETWORKS,
         "replacement": st.fixed_dictionaries({"enabled": st.just(True), "detection": DETECTIONS}),
         "image": NAMES,
-        "volumes": st.sampled_from([{"onClusterDelete": "Delete"}, {"onClusterDelete": "Retain"}]),
+        "volumes": st.sampled_from([{"whenDeleted": "Delete"}, {"whenDeleted": "Retain"}]),
     }
     if issubclass(record, SearchCluster):
         on = {"enabled": True, "caSecretName": "payments", "adminSecretName": "payments"}

@@ -32,7 +32,7 @@ from stateward.planning.model.security import Protection
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
 
 Write = Callable[[Reconciler, ClusterObjects], Awaitable[object]]

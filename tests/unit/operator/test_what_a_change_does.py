@@ -166,9 +166,9 @@ DEFAULTS = {
     "service.type": "ClusterIP",
     "update.singleCopy": "Move",
     "update.inPlace": "Preferred",
-    "volumes.onClusterDelete": "Retain",
-    "volumes.onScaleDown": "Retain",
-    "volumes.onShrink": "Replace",
+    "volumes.whenDeleted": "Retain",
+    "volumes.whenScaled": "Retain",
+    "volumes.whenShrunk": "Replace",
 }
 
 

@@ -38,19 +38,19 @@ def test_a_drain_that_is_lifted_does_not_go_before_what_keeps_a_process_stopped(
 
 def test_the_sentence_names_what_continues_before_what_waits() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(config=A), hot(config=A)])
-    assert world.tick().doing == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"
-    assert world.tick().doing == "c-hot-2 restarts with a new pod (its pod has no agent) to apply config/a"
-    assert "c-hot-2" in world.tick().doing
+    assert world.tick().activity == "c-hot-2 is prepared for a restart to apply config/a: its next template is written"
+    assert world.tick().activity == "c-hot-2 restarts with a new pod (its pod has no agent) to apply config/a"
+    assert "c-hot-2" in world.tick().activity
 
 
 def test_a_refusal_is_reported_if_no_other_step_continues() -> None:
     refusal = o.Refusal("spec.version", "UpgradeRefused", "2.17.1 cannot become 1.3.0", everything=False)
-    assert settled(managers(), hot()).edit(refusals=(refusal,)).plan().doing == "2.17.1 cannot become 1.3.0"
+    assert settled(managers(), hot()).edit(refusals=(refusal,)).plan().activity == "2.17.1 cannot become 1.3.0"
 
 
 def test_a_pause_is_reported() -> None:
     made = settled(managers(), hot()).edit(policy={"paused": True}, version="2.19.5").plan()
-    assert made.doing == "update.paused is set: no new step is taken"
+    assert made.activity == "update.paused is set: no new step is taken"
     assert not made.settled
 
 

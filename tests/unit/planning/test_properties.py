@@ -222,7 +222,7 @@ def test_every_member_that_is_not_ready_says_why_and_every_held_one_waits_for_a_
         if intent.state is State.WAITING:
             assert name in subjects or held
     assert all(w.message and w.reason for w in made.waits)
-    assert made.doing
+    assert made.activity
 
 
 @moderate

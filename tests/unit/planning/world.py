@@ -70,20 +70,20 @@ class World(Hands):
                 for m in self.status.member_states
                 if m.version
             },
-            since={m.name: parse_time(m.since) or 0.0 for m in self.status.member_states},
+            since={m.name: parse_time(m.last_transition_time) or 0.0 for m in self.status.member_states},
             states={m.name: m.state for m in self.status.member_states},
-            away={m.name: when for m in self.status.member_states if (when := parse_time(m.not_serving_since))},
-            missing={m.name: when for m in self.status.member_states if (when := parse_time(m.missing_since))},
-            causes={m.name: m.missing for m in self.status.member_states if m.missing},
+            away={m.name: when for m in self.status.member_states if (when := parse_time(m.not_serving_since_time))},
+            missing={m.name: when for m in self.status.member_states if (when := parse_time(m.missing_since_time))},
+            causes={m.name: m.missing_reason for m in self.status.member_states if m.missing_reason},
             removals=removals(self.status),
-            last_removal=parse_time(self.status.last_removal),
+            last_removal=parse_time(self.status.last_removal_time),
             let_go=released_members(self.status),
             slots=self.slots,
             bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
             bootstrap_again=self.bootstrap_again,
             settled_writes=self.settled_writes,
             live=True,
-            waits={f"{w.subject} {w.reason}": parse_time(w.since) or 0.0 for w in self.status.waiting},
+            waits={f"{w.subject} {w.reason}": parse_time(w.since_time) or 0.0 for w in self.status.waiting},
             schedule=self.schedule,
             stopped=self.kept_stopped,
             orphans=self.orphans,
@@ -198,7 +198,7 @@ class World(Hands):
         lines = [f"{when - 1e6:7.0f} {action}" for when, action in self.log[-25:]]
         lines += [f"{i.state:>10} {i.member}: {i.sentence}" for i in made.intents.values()]
         lines += [f"     waits {w.subject} {w.reason}: {w.message}" for w in made.waits]
-        return "\n".join([*lines, f"voters {self.voters} excluded {set(self.exclusions)}", made.doing])
+        return "\n".join([*lines, f"voters {self.voters} excluded {set(self.exclusions)}", made.activity])
 
     def copy(self) -> "World":
         return deepcopy(self)

@@ -174,7 +174,7 @@ class UpdatePolicy(Record):
 class VolumePolicy(Record):
     """What happens to volumes."""
 
-    on_cluster_delete: Annotated[
+    when_deleted: Annotated[
         Retention,
         Meta(
             description="Volumes of a deleted cluster. A change takes effect when the cluster is Ready again."
@@ -182,10 +182,10 @@ class VolumePolicy(Record):
             " stays."
         ),
     ] = Retention.RETAIN
-    on_scale_down: Annotated[
+    when_scaled: Annotated[
         Retention, Meta(description="Volumes of members that were removed after their data had moved away.")
     ] = Retention.RETAIN
-    on_shrink: Annotated[
+    when_shrunk: Annotated[
         VolumeShrink,
         Meta(
             description="The reaction to a smaller size, a larger size that the storage class does not allow, or"

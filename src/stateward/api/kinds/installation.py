@@ -38,14 +38,14 @@ class InstallationSpec(Record):
     ] = ""
     adopt: Annotated[bool, Meta(description="Adopt existing objects that belong to no other installation.")] = False
     paused: Annotated[bool, Meta(description="Take no new step and revert no drift.")] = False
-    retention: Annotated[
+    deletion_policy: Annotated[
         Retention,
         Meta(
             description="What happens to volume claims, namespaces and CRDs when the package no longer has them"
             " or the installation is deleted."
         ),
     ] = Retention.RETAIN
-    step_timeout: Annotated[
+    step_timeout_seconds: Annotated[
         int,
         Meta(
             description="Seconds that a step of a plan may take before the plan fails; 0: no limit.", ge=0, le=604_800
@@ -72,9 +72,9 @@ class StepStatus(Record):
     step: Annotated[str, Meta(description="Name of the step.")]
     stage: Annotated[str, Meta(description="Pending, Waiting, Retrying, Done or Failed.")]
     message: Annotated[str, Meta(description="Why it waits or failed.")] = ""
-    since: Annotated[str, Meta(description="Time of the first attempt.")] = ""
+    start_time: Annotated[str, Meta(description="Time of the first attempt.")] = ""
     failures: Annotated[int, Meta(description="Number of failed attempts.")] = 0
-    again: Annotated[str, Meta(description="Time of the next attempt.")] = ""
+    next_attempt_time: Annotated[str, Meta(description="Time of the next attempt.")] = ""
     reason: Annotated[
         str, Meta(description="NotAllowed where the installation's service account lacks a right that the step needs.")
     ] = ""
@@ -84,14 +84,14 @@ class RunStatus(Record):
     """The last run of a plan."""
 
     plan: Annotated[str, Meta(description="Name of the plan.")]
-    why: Annotated[str, Meta(description="Why it runs, in a sentence.")] = ""
+    description: Annotated[str, Meta(description="Why it runs, in a sentence.")] = ""
     cause: Annotated[
         str, Meta(description="What started it: Change, Request (a user asked for this plan) or Deletion.")
     ] = ""
     stage: Annotated[str, Meta(description="Running, Done or Failed.")] = ""
     message: Annotated[str, Meta(description="Why it waits or failed.")] = ""
-    started: Annotated[str, Meta(description="When it began.")] = ""
-    ended: Annotated[str, Meta(description="When it finished or failed.")] = ""
+    start_time: Annotated[str, Meta(description="When it began.")] = ""
+    completion_time: Annotated[str, Meta(description="When it finished or failed.")] = ""
     target: Annotated[
         StateStatus | None, Meta(description="The package and values that the installation has when the plan is done.")
     ] = None
@@ -104,12 +104,12 @@ class PastRun(Record):
     """A run of a plan that has ended."""
 
     plan: Annotated[str, Meta(description="Name of the plan.")]
-    why: Annotated[str, Meta(description="Why it ran, in a sentence.")] = ""
+    description: Annotated[str, Meta(description="Why it ran, in a sentence.")] = ""
     version: Annotated[str, Meta(description="Version of the package.")] = ""
     stage: Annotated[str, Meta(description="Done or Failed.")] = ""
     message: Annotated[str, Meta(description="Why it failed.")] = ""
-    started: Annotated[str, Meta(description="When it began.")] = ""
-    ended: Annotated[str, Meta(description="When it ended.")] = ""
+    start_time: Annotated[str, Meta(description="When it began.")] = ""
+    completion_time: Annotated[str, Meta(description="When it ended.")] = ""
 
 
 class InstallationStatus(Record):
@@ -118,10 +118,10 @@ class InstallationStatus(Record):
     observed_generation: Annotated[
         int, Meta(description="The generation of the resource that this status describes.")
     ] = 0
-    doing: Annotated[str, Meta(description="One sentence: what is in progress.")] = ""
+    activity: Annotated[str, Meta(description="One sentence: what is in progress.")] = ""
     installed: Annotated[StateStatus | None, Meta(description="The package and values of the objects.")] = None
     run: Annotated[RunStatus | None, Meta(description="The plan that runs, or the last one that did.")] = None
-    triggered: Annotated[str, Meta(description="The last request for a plan that was accepted.")] = ""
+    last_request: Annotated[str, Meta(description="The last request for a plan that was accepted.")] = ""
     history: Annotated[list[PastRun], Meta(description="The last runs, the newest first.")] = field(
         default_factory=list
     )

@@ -121,13 +121,11 @@ class RemovalStatus(Record):
 
     name: Annotated[str, Meta(description="Name of the member.")]
     reason: Annotated[str, Meta(description="Why it is replaced or leaves.")] = ""
-    by: Annotated[
+    origin: Annotated[
         str,
-        Meta(
-            description="The origin of the decision: Automatic, Person, or Spec; Spec ends when the spec is reverted."
-        ),
+        Meta(description="The origin of the decision: Automatic, User, or Spec; Spec ends when the spec is reverted."),
     ] = ""
-    since: Annotated[str, Meta(description="When it was decided.")] = ""
+    start_time: Annotated[str, Meta(description="When it was decided.")] = ""
     volume: Annotated[str, Meta(description="UID of its volume claim when it was decided.")] = ""
     address: Annotated[str, Meta(description="Last known address of its process.")] = ""
     phase: Annotated[

@@ -134,20 +134,20 @@ class SecurityStatus(Record):
     client_secret_name: Annotated[
         str, Meta(description="Secret with a certificate for clients of a database that asks for one.")
     ] = ""
-    mark: Annotated[
+    certificates_digest: Annotated[
         str, Meta(description="Identifies the current set of certificates, without revealing its content.")
     ] = ""
-    administrator: Annotated[
+    administrator_created: Annotated[
         bool, Meta(description="Whether the first administrator was created in the database; this happens once.")
     ] = False
     ca_rotation: Annotated[
         str, Meta(description="Progress of a change of the CA, in one sentence; empty if none is in progress.")
     ] = ""
-    ca_expires: Annotated[str, Meta(description="Expiry of the CA's certificate.")] = ""
-    certificates_expire: Annotated[
+    ca_expiration_time: Annotated[str, Meta(description="Expiry of the CA's certificate.")] = ""
+    certificates_expiration_time: Annotated[
         str, Meta(description="Expiry of the first certificate to expire, of all members and clients.")
     ] = ""
-    renewal: Annotated[str, Meta(description="When the next certificate is renewed.")] = ""
+    renewal_time: Annotated[str, Meta(description="When the next certificate is renewed.")] = ""
 
 
 def lifetime_seconds(text: str | None) -> int:

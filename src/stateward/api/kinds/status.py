@@ -41,15 +41,15 @@ class MemberStatus(Record):
     address: Annotated[str, Meta(description="The address at which its process was last in the cluster.")] = ""
     pending: Annotated[str, Meta(description="The effect that still waits for this member.")] = ""
     reason: Annotated[str, Meta(description="Why the member is in its state, in one sentence.")] = ""
-    since: Annotated[str, Meta(description="Since when the member is in its state.")] = ""
-    not_serving_since: Annotated[
+    last_transition_time: Annotated[str, Meta(description="Since when the member is in its state.")] = ""
+    not_serving_since_time: Annotated[
         str,
         Meta(description="Since when the member does not serve; empty while it does, or a person keeps it stopped."),
     ] = ""
-    missing_since: Annotated[
+    missing_since_time: Annotated[
         str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
     ] = ""
-    missing: Annotated[str, Meta(description="Why the member is missing, in one word for programs.")] = ""
+    missing_reason: Annotated[str, Meta(description="Why the member is missing, in one word for programs.")] = ""
 
 
 class WaitStatus(Record):
@@ -58,7 +58,7 @@ class WaitStatus(Record):
     subject: Annotated[str, Meta(description="What waits: a member, a pool or the cluster.")]
     reason: Annotated[str, Meta(description="What it waits for, in one word for programs.")]
     message: Annotated[str, Meta(description="What it waits for, in one sentence for people.")]
-    since: Annotated[str, Meta(description="Since when it waits.")] = ""
+    since_time: Annotated[str, Meta(description="Since when it waits.")] = ""
 
 
 class BootstrapStatus(Record):
@@ -74,8 +74,8 @@ class BootstrapStatus(Record):
 class DataChangeStatus(Record):
     """When the data that the members use last changed; changes that come together are one restart."""
 
-    since: Annotated[str, Meta(description="When the last changes began.")] = ""
-    last: Annotated[str, Meta(description="When the last of them came.")] = ""
+    first_time: Annotated[str, Meta(description="When the last changes began.")] = ""
+    last_time: Annotated[str, Meta(description="When the last of them came.")] = ""
 
 
 class ClusterStatus(Record):
@@ -87,7 +87,7 @@ class ClusterStatus(Record):
     version: Annotated[str, Meta(description="The version that was last deployed everywhere.")] = ""
     health: Annotated[str, Meta(description="green, yellow, red or unknown, as the database reports.")] = ""
     cluster_uuid: Annotated[str, Meta(description="The identity that the database gave itself when it was formed.")] = (
-        ""
+        field(default="", name="clusterUUID")
     )
     connection: Annotated[
         str,
@@ -100,7 +100,7 @@ class ClusterStatus(Record):
             " file of FoundationDB, as fdb.cluster."
         ),
     ] = ""
-    doing: Annotated[str, Meta(description="One sentence: what is in progress.")] = ""
+    activity: Annotated[str, Meta(description="One sentence: what is in progress.")] = ""
     members: Annotated[MemberCounts, Meta(description="Ready and desired members of all pools.")] = MemberCounts()
     ready: Annotated[str, Meta(description="Ready and desired members, as shown by kubectl get.")] = ""
     bootstrap: Annotated[
@@ -132,20 +132,20 @@ class ClusterStatus(Record):
             extra={"map_keys": ["type"]},
         ),
     ] = field(default_factory=list)
-    data: Annotated[
+    data_digests: Annotated[
         dict[str, str] | None,
         Meta(
             description="Keyed digests of what the members use of ConfigMaps and Secrets, by Kind/name:key; they say"
             " nothing about the data."
         ),
     ] = None
-    data_changed: Annotated[
+    data_change: Annotated[
         DataChangeStatus | None,
         Meta(description="When that data last changed: members begin to restart for it when it has settled."),
     ] = None
-    last_removal: Annotated[
+    last_removal_time: Annotated[
         str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")
     ] = ""
-    last_progress: Annotated[
+    last_progress_time: Annotated[
         str, Meta(description="When something last moved forward while changes were going on.")
     ] = ""

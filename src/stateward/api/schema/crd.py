@@ -114,13 +114,13 @@ CLUSTER_COLUMNS = (
     Column("Version", ".status.version", "The version that was last deployed everywhere."),
     Column("Health", ".status.health", "green, yellow, red or unknown, as the database reports."),
     Column("Ready", ".status.ready", "Ready and desired members."),
-    Column("Doing", ".status.doing", "What is in progress."),
+    Column("Activity", ".status.activity", "What is in progress."),
     Column("Age", ".metadata.creationTimestamp", "Time since the cluster was created.", type="date"),
-    Column("Wanted", ".spec.version", "The version that the spec asks for.", priority=1),
+    Column("Desired", ".spec.version", "The version that the spec asks for.", priority=1),
     Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
     Column("Paused", ".spec.update.paused", "The operator takes no new step.", type="boolean", priority=1),
-    Column("Progress", ".status.lastProgress", "Time since the last progress.", type="date", priority=1),
-    Column("UUID", ".status.clusterUuid", "The identity of the cluster in the database.", priority=1),
+    Column("Progress", ".status.lastProgressTime", "Time since the last progress.", type="date", priority=1),
+    Column("UUID", ".status.clusterUUID", "The identity of the cluster in the database.", priority=1),
 )
 
 OPENSEARCH = Kind(OpenSearchCluster, "osclusters", "oscluster", ("swos",), CLUSTER_COLUMNS, _OPENSEARCH)
@@ -158,7 +158,7 @@ INSTALLATION_COLUMNS = (
     Column("Version", ".status.installed.version", "The version of the package that is installed."),
     Column("Plan", ".status.run.plan", "The plan that runs, or the last one that did."),
     Column("Stage", ".status.run.stage", "Running, Done or Failed."),
-    Column("Doing", ".status.doing", "What is in progress."),
+    Column("Activity", ".status.activity", "What is in progress."),
     Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date"),
     Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
 )

@@ -74,9 +74,9 @@ CLUSTER: Mapping[str, Change] = {
     "update.inPlace": Change(
         Does.AT_ONCE, "Pods that are created later have an agent, or none; no pod is recreated for it."
     ),
-    "volumes.onClusterDelete": Change(Does.AT_ONCE, "It takes effect when the cluster is Ready again."),
-    "volumes.onScaleDown": Change(Does.AT_ONCE, "For members that leave later; volumes that were kept stay."),
-    "volumes.onShrink": _POLICY,
+    "volumes.whenDeleted": Change(Does.AT_ONCE, "It takes effect when the cluster is Ready again."),
+    "volumes.whenScaled": Change(Does.AT_ONCE, "For members that leave later; volumes that were kept stay."),
+    "volumes.whenShrunk": _POLICY,
     "replacement.enabled": _POLICY,
     "replacement.after": _POLICY,
     "replacement.maxConcurrent": _POLICY,
@@ -204,10 +204,10 @@ INSTALLED: Mapping[str, Change] = {
     ),
     "adopt": Change(Does.AT_ONCE, "It takes effect in the next step; adopted objects stay with the installation."),
     "paused": Change(Does.AT_ONCE, "The operator takes no new step; what a step has started continues."),
-    "retention": Change(
+    "deletionPolicy": Change(
         Does.NOTHING, "It applies when the package no longer has an object or the installation is deleted."
     ),
-    "stepTimeout": Change(Does.AT_ONCE, "It also applies to the step that waits now."),
+    "stepTimeoutSeconds": Change(Does.AT_ONCE, "It also applies to the step that waits now."),
 }
 """Fields of an installation."""
 

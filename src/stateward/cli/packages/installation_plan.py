@@ -111,7 +111,7 @@ async def installation_preview(session: Session, wanted: Installation, offered: 
     now = await existing_objects(session, live)
     try:
         after = Use(package, wanted.metadata.name, session.namespace, found.chosen.state.values)
-        foresight = foresee(before, after, found.chosen.plan, now, wanted.spec.retention)
+        foresight = foresee(before, after, found.chosen.plan, now, wanted.spec.deletion_policy)
         following = _following(found, after, foresight, status)
     except (TemplateProblem, BadValue) as error:
         return replace(found, refused=str(error))
@@ -136,7 +136,7 @@ def _following(
     if not isinstance(chosen, Chosen):
         return None
     use = Use(found.package, after.name, after.namespace, chosen.state.values)
-    return Following(chosen, foresee(after, use, chosen.plan, foresight.then, found.wanted.spec.retention))
+    return Following(chosen, foresee(after, use, chosen.plan, foresight.then, found.wanted.spec.deletion_policy))
 
 
 def _applied(use: Use, plan: str) -> list[Json]:

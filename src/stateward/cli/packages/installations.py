@@ -74,7 +74,9 @@ def history(name: str, **target: str) -> None:
     found = run(lambda session: read_installation(session, name), **target)
     for past in found.status.history:
         why = f": {past.message}" if past.message else ""
-        click.echo(f"{_moment(past.ended)} {past.plan} {past.version} {past.stage}, because {past.why}{why}")
+        click.echo(
+            f"{_moment(past.completion_time)} {past.plan} {past.version} {past.stage}, because {past.description}{why}"
+        )
     if not found.status.history:
         click.echo(f"{name}: no plan has ended yet")
 
@@ -141,7 +143,7 @@ def summary(found: Installation) -> str:
     stalled = any(c.type == "Stalled" and c.status == "True" for c in here.conditions)
     ready = any(c.type == "Ready" and c.status == "True" for c in here.conditions)
     word = "needs manual intervention" if stalled else "ready" if ready else "working"
-    return f"{version}: {word}" + (f": {here.doing}" if here.doing else "")
+    return f"{version}: {word}" + (f": {here.activity}" if here.activity else "")
 
 
 def shown(found: Installation) -> Iterator[str]:
@@ -158,7 +160,8 @@ def steps(found: RunStatus) -> Iterator[str]:
     """Yield the progress of a run in lines."""
     version = f" of {found.target.version}" if found.target else ""
     message = f": {found.message}" if found.message else ""
-    yield f"plan {found.plan}{version}: {found.stage}, since {_moment(found.started)}, because {found.why}{message}"
+    when = f"since {_moment(found.start_time)}, because {found.description}"
+    yield f"plan {found.plan}{version}: {found.stage}, {when}{message}"
     for step in found.steps:
         text = f": {step.message}" if step.message and step.stage != "Done" else ""
         tries = f" ({step.failures} times)" if step.failures else ""

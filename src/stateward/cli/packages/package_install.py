@@ -104,7 +104,7 @@ def upgrade(
 
     async def look(session: Session) -> InstallationPreview:
         live, package, values = await changed(session)
-        more: dict[str, Any] = {"retention": live.spec.retention.value, "adopt": live.spec.adopt}
+        more: dict[str, Any] = {"deletionPolicy": live.spec.deletion_policy.value, "adopt": live.spec.adopt}
         more["serviceAccountName"] = account or live.spec.service_account_name
         if fresh is None:
             more["package"] = live.spec.package

@@ -49,7 +49,7 @@ def with_offered_digests(cluster: Cluster, now: Objects, offered: Objects) -> Cl
     before, after = (
         known_data(cluster, uses_of(cluster), ReadData(dict(objects)), (), _KEY).data for objects in (now, offered)
     )
-    data = dict(cluster.status.data or {})
+    data = dict(cluster.status.data_digests or {})
     for name in before.keys() | after.keys():
         if not differs(name, before, after) and name in before and name in after:
             continue
@@ -59,7 +59,7 @@ def with_offered_digests(cluster: Cluster, now: Objects, offered: Objects) -> Cl
             data[name] = after[name]
         else:
             data[name] = f"{data.get(name, '').rpartition('/')[0] or _made_with(data)}/{NEW}"
-    return replace(cluster, status=replace(cluster.status, data=data or None))
+    return replace(cluster, status=replace(cluster.status, data_digests=data or None))
 
 
 _KEY = Key(b"to compare what is there with what is offered")

@@ -114,7 +114,7 @@ def preview(observed: Observation, now: float, durations: Durations | None = Non
 
 def remaining(forecast: Forecast) -> tuple[Wait, ...]:
     """Return what waits at the end; if nothing reports a wait but the cluster is not settled, the last activity."""
-    return forecast.last.waits or (Wait(forecast.end.name, "Unsettled", forecast.last.doing),)
+    return forecast.last.waits or (Wait(forecast.end.name, "Unsettled", forecast.last.activity),)
 
 
 def refusals(start: Observation, now: float) -> tuple[Refusal, ...]:
@@ -205,7 +205,7 @@ def member_change(
         leaves = intent is not None and intent.state in (State.LEAVING, State.DRAINING)
         return MemberChange(name, member.pool, Kind.REMOVE if leaves else Kind.NONE, held=held if leaves else "")
     kind = {Effect.RELOAD: Kind.RELOAD, Effect.REPLACE: Kind.REPLACE}.get(static, Kind.RECREATE)
-    return MemberChange(name, member.pool, kind, because=because, held=held or forecast.last.doing)
+    return MemberChange(name, member.pool, kind, because=because, held=held or forecast.last.activity)
 
 
 def inputs_of(member: Member, pool: Pool | None) -> tuple[str, Effect]:

@@ -27,12 +27,12 @@ DECIDED = {"Missing": "is replaced at ", "ReplacementHeld": "is not replaced yet
 
 def missing_members(cluster: Cluster) -> Iterator[MemberStatus]:
     """Yield the missing members."""
-    return (member for member in cluster.status.member_states if member.missing_since)
+    return (member for member in cluster.status.member_states if member.missing_since_time)
 
 
 def cause(member: MemberStatus) -> str:
     """Return why a member is missing; the operator's own word for an unknown cause."""
-    return CAUSES[Cause(member.missing)] if member.missing in set(Cause) else member.missing
+    return CAUSES[Cause(member.missing_reason)] if member.missing_reason in set(Cause) else member.missing_reason
 
 
 def what_happens(cluster: Cluster, member: MemberStatus) -> str:
@@ -40,7 +40,7 @@ def what_happens(cluster: Cluster, member: MemberStatus) -> str:
     policy, by_hand, name = cluster.spec.replacement, cluster.spec.members, member.name
     going = next((entry for entry in cluster.status.pending_removals if entry.name == name), None)
     if going is not None:
-        return f"is being replaced since {going.since}: {going.phase}"
+        return f"is being replaced since {going.start_time}: {going.phase}"
     if by_hand is not None and name in (by_hand.keep or ()):
         return "is never replaced: spec.members.keep names it"
     for wait in cluster.status.waiting:

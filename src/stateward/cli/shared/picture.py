@@ -49,9 +49,9 @@ def summary(cluster: Cluster, now: float) -> Table:
     table.add_row("version", version(cluster))
     table.add_row("health", Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta")))
     table.add_row("members", f"{status.members.ready} of {status.members.desired} ready")
-    table.add_row("doing", status.doing or "no operator has observed this cluster yet; check that one is running")
-    if status.last_progress:
-        table.add_row("progress", f"{age(status.last_progress, now)} ago")
+    table.add_row("activity", status.activity or "no operator has observed this cluster yet; check that one is running")
+    if status.last_progress_time:
+        table.add_row("progress", f"{age(status.last_progress_time, now)} ago")
     if 0 < status.observed_generation < cluster.metadata.generation:
         table.add_row("note", Text("the operator has not observed the latest change of the spec yet", style="yellow"))
     return table
@@ -79,7 +79,15 @@ def members(status: ClusterStatus, now: float) -> Table:
     for member in status.member_states:
         state = Text(member.state, style=state_style(member))
         place = (member.node, member.zone)
-        table.add_row(member.name, state, age(member.since, now), member.version, *place, member.pending, member.reason)
+        table.add_row(
+            member.name,
+            state,
+            age(member.last_transition_time, now),
+            member.version,
+            *place,
+            member.pending,
+            member.reason,
+        )
     return table
 
 
@@ -87,7 +95,9 @@ def missing(cluster: Cluster, now: float) -> Table:
     """Return one line per missing member: since when, why, and what happens next."""
     table = columns("MISSING", "FOR", "WHY", "NEXT")
     for member in missing_members(cluster):
-        table.add_row(member.name, age(member.missing_since, now), member.missing, what_happens(cluster, member))
+        table.add_row(
+            member.name, age(member.missing_since_time, now), member.missing_reason, what_happens(cluster, member)
+        )
     return table
 
 
@@ -95,7 +105,7 @@ def removals(status: ClusterStatus, now: float) -> Table:
     """Return one line per member that is replaced or leaves."""
     table = columns("REPLACED OR LEAVES", "FOR", "BY", "PHASE", "WHY")
     for entry in status.pending_removals:
-        table.add_row(entry.name, age(entry.since, now), entry.by, entry.phase, entry.reason)
+        table.add_row(entry.name, age(entry.start_time, now), entry.origin, entry.phase, entry.reason)
     return table
 
 
@@ -108,7 +118,7 @@ def waiting(status: ClusterStatus, now: float) -> Table:
     """Return one line per wait."""
     table = columns("WAITS", "FOR", "REASON", "WAITS FOR")
     for wait in status.waiting:
-        table.add_row(wait.subject, age(wait.since, now), wait.reason, wait.message)
+        table.add_row(wait.subject, age(wait.since_time, now), wait.reason, wait.message)
     return table
 
 

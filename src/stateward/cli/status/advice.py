@@ -303,18 +303,18 @@ ADVICE = {
     ),
     "VolumeNotExpandable": Advice(
         "the storage class allows expansion",
-        "set allowVolumeExpansion on the class, set the old size again, or set volumes.onShrink to Replace",
+        "set allowVolumeExpansion on the class, set the old size again, or set volumes.whenShrunk to Replace",
     ),
     "VolumeRefused": Advice(
         "the size and the class are those of the existing members",
-        "set them back, or set volumes.onShrink to Replace",
+        "set them back, or set volumes.whenShrunk to Replace",
     ),
     "VoteMoving": Advice(
         "another manager has taken over the vote",
     ),
     "VolumeOwnedByAnother": Advice(
         "the claim has no other owner",
-        "remove the other owner from the claim's metadata, or set volumes.onClusterDelete back to Retain",
+        "remove the other owner from the claim's metadata, or set volumes.whenDeleted back to Retain",
     ),
     "WouldLoseLastCopy": Advice(
         "every shard has a copy on another member, or you accept the loss",

@@ -43,7 +43,7 @@ def table(found: list[Cluster], now: float) -> Table:
         meta, status = cluster.metadata, cluster.status
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
         paused = cluster.spec.update is not None and cluster.spec.update.paused
-        doing = f"paused; {status.doing}" if paused and "paused" not in status.doing else status.doing
+        doing = f"paused; {status.activity}" if paused and "paused" not in status.activity else status.activity
         place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         shown.add_row(*place, health, status.ready, age(meta.creation_timestamp, now), doing)
     return shown

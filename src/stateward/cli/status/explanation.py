@@ -17,7 +17,7 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
         yield f"No operator has observed {name} yet: check that the operator is running and watches this namespace."
         return
     yield f"{name} {standing(cluster)}"
-    yield f"Status: {status.doing}." + progress(cluster, now)
+    yield f"Status: {status.activity}." + progress(cluster, now)
     if status.observed_generation < cluster.metadata.generation:
         yield "The operator has not observed the latest change of the spec yet: the following is about the one before."
     stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
@@ -47,7 +47,7 @@ def standing(cluster: Cluster) -> str:
 def progress(cluster: Cluster, now: float) -> str:
     """Return the time since the last progress, unless the cluster is settled."""
     unsettled = any(c.type == "Ready" and c.status != "True" for c in cluster.status.conditions)
-    since = age(cluster.status.last_progress, now)
+    since = age(cluster.status.last_progress_time, now)
     return f" Last progress: {since} ago." if unsettled and since else ""
 
 
@@ -59,7 +59,7 @@ def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
     for reason, group in by_reason.items():
         yield ""
         for wait in group:
-            since = age(wait.since, now)
+            since = age(wait.since_time, now)
             yield f"{wait.subject} {f'has waited {since}' if since else 'waits'} ({reason}): {wait.message}."
         yield from advice(reason)
 
@@ -76,7 +76,7 @@ def explain_member(
     cluster: Cluster, member: MemberStatus, now: float, *, inputs: str = "", trouble: str = ""
 ) -> Iterator[str]:
     """Yield the state of a member; `inputs` are the differing inputs, `trouble` is what keeps its pod from running."""
-    since = age(member.since, now)
+    since = age(member.last_transition_time, now)
     meaning = MEANING.get(State(member.state), "") if member.state in set(State) else ""
     yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning}."
     where = f" on node {member.node}{f' in zone {member.zone}' if member.zone else ''}" if member.node else ""
@@ -84,8 +84,8 @@ def explain_member(
     yield f"{joined}{where}."
     if member.reason:
         yield f"The operator says: {member.reason}."
-    if member.missing_since:
-        yield f"It has been missing for {age(member.missing_since, now)}: {cause(member)}."
+    if member.missing_since_time:
+        yield f"It has been missing for {age(member.missing_since_time, now)}: {cause(member)}."
         yield f"  It {what_happens(cluster, member)}."
     if trouble:
         yield f"Its pod does not run: {trouble}."

@@ -20,8 +20,8 @@ def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
         yield f"version {version(after)}"
     if (old.health, old.ready) != (status.health, status.ready) or before is None:
         yield f"health {status.health or 'unknown'}, {status.members.ready} of {status.members.desired} members ready"
-    if status.doing and old.doing != status.doing:
-        yield status.doing
+    if status.activity and old.activity != status.activity:
+        yield status.activity
 
 
 def member_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:

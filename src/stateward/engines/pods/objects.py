@@ -132,7 +132,7 @@ def _config(of: Blueprint) -> Json:
 
 def _claim(of: Blueprint) -> Json:
     policy = of.cluster.spec.volumes or VolumePolicy()
-    metadata = _metadata(of, owned=policy.on_cluster_delete is Retention.DELETE)
+    metadata = _metadata(of, owned=policy.when_deleted is Retention.DELETE)
     storage_class = {"storageClassName": of.storage.storage_class} if of.storage.storage_class is not None else {}
     return {
         "apiVersion": "v1",

@@ -117,11 +117,11 @@ class Actor:
     async def _set_phase(self, action: a.SetPhase, existing: ClusterObjects) -> None:
         if action.phase is Phase.NONE:
             await self._annotate_as_read(
-                existing, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+                existing, action.pod, dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_RESTART_STARTED))
             )
             return
         # A user may remove the phase; this annotation keeps the record that a restart was started.
-        begun = {names.ANNOTATION_BEGUN: "true"} if action.phase in BEGUN else {}
+        begun = {names.ANNOTATION_RESTART_STARTED: "true"} if action.phase in BEGUN else {}
         await self._annotate(existing, action.pod, {names.ANNOTATION_PHASE: action.phase.value, **begun})
 
     async def _stop_process(self, action: a.StopProcess, existing: ClusterObjects) -> None:
@@ -132,7 +132,7 @@ class Actor:
 
     async def _finish_restart(self, action: a.FinishRestart, existing: ClusterObjects) -> None:
         checksum = {names.ANNOTATION_CHECKSUM: action.checksum} if action.checksum else {}
-        over = dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_BEGUN))
+        over = dict.fromkeys((names.ANNOTATION_PHASE, names.ANNOTATION_RESTART_STARTED))
         changes = {**over, names.ANNOTATION_INPUTS: inputs_text(action.inputs), **checksum}
         await self._annotate_as_read(existing, action.pod, changes)
 
@@ -249,7 +249,7 @@ class Actor:
         await self._patch(kinds.CLAIMS, existing, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
 
     async def _mark_volume(self, action: a.MarkVolume, existing: ClusterObjects) -> None:
-        mark = {names.ANNOTATION_LEFT: action.why if action.left else None}
+        mark = {names.ANNOTATION_RETIRED: action.why if action.left else None}
         patch = {"metadata": {"uid": action.claim.uid, "annotations": mark}}
         await self._patch(kinds.CLAIMS, existing, action.claim, patch)
 

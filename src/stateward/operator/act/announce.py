@@ -58,8 +58,8 @@ class Announcer:
         old, new = before.security, after.security
         if new is not None and new.ca_rotation and (old is None or old.ca_rotation != new.ca_rotation):
             self._tell(cluster, Severity.NORMAL, "AuthorityChanges", new.ca_rotation)
-        if old is not None and new is not None and old.certificates_expire and renewed(old, new):
-            note = f"certificates were renewed; the first one to expire expires at {new.certificates_expire}"
+        if old is not None and new is not None and old.certificates_expiration_time and renewed(old, new):
+            note = f"certificates were renewed; the first one to expire expires at {new.certificates_expiration_time}"
             self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
         if after.version and after.version != before.version:
             self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")
@@ -81,7 +81,10 @@ class Announcer:
 
 def renewed(old: SecurityStatus, new: SecurityStatus) -> bool:
     """Return whether certificates were renewed, rather than only the trusted CAs changed."""
-    return old.mark != new.mark and old.certificates_expire != new.certificates_expire
+    return (
+        old.certificates_digest != new.certificates_digest
+        and old.certificates_expiration_time != new.certificates_expiration_time
+    )
 
 
 def sentence(action: a.Action) -> str:

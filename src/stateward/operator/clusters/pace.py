@@ -63,7 +63,7 @@ def repeats_previous_round(actions: Sequence[Action], before: Sequence[Action]) 
 
 def seconds_without_progress(status: ClusterStatus, now: float) -> float:
     """Return for how long, in seconds, nothing has moved on in a cluster: no progress, and no new reason to wait."""
-    times = [parse_time(text) for text in (status.last_progress, *(wait.since for wait in status.waiting))]
+    times = [parse_time(text) for text in (status.last_progress_time, *(wait.since_time for wait in status.waiting))]
     return max(0.0, now - max((when for when in times if when is not None), default=now))
 
 

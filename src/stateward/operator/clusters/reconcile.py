@@ -277,12 +277,12 @@ class Reconciler:
         now = self._now()
         # The previous state of its data stays valid until the status changes it.
         found = turn.existing.cluster.status
-        known = msgspec.structs.replace(before, data=found.data, data_changed=found.data_changed)
+        known = msgspec.structs.replace(before, data_digests=found.data_digests, data_change=found.data_change)
         after = status(turn.observed, shown, known, now)
         if shown.settled and self._shared_objects.changes(turn.existing, after, shown.budgets):
-            shown = msgspec.structs.replace(shown, settled=False, doing=RECORDED)
+            shown = msgspec.structs.replace(shown, settled=False, activity=RECORDED)
             after = status(turn.observed, shown, known, now)
-        self._metrics.cluster(self._kind.engine, key, shown, after, now)
+        self._metrics.cluster(self._kind.engine, key, shown, after)
         idle = seconds_without_progress(after, now)
         if after == before:
             return shown.settled, idle, 0.0

@@ -82,7 +82,7 @@ class ReplacementLimit:
 def in_flight(status: ClusterStatus) -> frozenset[str]:
     """Return the members with an automatic replacement in progress that uses room."""
     listed = status.pending_removals
-    return frozenset(entry.name for entry in listed if entry.by == AUTOMATIC and entry.phase in IN_FLIGHT)
+    return frozenset(entry.name for entry in listed if entry.origin == AUTOMATIC and entry.phase in IN_FLIGHT)
 
 
 def newly_listed(before: Mapping[str, Removal], after: Mapping[str, Removal]) -> frozenset[str]:

@@ -77,8 +77,8 @@ class FoundationDBFamily:
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
         counts = processes(existing)
         states = cluster.status.member_states
-        away = {m.name: since for m in states if (since := parse_time(m.missing_since)) is not None}
-        silent = {m.name: since for m in states if (since := parse_time(m.not_serving_since)) is not None}
+        away = {m.name: since for m in states if (since := parse_time(m.missing_since_time)) is not None}
+        silent = {m.name: since for m in states if (since := parse_time(m.not_serving_since_time)) is not None}
         return FoundationTarget(
             endpoints=tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods),
             name=cluster.metadata.name,

@@ -14,9 +14,9 @@ from stateward.api.values.base import GROUP, Json
 from stateward.api.values.duration import parse_duration
 from stateward.kube.objects.metadata import Key
 
-LABEL_DETECTS = f"{GROUP}/detects"
+LABEL_DETECTS = f"{GROUP}/detection-engine"
 """On a CronJob: the engine of its cluster."""
-ANNOTATION_CLUSTER = f"{GROUP}/detects-cluster"
+ANNOTATION_CLUSTER = f"{GROUP}/detection-cluster"
 """On a CronJob: namespace and name of its cluster."""
 
 LONGEST_NAME = 52

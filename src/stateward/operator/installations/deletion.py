@@ -42,5 +42,5 @@ async def remove_objects(
 
 
 def _going(installation: Installation, owned: Iterable[OwnedObject]) -> list[OwnedObject]:
-    kept = KEPT if installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
+    kept = KEPT if installation.spec.deletion_policy is Retention.RETAIN else frozenset[tuple[str, str]]()
     return [found for found in owned if (found.identity.group, found.identity.kind) not in kept]

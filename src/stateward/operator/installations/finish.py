@@ -114,7 +114,7 @@ class Finisher:
             gone = superfluous(there, use, every, lambda _use, place: rendered_steps[place])
         except (TemplateProblem, BadValue, HeldError):
             return frozenset()  # What cannot be rendered is not known to be gone.
-        kept = KEPT if self._installation.spec.retention is Retention.RETAIN else frozenset[tuple[str, str]]()
+        kept = KEPT if self._installation.spec.deletion_policy is Retention.RETAIN else frozenset[tuple[str, str]]()
         return frozenset(identity for identity in gone if (identity.group, identity.kind) not in kept)
 
     async def _prune(self, found: OwnedObject) -> str:

@@ -111,7 +111,9 @@ class Reconciliation:
         elif status.run is not None and is_running(status.run) and _edited(live):
             status = replace(status, run=at_once(status.run))
         if status.run is not None and is_running(status.run):
-            return await self._go_on(status, status.run, float(self._spec.step_timeout), found.follows(status.run))
+            return await self._go_on(
+                status, status.run, float(self._spec.step_timeout_seconds), found.follows(status.run)
+            )
         return await self._rest(status)
 
     async def refused(self, error: Exception) -> float:
@@ -135,10 +137,10 @@ class Reconciliation:
         target = state_status(package, self._spec.package, chosen.state.values)
         run = begun(chosen, target, package, self._status_writer.now(), _cause(decision, status))
         await self._status_writer.mark(await self._kinds(package, chosen), sure=False)
-        granted = decision.granted or status.triggered
-        written = await self._status_writer.write(replace(status, run=run, triggered=granted))
+        granted = decision.granted or status.last_request
+        written = await self._status_writer.write(replace(status, run=run, last_request=granted))
         mine = set_id(self._name, self._namespace)
-        self._shared.memory.begin(mine, run.started, first=status.run is None)
+        self._shared.memory.begin(mine, run.start_time, first=status.run is None)
         self._status_writer.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
         return written
 
@@ -270,11 +272,11 @@ class Reconciliation:
             fresh = begun(chosen, state, use.package, self._status_writer.now(), Cause.DELETION)
             # A requested cleanup that still runs continues: nothing can have been created since it started.
             going = run is not None and run.plan == CLEANUP and is_running(run)
-            run = replace(run, cause=Cause.DELETION, why=DELETED) if run is not None and going else fresh
+            run = replace(run, cause=Cause.DELETION, description=DELETED) if run is not None and going else fresh
             status = await self._status_writer.write(replace(status, run=run))
         if run is None:
             return None
-        return await self._go_on(status, run, self._spec.step_timeout or CLEANUP_SECONDS)
+        return await self._go_on(status, run, self._spec.step_timeout_seconds or CLEANUP_SECONDS)
 
 
 def _cause(decision: Begin, status: InstallationStatus) -> Cause:
@@ -289,7 +291,7 @@ def _for_the_end(run: RunStatus) -> bool:
 
     A server with an older CRD of installations stores no cause; without the reason the deletion would never end there.
     """
-    return run.plan == CLEANUP and (run.cause == Cause.DELETION or run.why == DELETED)
+    return run.plan == CLEANUP and (run.cause == Cause.DELETION or run.description == DELETED)
 
 
 def _edited(live: Installation) -> bool:

@@ -49,7 +49,7 @@ async def continue_run(
     applier = running.shared.applier(status_writer.live, errand_of(run))
     execute = running.shared.execute_of(status_writer.live)
     tasks = Tasks(
-        applier, running.shared.library, execute, running.shared.background, run.started, running.shared.image
+        applier, running.shared.library, execute, running.shared.background, run.start_time, running.shared.image
     )
     execution = StepExecution(applier, tasks, status_writer.mark, running.shared.rendered_steps)
     for _ in range(MOST_ROUNDS):
@@ -84,7 +84,7 @@ async def _finished(
     if run.plan != CLEANUP:
         finisher, reason = Finisher(running.shared, status_writer.live), ""
         try:
-            waits = await finisher.finish(running.use, run.started)
+            waits = await finisher.finish(running.use, run.start_time)
         except (HeldError, ApiError) as error:
             waits, reason = error_text(error), reason_of(error)
         _tell(status_writer, finisher.restarted)

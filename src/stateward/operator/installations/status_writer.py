@@ -56,7 +56,7 @@ class StatusWriter:
         before = self.live.status
         if after == before:
             return after
-        if stuck is not None and stuck[1] not in {before.doing, _said(before)}:
+        if stuck is not None and stuck[1] not in {before.activity, _said(before)}:
             self.tell(Severity.WARNING, *stuck)
         meta = self.live.metadata
         patch = [

@@ -40,7 +40,7 @@ def mark(uid: str, key: Key) -> str:
 
 def created_for(meta: ObjectMeta) -> str:
     """Return the UID of the cluster that an object without an owner was created for; empty for copies and others."""
-    uid, _, place = meta.annotations.get(names.ANNOTATION_MADE_FOR, "").partition(" ")
+    uid, _, place = meta.annotations.get(names.ANNOTATION_CREATED_FOR, "").partition(" ")
     return uid if place == f"{meta.namespace}/{meta.name}" else ""
 
 
@@ -85,7 +85,7 @@ class CopiedSecrets:
             read = (await self._api.get(RAW_SECRETS, key))["metadata"]
             owners = [known for known in read.get("ownerReferences", []) if known["uid"] != uid]
             exact = {"uid": read["uid"], "resourceVersion": read["resourceVersion"]}
-            changes = {"ownerReferences": owners, "annotations": {names.ANNOTATION_MADE_FOR: mark(uid, key)}}
+            changes = {"ownerReferences": owners, "annotations": {names.ANNOTATION_CREATED_FOR: mark(uid, key)}}
             patch: dict[str, Any] = {"metadata": {**exact, **changes}}
             written = await self._api.patch(kinds.SECRETS, key, patch, kind=PatchKind.MERGE)
             place = Key(cluster.metadata.namespace, cluster.metadata.name)

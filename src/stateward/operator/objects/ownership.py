@@ -32,7 +32,7 @@ async def exists(api: Api, kind: Resource[Any], key: Key, cluster: Cluster) -> b
     controlled = belongs(meta, cluster)
     # Kept volumes have no owner: they outlive the cluster on purpose. One written by another engine is not ours, for
     # any name of the cluster. Nor is a Secret whose mark names another cluster, or a copy of one.
-    copied_secrets = not meta.controller_uid and names.ANNOTATION_MADE_FOR not in meta.annotations
+    copied_secrets = not meta.controller_uid and names.ANNOTATION_CREATED_FOR not in meta.annotations
     kept = copied_secrets and meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
     if meta.terminating or not labelled or not (controlled or kept):
         raise NotOwnedError(f"{kind.kind} {key} already exists and belongs to another owner")

@@ -25,14 +25,14 @@ def times(status: ClusterStatus, told: Callable[[MemberStatus], str]) -> dict[st
 
 def waits(status: ClusterStatus) -> dict[str, float]:
     """Return since when each thing waits, in seconds since the epoch, by its subject and reason."""
-    read = ((f"{w.subject} {w.reason}", parse_time(w.since)) for w in status.waiting)
+    read = ((f"{w.subject} {w.reason}", parse_time(w.since_time)) for w in status.waiting)
     return {name: when for name, when in read if when is not None}
 
 
 def changing(status: ClusterStatus) -> o.Changing | None:
     """Return when the data that members use last changed, in seconds since the epoch."""
-    seen = status.data_changed
-    since, last = (parse_time(seen.since), parse_time(seen.last)) if seen is not None else (None, None)
+    seen = status.data_change
+    since, last = (parse_time(seen.first_time), parse_time(seen.last_time)) if seen is not None else (None, None)
     return o.Changing(since, last) if since is not None and last is not None else None
 
 

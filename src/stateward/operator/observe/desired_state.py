@@ -62,7 +62,7 @@ def desired_state_key(cluster: Cluster) -> Cluster:
         cluster_uuid=cluster.status.cluster_uuid,
         bootstrap=cluster.status.bootstrap,
         security=cluster.status.security,
-        data=cluster.status.data,
+        data_digests=cluster.status.data_digests,
     )
     metadata = msgspec.structs.replace(cluster.metadata, resource_version="")
     return msgspec.structs.replace(cluster, metadata=metadata, status=status)

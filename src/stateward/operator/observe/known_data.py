@@ -115,7 +115,7 @@ def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: ReadD
 
 def kept_data(cluster: Cluster, found: ReadData) -> dict[str, str]:
     """Return what was known of objects that could not be read."""
-    before = cluster.status.data or {}
+    before = cluster.status.data_digests or {}
     homes = tuple(f"{kind}/{name}:" for kind, name in found.troubles)
     return {name: digest for name, digest in before.items() if name.startswith(homes)} if homes else {}
 

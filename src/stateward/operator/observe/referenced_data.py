@@ -140,11 +140,11 @@ def with_data(existing: ClusterObjects, found: KnownData, now: float) -> Cluster
     """Return the cluster with what is known of its data at time `now`, in seconds since the epoch."""
     cluster = existing.cluster
     data = dict(found.data) or None
-    if data != cluster.status.data:
+    if data != cluster.status.data_digests:
         changing = with_observed_change(
-            recorded_status.changing(cluster.status), cluster.status.data or {}, found.data, now
+            recorded_status.changing(cluster.status), cluster.status.data_digests or {}, found.data, now
         )
-        status = msgspec.structs.replace(cluster.status, data=data, data_changed=changes_record(changing))
+        status = msgspec.structs.replace(cluster.status, data_digests=data, data_change=changes_record(changing))
         cluster = msgspec.structs.replace(cluster, status=status)
     return replace(existing, cluster=cluster, keystore=found.files)
 
@@ -153,7 +153,7 @@ def changes_record(changing: Changing | None) -> DataChangeStatus | None:
     """Return changes as the status records them: in whole seconds, without losing any of the settling time."""
     if changing is None:
         return None
-    return DataChangeStatus(since=rfc3339(changing.since), last=rfc3339(math.ceil(changing.last)))
+    return DataChangeStatus(first_time=rfc3339(changing.since), last_time=rfc3339(math.ceil(changing.last)))
 
 
 def secret_texts(body: dict[str, Any]) -> dict[str, str]:

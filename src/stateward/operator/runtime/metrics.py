@@ -48,8 +48,8 @@ class Metrics:
         )
         self.waiting = Gauge("stateward_cluster_waiting", "Steps that wait.", CLUSTER, registry=registry)
         self.progress = Gauge(
-            "stateward_cluster_seconds_since_progress",
-            "Seconds since the last progress; 0 if the cluster is settled.",
+            "stateward_cluster_last_progress_timestamp_seconds",
+            "When a change of the cluster last made progress, in seconds since the epoch; 0 if there was none.",
             CLUSTER,
             registry=registry,
         )
@@ -64,7 +64,7 @@ class Metrics:
         )
         self.actions = Counter("stateward_actions", "Actions performed.", (*CLUSTER, "action"), registry=registry)
         self.failures = Gauge(
-            "stateward_failing_rounds",
+            "stateward_consecutive_reconcile_failures",
             "Failed reconciliations of one resource in a row, from the second one on.",
             ("controller", "resource"),
             registry=registry,
@@ -95,8 +95,8 @@ class Metrics:
             "stateward_unreadable_objects", "Objects that cannot be decoded.", ("store",), registry=registry
         )
 
-    def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
-        """Record the state of a cluster at time `now` (seconds since the epoch)."""
+    def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus) -> None:
+        """Record the state of a cluster."""
         labels = (engine, key.namespace, key.name)
         self.desired.labels(*labels).set(status.members.desired)
         self.ready.labels(*labels).set(status.members.ready)
@@ -106,10 +106,13 @@ class Metrics:
         self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
         self.waiting.labels(*labels).set(len(plan.waits))
         self.secured.labels(*labels).set(status.security is not None and status.security.enabled)
-        if status.security is not None and (end := parse_time(status.security.certificates_expire)) is not None:
+        if (
+            status.security is not None
+            and (end := parse_time(status.security.certificates_expiration_time)) is not None
+        ):
             self.certificates.labels(*labels).set(end)
-        moved = parse_time(status.last_progress)
-        self.progress.labels(*labels).set(0 if plan.settled or moved is None else max(0.0, now - moved))
+        moved = parse_time(status.last_progress_time)
+        self.progress.labels(*labels).set(moved or 0)
 
     def forget(self, engine: str, key: Key) -> None:
         """Drop the series of a cluster that is gone."""

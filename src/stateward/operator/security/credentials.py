@@ -34,9 +34,9 @@ from stateward.operator.objects.ownership import exists, key_in
 
 ANNOTATION_ISSUER = f"{GROUP}/issuer"
 """On a member's Secret: which authority has signed."""
-ANNOTATION_ENDS = f"{GROUP}/certificate-ends"
+ANNOTATION_ENDS = f"{GROUP}/certificate-not-after"
 """On a member's Secret: when its certificate ends, in seconds since the epoch."""
-ANNOTATION_EARLIER = f"{GROUP}/certificate-ended"
+ANNOTATION_EARLIER = f"{GROUP}/previous-certificate-not-after"
 """On a member's Secret: the end of the previous certificate, whose token its agent may still have."""
 SHARED = "shared"
 """In place of that time: the agent may still have the token that all members once had."""

@@ -180,7 +180,7 @@ def _secured(cluster: FoundationDBCluster, known: Protection | None, faults: dic
 def _unmade(cluster: FoundationDBCluster) -> Protection:
     """Return the state of an existing cluster without usable Secrets: it keeps what it has."""
     before = cluster.status.security
-    known: dict[str, Any] = {"mark": before.mark} if before is not None else {}
+    known: dict[str, Any] = {"mark": before.certificates_digest} if before is not None else {}
     return Protection(enabled=True, reason=_reason(cluster, on=True), **known)
 
 

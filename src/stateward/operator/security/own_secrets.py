@@ -69,7 +69,7 @@ def secret(cluster: Cluster, name: str, files: Files) -> dict[str, Any]:
     """Return a Secret of the cluster; those that people copy have a mark and no owner."""
     key = Key(cluster.metadata.namespace, name)
     copied = name in {f"{cluster.metadata.name}{suffix}" for suffix in SUFFIXES}
-    marked = {"annotations": {names.ANNOTATION_MADE_FOR: mark(cluster.metadata.uid, key)}}
+    marked = {"annotations": {names.ANNOTATION_CREATED_FOR: mark(cluster.metadata.uid, key)}}
     metadata = {
         "name": name,
         "namespace": cluster.metadata.namespace,

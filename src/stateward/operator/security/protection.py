@@ -19,14 +19,14 @@ def protection(cluster: SearchCluster, found: MaterialResult, administrator: str
     faults = {**found.faults, **({"spec.security.adminSecretName": administrator} if administrator else {})}
     status = cluster.status.security
     # If nothing new can be created, members keep what they have: another mark would restart them.
-    known: dict[str, Any] = {"mark": status.mark} if status is not None else {}
+    known: dict[str, Any] = {"mark": status.certificates_digest} if status is not None else {}
     times = _times(found.material) if found.material is not None else known
     return Protection(
         enabled=on,
         reason=_reason(cluster, on=on),
         authority_secret=authority_secret(cluster),
         admin_secret=administrator_secret(cluster),
-        administrator=status.administrator if status is not None else False,
+        administrator=status.administrator_created if status is not None else False,
         faults=faults,
         rotation=found.rotation,
         **times,

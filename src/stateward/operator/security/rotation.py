@@ -29,7 +29,7 @@ def heard(cluster: SearchCluster, current: str) -> bool:
         return True
     ready = (c for c in cluster.status.conditions if c.type == "Ready" and c.status == "True")
     newest = any(c.observed_generation == cluster.metadata.generation for c in ready)
-    return newest and known.mark == current
+    return newest and known.certificates_digest == current
 
 
 def sentence(authority: pki.Authority, now: float, *, all_heard: bool) -> str:

@@ -69,7 +69,7 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
     chosen = _back(package, status, wanted) or choose(package, state_of(status.installed), wanted)
     if isinstance(chosen, Refused):
         return Stop("ParametersDisagree", chosen.message)
-    due = wish if wish and wish != status.triggered else ""
+    due = wish if wish and wish != status.last_request else ""
     return _wished(package, status, due, name) if chosen is None else _chosen(status, chosen, due)
 
 
@@ -86,7 +86,7 @@ def _joined(package: Package, status: InstallationStatus, wanted: State) -> Deci
     target = state_of(run.target) if run else None
     if run is None or target is None:
         return GoOn()
-    again = join(package, state_of(status.installed), Chosen(run.plan, target, run.why), wanted)
+    again = join(package, state_of(status.installed), Chosen(run.plan, target, run.description), wanted)
     if isinstance(again, Refused):
         return GoOn(Stop("ParametersDisagree", again.message))
     return GoOn() if again is None else Begin(again)
@@ -111,7 +111,7 @@ def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen
     target = state_of(run.target) if run else None
     if run is None or run.stage != Stage.FAILED or target is None or installed is None or target == installed:
         return None
-    return join(package, installed, Chosen(run.plan, target, run.why), wanted)
+    return join(package, installed, Chosen(run.plan, target, run.description), wanted)
 
 
 def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Decision:

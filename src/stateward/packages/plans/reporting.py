@@ -35,7 +35,7 @@ def reported(
         _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
     ]
     conditions = [_since(condition, status.conditions, generation, now) for condition in made]
-    return replace(status, observed_generation=generation, doing=doing, conditions=conditions)
+    return replace(status, observed_generation=generation, activity=doing, conditions=conditions)
 
 
 def _condition(kind: str, holds: bool, reason: str, message: str) -> Condition:

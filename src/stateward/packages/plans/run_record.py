@@ -62,9 +62,14 @@ def run_of(status: RunStatus, timeout: float) -> Run:
     steps: dict[StepName, StepProgress] = {}
     for step in status.steps:
         steps[step.phase, step.step] = StepProgress(
-            Stage(step.stage), step.message, read(step.since), step.failures, read(step.again), step.reason
+            Stage(step.stage),
+            step.message,
+            read(step.start_time),
+            step.failures,
+            read(step.next_attempt_time),
+            step.reason,
         )
-    return Run(status.plan, read(status.started), steps, timeout)
+    return Run(status.plan, read(status.start_time), steps, timeout)
 
 
 def begun(chosen: Chosen, target: StateStatus, package: Package, now: float, cause: str) -> RunStatus:
@@ -73,10 +78,10 @@ def begun(chosen: Chosen, target: StateStatus, package: Package, now: float, cau
     steps = [StepStatus(phase=phase, step=step, stage=Stage.PENDING) for phase, step in names]
     return RunStatus(
         plan=chosen.plan,
-        why=chosen.why,
+        description=chosen.why,
         cause=cause,
         stage=Stage.RUNNING,
-        started=written(now),
+        start_time=written(now),
         target=target,
         steps=steps,
     )
@@ -93,21 +98,21 @@ def _step(status: StepStatus, progress: StepProgress) -> StepStatus:
         step=status.step,
         stage=progress.stage,
         message=progress.message,
-        since=written(progress.since),
+        start_time=written(progress.since),
         failures=progress.failures,
-        again=written(progress.again),
+        next_attempt_time=written(progress.again),
         reason=progress.reason,
     )
 
 
 def at_once(status: RunStatus) -> RunStatus:
     """Return a run whose steps are all tried now, without any delay."""
-    return replace(status, steps=[replace(step, again="") for step in status.steps])
+    return replace(status, steps=[replace(step, next_attempt_time="") for step in status.steps])
 
 
 def ended(status: RunStatus, stage: Stage, message: str, now: float) -> RunStatus:
     """Return a run that has come to its end."""
-    return replace(status, stage=stage, message=message, ended=written(now))
+    return replace(status, stage=stage, message=message, completion_time=written(now))
 
 
 def remembered(history: list[PastRun], run: RunStatus) -> list[PastRun]:
@@ -115,12 +120,12 @@ def remembered(history: list[PastRun], run: RunStatus) -> list[PastRun]:
     version = run.target.version if run.target else ""
     past = PastRun(
         plan=run.plan,
-        why=run.why,
+        description=run.description,
         version=version,
         stage=run.stage,
         message=run.message,
-        started=run.started,
-        ended=run.ended,
+        start_time=run.start_time,
+        completion_time=run.completion_time,
     )
     return [past, *history][:REMEMBERED]
 

@@ -43,7 +43,7 @@ AT_REST = Errand()
 def errand_of(run: RunStatus) -> Errand:
     """Return the purpose of a run's objects."""
     asked = run.cause == Cause.REQUEST and run.plan not in BY_CHANGES
-    return Errand(run.started, asked or run.cause == Cause.DELETION)
+    return Errand(run.start_time, asked or run.cause == Cause.DELETION)
 
 
 def run_in(body: Json) -> str:

@@ -25,7 +25,7 @@ ANNOTATION_RECORD = f"{GROUP}/restart-record"
 """On a workload: the digests that its pods were started with, and the name of their key."""
 ANNOTATION_DIGEST = f"{GROUP}/restart-digest"
 """In a pod template: changes when pods have to restart."""
-ANNOTATION_BECAUSE = f"{GROUP}/restarted-because"
+ANNOTATION_BECAUSE = f"{GROUP}/restart-reason"
 """On a workload: which keys of which objects the last restart is owed to."""
 FORMAT = "1"
 

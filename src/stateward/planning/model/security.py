@@ -49,11 +49,11 @@ class Protection(Struct, frozen=True):
             ca_secret_name=self.authority_secret,
             admin_secret_name=self.admin_secret,
             client_secret_name=self.client_secret,
-            ca_expires=time_text(self.authority_ends),
-            certificates_expire=time_text(min(known, default=0.0)),
-            renewal=time_text(self.renewal),
-            administrator=self.administrator,
-            mark=self.mark,
+            ca_expiration_time=time_text(self.authority_ends),
+            certificates_expiration_time=time_text(min(known, default=0.0)),
+            renewal_time=time_text(self.renewal),
+            administrator_created=self.administrator,
+            certificates_digest=self.mark,
             ca_rotation=self.rotation,
         )
 

@@ -25,19 +25,19 @@ def conditions(facts: Facts, plan: Plan, before: ClusterStatus, now: float) -> l
     reconciling = not plan.settled and stalled is None
     pace = "Settled" if plan.settled else ("InProgress" if reconciling else "Stalled")
     verdicts = [
-        ("Ready", "True" if plan.settled else "False", "Settled" if plan.settled else "InProgress", plan.doing),
-        ("Reconciling", "True" if reconciling else "False", pace, plan.doing),
+        ("Ready", "True" if plan.settled else "False", "Settled" if plan.settled else "InProgress", plan.activity),
+        ("Reconciling", "True" if reconciling else "False", pace, plan.activity),
         (
             "Stalled",
             "True" if stalled else "False",
-            stalled.reason if stalled else "Moving",
+            stalled.reason if stalled else "Progressing",
             stalled.message if stalled else "",
         ),
         ("Available", available, availability(obs), unknown),
         (
             "Upgrading",
             "True" if upgrading(obs) else "False",
-            "Version",
+            "VersionChange",
             f"to {obs.desired.version}" if upgrading(obs) else "",
         ),
     ]

@@ -8,7 +8,7 @@ from stateward.planning.model.observation import Removal
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
 
-AUTOMATIC, PERSON, SPEC = "Automatic", "Person", "Spec"
+AUTOMATIC, USER, SPEC = "Automatic", "User", "Spec"
 
 TERMINATING = "Terminating"
 """The phase of a released member while some of its objects still exist."""
@@ -33,8 +33,8 @@ def decided_entry(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
     return RemovalStatus(
         name=name,
         reason=removal.reason,
-        by=AUTOMATIC if removal.automatic else PERSON,
-        since=rfc3339(removal.since),
+        origin=AUTOMATIC if removal.automatic else USER,
+        start_time=rfc3339(removal.since),
         volume=removal.volume,
         address=removal.address,
         phase=phase(facts, plan, name),
@@ -43,9 +43,11 @@ def decided_entry(facts: Facts, plan: Plan, name: str) -> RemovalStatus:
 
 def derived_entry(facts: Facts, plan: Plan, name: str, before: ClusterStatus) -> RemovalStatus:
     """Return an entry that exists as long as the spec asks for it."""
-    earlier = next((r for r in before.pending_removals if r.name == name and r.by == SPEC), None)
-    since = earlier.since if earlier is not None else rfc3339(facts.now)
-    return RemovalStatus(name=name, reason=plan.leaving[name], by=SPEC, since=since, phase=phase(facts, plan, name))
+    earlier = next((r for r in before.pending_removals if r.name == name and r.origin == SPEC), None)
+    since = earlier.start_time if earlier is not None else rfc3339(facts.now)
+    return RemovalStatus(
+        name=name, reason=plan.leaving[name], origin=SPEC, start_time=since, phase=phase(facts, plan, name)
+    )
 
 
 def phase(facts: Facts, plan: Plan, name: str) -> str:
@@ -78,13 +80,13 @@ def removals(status: ClusterStatus) -> dict[str, Removal]:
     return {
         entry.name: Removal(
             reason=entry.reason,
-            since=parse_time(entry.since) or 0.0,
-            automatic=entry.by == AUTOMATIC,
+            since=parse_time(entry.start_time) or 0.0,
+            automatic=entry.origin == AUTOMATIC,
             volume=entry.volume,
             address=entry.address,
         )
         for entry in status.pending_removals
-        if entry.by != SPEC
+        if entry.origin != SPEC
     }
 
 

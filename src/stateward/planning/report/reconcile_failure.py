@@ -15,13 +15,13 @@ REASON = "ReconciliationFailing"
 def failure_status(before: ClusterStatus, cluster: str, sentence: str, now: float) -> ClusterStatus:
     """Return the status with the sentence: the cluster is not Ready, and a person is needed."""
     known = next((wait for wait in before.waiting if wait.reason == REASON), None)
-    since = known.since if known is not None else rfc3339(now)
-    wait = WaitStatus(subject=cluster, reason=REASON, message=sentence, since=since)
+    since = known.since_time if known is not None else rfc3339(now)
+    wait = WaitStatus(subject=cluster, reason=REASON, message=sentence, since_time=since)
     verdicts = {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
     others = [condition for condition in before.conditions if condition.type not in verdicts]
     made = [_condition(before, kind, value, sentence, now) for kind, value in verdicts.items()]
     waiting = [wait, *(other for other in before.waiting if other.reason != REASON)]
-    return replace(before, doing=sentence, waiting=waiting, conditions=[*made, *others])
+    return replace(before, activity=sentence, waiting=waiting, conditions=[*made, *others])
 
 
 def _condition(before: ClusterStatus, kind: str, value: str, sentence: str, now: float) -> Condition:

@@ -40,7 +40,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         health=database.health.value if database else "unknown",
         cluster_uuid=identity(facts, plan, before),
         connection_secret_name=obs.desired.connection_secret,
-        doing=plan.doing,
+        activity=plan.activity,
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",
         security=obs.protection.status() if obs.protection is not None else before.security,
@@ -48,27 +48,27 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         pools=pools,
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
-        data=before.data,
-        data_changed=before.data_changed,
-        last_removal=last_removal_time(facts, plan, before),
-        last_progress=before.last_progress,
+        data_digests=before.data_digests,
+        data_change=before.data_change,
+        last_removal_time=last_removal_time(facts, plan, before),
+        last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),
     )
     moved_on = progress_of(draft) != progress_of(before)
-    return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress else draft
+    return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress_time else draft
 
 
 def last_removal_time(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
     """Return when a member was last released: now, if this plan does it or its trace is observed for the first time."""
     released = any(isinstance(a, Release) and needs_recovery(facts, facts.members[a.member]) for a in plan.actions)
     last = facts.now if released else last_removal(facts)
-    return before.last_removal if last is None or last == facts.obs.last_removal else rfc3339(last)
+    return before.last_removal_time if last is None or last == facts.obs.last_removal else rfc3339(last)
 
 
 def with_progress(draft: ClusterStatus, when: str) -> ClusterStatus:
     """Return the status with the time of its last progress."""
-    return msgspec.structs.replace(draft, last_progress=when)
+    return msgspec.structs.replace(draft, last_progress_time=when)
 
 
 def progress_of(current: ClusterStatus) -> tuple[object, ...]:
@@ -126,7 +126,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     joined = node.version if node is not None and newer(node.version, seen) else seen
     state = intent.state.value if intent else State.LEAVING.value
     pending = intent.effect.name.lower() if intent and intent.effect else ""
-    same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.since
+    same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.last_transition_time
     volume = earlier.volume if earlier else ""
     if node is not None and member.claim is not None:
         joined = node.version if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
@@ -145,10 +145,10 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         address=address or (earlier.address if earlier else ""),
         pending=pending,
         reason=intent.sentence if intent else "",
-        since=earlier.since if same and earlier else rfc3339(now),
-        not_serving_since="" if away is None else rfc3339(away),
-        missing_since=missing_since,
-        missing=cause,
+        last_transition_time=earlier.last_transition_time if same and earlier else rfc3339(now),
+        not_serving_since_time="" if away is None else rfc3339(away),
+        missing_since_time=missing_since,
+        missing_reason=cause,
     )
 
 
@@ -156,16 +156,16 @@ def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -
     """Return since when a member is missing, and why; an unknown state erases no record."""
     found = missing(facts, member)
     if found is None:
-        if earlier is not None and still_missing(facts, member, earlier.missing):
-            return earlier.missing_since, earlier.missing
+        if earlier is not None and still_missing(facts, member, earlier.missing_reason):
+            return earlier.missing_since_time, earlier.missing_reason
         return "", ""
-    if earlier is not None and earlier.missing_since and same_kind(earlier.missing, found.cause):
-        return earlier.missing_since, found.cause.value
+    if earlier is not None and earlier.missing_since_time and same_kind(earlier.missing_reason, found.cause):
+        return earlier.missing_since_time, found.cause.value
     return rfc3339(facts.now), found.cause.value
 
 
 def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:
     """Return a wait with the time of its start; a changed text does not restart it."""
     earlier = next((w for w in before.waiting if (w.subject, w.reason) == (wait.subject, wait.reason)), None)
-    since = earlier.since if earlier and earlier.since else rfc3339(now)
-    return WaitStatus(subject=wait.subject, reason=wait.reason, message=wait.message, since=since)
+    since = earlier.since_time if earlier and earlier.since_time else rfc3339(now)
+    return WaitStatus(subject=wait.subject, reason=wait.reason, message=wait.message, since_time=since)

@@ -27,10 +27,10 @@ def relied_on(status: ClusterStatus) -> tuple[object, ...]:
         status.connection_secret_name,
         status.security,
         status.bootstrap,
-        status.data,
-        status.data_changed,
+        status.data_digests,
+        status.data_change,
         status.pending_removals,
-        status.last_removal,
+        status.last_removal_time,
         [(m.name, m.pool, m.version, m.volume, m.zone, m.address) for m in status.member_states],
         [(c.type, c.status) for c in status.conditions],
     )

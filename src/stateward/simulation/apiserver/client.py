@@ -30,7 +30,7 @@ from stateward.simulation.apiserver.refusals import unserved
 from stateward.simulation.apiserver.selectors import matches
 from stateward.simulation.apiserver.store import Event, Store, Stored
 from stateward.simulation.apiserver.watches import Cursor, bookmark, gone
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 
 BOOKMARKS = 120.0
 """Seconds between the bookmarks of a quiet stream; less than the client's timeout."""

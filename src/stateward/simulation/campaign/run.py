@@ -14,7 +14,8 @@ from msgspec import Struct
 from stateward.api.values.base import Json
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
 from stateward.simulation.campaign.quiet_period import QuietPeriod
-from stateward.simulation.faults.faults import FaultSchedule, FaultTargets
+from stateward.simulation.faults.faults import FaultSchedule
+from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.properties.invariants import Violation, Watchdog
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop

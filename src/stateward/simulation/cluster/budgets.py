@@ -4,7 +4,7 @@ from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.refusals import refusal
 from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.apiserver.store import Store, Stored
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 
 
 def guard(server: Server) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from stateward.simulation.apiserver.documents import Doc, items, part, put
 from stateward.simulation.apiserver.store import Store, Stored
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock, WorldLoop
 
 KEPT = 1000

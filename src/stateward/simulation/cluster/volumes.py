@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from stateward.api.values.quantity import parse_bytes
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver import deletion
-from stateward.simulation.apiserver.admission import CLAIM_PROTECTION
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
+from stateward.simulation.apiserver.writing import deletion
+from stateward.simulation.apiserver.writing.admission import CLAIM_PROTECTION
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.scheduler import CLAIMS, CLASSES, NODES, PODS, ZONE, claim_names
 

@@ -5,34 +5,12 @@ A run with all faults at once finds little. A run with three frequent faults fin
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from stateward.simulation.faults import lasting_faults, node_faults, object_faults, process_faults
+from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.users.profiles import OTHER_FAULTS, Profile
-from stateward.simulation.users.user import User
-from stateward.simulation.world.operators import Process
-from stateward.simulation.world.world import World
-
-
-@dataclass(slots=True)
-class FaultTargets:
-    """The parts of a run that faults change."""
-
-    world: World
-    processes: list[Process]
-    user: User
-    rng: random.Random
-    reverts: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
-    """Functions that revert active faults when the schedule ends."""
-    empty: bool | None = None
-    """True while empty volumes are lost, so no data may be written; False once there is data."""
-
-    @property
-    def process(self) -> Process:
-        """A random operator process."""
-        return self.rng.choice(self.processes)
 
 
 class Fault(Struct, frozen=True):

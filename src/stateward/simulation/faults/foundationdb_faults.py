@@ -1,16 +1,13 @@
 """Faults of FoundationDB only: zones in maintenance, and full disks."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stateward.simulation.faults.faults import FaultTargets
-    from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.faults.targets import FaultTargets
+from stateward.simulation.foundationdb.ensemble import Ensemble
 
 FREE, FULL = 80 * 2**30, 4 * 2**30
 """Free bytes of a disk of 100 GiB: normally, and when other data fills it."""
 
 
-def maintenance(targets: "FaultTargets") -> None:
+def maintenance(targets: FaultTargets) -> None:
     """Put a zone into maintenance, and power its node off in half of the cases."""
     world, ensemble = targets.world, _database(targets)
     if ensemble is None or ensemble.cluster is None or ensemble.cluster.state.maintenance or world.kubelets.cut_off:
@@ -34,7 +31,7 @@ def maintenance(targets: "FaultTargets") -> None:
     world.context.later(seconds, end)
 
 
-def disks_full(targets: "FaultTargets") -> None:
+def disks_full(targets: FaultTargets) -> None:
     """Fill all disks for a while, so that the database refuses to move data."""
     ensemble = _database(targets)
     if ensemble is None:
@@ -55,7 +52,7 @@ def _fill(ensemble: "Ensemble", free: int) -> None:
         worker.disk_free = free
 
 
-def _database(targets: "FaultTargets") -> "Ensemble | None":
+def _database(targets: FaultTargets) -> "Ensemble | None":
     found = next(iter(targets.world.foundationdb.databases.values()), None)
     made = found is not None and found.cluster is not None and found.cluster.state.configuration
     return found if made else None

@@ -1,17 +1,14 @@
 """Faults of nodes: power, network, drain, taint, cordon, capacity and disks."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from stateward.simulation.faults.faults import FaultTargets
+from stateward.simulation.faults.targets import FaultTargets
 
 
-def node_power(targets: "FaultTargets") -> None:
+def node_power(targets: FaultTargets) -> None:
     """Power a node off for a while."""
     _lose(targets, [targets.rng.choice(targets.world.nodes.names)], power=True)
 
 
-def node_cut_off(targets: "FaultTargets") -> None:
+def node_cut_off(targets: FaultTargets) -> None:
     """Cut a node off from the API server for a while; half of the time also from the other nodes."""
     name = targets.rng.choice(targets.world.nodes.names)
     if not targets.world.kubelets.cut_off and targets.rng.random() < 0.5:
@@ -19,14 +16,14 @@ def node_cut_off(targets: "FaultTargets") -> None:
     _lose(targets, [name], power=False)
 
 
-def zone_lost(targets: "FaultTargets") -> None:
+def zone_lost(targets: FaultTargets) -> None:
     """Power all nodes of a zone off for a while."""
     nodes = targets.world.nodes
     zone = nodes.zone(targets.rng.choice(nodes.names))
     _lose(targets, [name for name in nodes.names if nodes.zone(name) == zone], power=True)
 
 
-def _lose(targets: "FaultTargets", names: list[str], *, power: bool) -> None:
+def _lose(targets: FaultTargets, names: list[str], *, power: bool) -> None:
     world = targets.world
     if world.kubelets.cut_off:
         return
@@ -43,7 +40,7 @@ def _lose(targets: "FaultTargets", names: list[str], *, power: bool) -> None:
     world.context.soon(20.0, 1200.0, restore)
 
 
-def drain(targets: "FaultTargets") -> None:
+def drain(targets: FaultTargets) -> None:
     """Drain a node, and uncordon it later."""
     nodes = targets.world.nodes
     if nodes.draining:
@@ -54,7 +51,7 @@ def drain(targets: "FaultTargets") -> None:
     targets.world.context.soon(60.0, 900.0, nodes.undrain, name)
 
 
-def taint(targets: "FaultTargets") -> None:
+def taint(targets: FaultTargets) -> None:
     """Taint a node with NoExecute, and remove the taint later."""
     nodes = targets.world.nodes
     name = targets.rng.choice(nodes.names)
@@ -67,7 +64,7 @@ def taint(targets: "FaultTargets") -> None:
     targets.world.context.soon(60.0, 600.0, untaint)
 
 
-def cordoned(targets: "FaultTargets") -> None:
+def cordoned(targets: FaultTargets) -> None:
     """Cordon all nodes for a while, as for maintenance."""
     nodes = targets.world.nodes
     for name in nodes.names:
@@ -81,7 +78,7 @@ def cordoned(targets: "FaultTargets") -> None:
     targets.world.context.soon(120.0, 1200.0, again)
 
 
-def nodes_full(targets: "FaultTargets") -> None:
+def nodes_full(targets: FaultTargets) -> None:
     """Fill the nodes with other pods for a while."""
     scheduler, before = targets.world.scheduler, targets.world.layout.capacity
 
@@ -93,7 +90,7 @@ def nodes_full(targets: "FaultTargets") -> None:
     targets.world.context.soon(120.0, 1200.0, leave)
 
 
-def disk_hangs(targets: "FaultTargets") -> None:
+def disk_hangs(targets: FaultTargets) -> None:
     """Make the disk of a node unresponsive for a while: its processes do not react to signals."""
     world, node = targets.world, targets.rng.choice(targets.world.nodes.names)
     world.databases.hanging.add(node)

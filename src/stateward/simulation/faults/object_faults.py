@@ -5,25 +5,22 @@ property that must hold is that no second cluster is formed without the user's c
 """
 
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
 from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import ApiError
+from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.volumes import CLASSES
+from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.properties.goal import unmet
 from stateward.simulation.world.world import NAME, NAMESPACE
-
-if TYPE_CHECKING:
-    from stateward.simulation.apiserver.store import Stored
-    from stateward.simulation.faults.faults import FaultTargets
 
 SECRETS, PODS, CLAIMS, SETS = "/secrets", "/pods", "/persistentvolumeclaims", "apps/statefulsets"
 CONFIRM_INTERVAL = 60.0
 """Seconds after which the user checks a cluster with lost volumes again."""
 
 
-def quota(targets: "FaultTargets") -> None:
+def quota(targets: FaultTargets) -> None:
     """Forbid more pods or claims for a while."""
     admission, store = targets.world.server.admission, targets.world.store
     kind = targets.rng.choice(("/pods", "/persistentvolumeclaims", "apps/statefulsets"))
@@ -33,7 +30,7 @@ def quota(targets: "FaultTargets") -> None:
     targets.world.context.soon(60.0, 600.0, admission.quota.clear)
 
 
-def class_deleted(targets: "FaultTargets") -> None:
+def class_deleted(targets: FaultTargets) -> None:
     """Delete a storage class, and recreate it later."""
     world = targets.world
     found = world.store.all(CLASSES)
@@ -51,7 +48,7 @@ def class_deleted(targets: "FaultTargets") -> None:
     world.context.soon(120.0, 1200.0, again)
 
 
-def secret_restored(targets: "FaultTargets") -> None:
+def secret_restored(targets: FaultTargets) -> None:
     """Restore the Secret of a deleted member, as a restore of the namespace does."""
     owned = [s for s in targets.world.store.all(SECRETS) if _is_member_object(s)]
     if not owned:
@@ -71,7 +68,7 @@ def secret_restored(targets: "FaultTargets") -> None:
     targets.world.context.trace(f"a user restores Secret {name}")
 
 
-def volumes_lost(targets: "FaultTargets") -> None:
+def volumes_lost(targets: FaultTargets) -> None:
     """Lose volumes of a cluster without data: that of its first member during bootstrap, or else all."""
     world = targets.world
     there = (s for s in world.store.all(CLAIMS) if _is_member_object(s) and not s.terminating)
@@ -90,7 +87,7 @@ def volumes_lost(targets: "FaultTargets") -> None:
     world.context.later(CONFIRM_INTERVAL, _confirm_until_formed, targets)
 
 
-def lose(targets: "FaultTargets", claim: "Stored") -> None:
+def lose(targets: FaultTargets, claim: "Stored") -> None:
     """Lose a volume: delete its claim and its pod, and recreate the claim."""
     world = targets.world
     world.context.trace(f"the volume {claim.key.name} is lost, and a user recreates it")
@@ -105,7 +102,7 @@ def lose(targets: "FaultTargets", claim: "Stored") -> None:
     world.context.later(5.0, _recreate_claim, targets, claim)
 
 
-def _recreate_claim(targets: "FaultTargets", claim: "Stored") -> None:
+def _recreate_claim(targets: FaultTargets, claim: "Stored") -> None:
     world = targets.world
     if all(s.key.name != claim.labels[names.LABEL_MEMBER] for s in world.store.all(SETS)):
         return
@@ -121,7 +118,7 @@ def _recreate_claim(targets: "FaultTargets", claim: "Stored") -> None:
         world.context.later(30.0, _recreate_claim, targets, claim)  # A quota forbids it.
 
 
-def _confirm_until_formed(targets: "FaultTargets") -> None:
+def _confirm_until_formed(targets: FaultTargets) -> None:
     """Let the user confirm that no data is lost, until the cluster is formed."""
     targets.user.confirm_bootstrap()
     if unmet(targets.world):
@@ -134,14 +131,14 @@ def _is_member_object(stored: "Stored") -> bool:
     return stored.labels.get(names.LABEL_CLUSTER) == NAME and bool(stored.labels.get(names.LABEL_MEMBER))
 
 
-def recreated(targets: "FaultTargets") -> None:
+def recreated(targets: FaultTargets) -> None:
     """Delete the cluster resource, and recreate it at once or later."""
     targets.user.delete()
     targets.reverts.append(targets.user.create)
     targets.world.context.soon(0.0, 120.0, targets.user.create)
 
 
-def read_only(targets: "FaultTargets") -> None:
+def read_only(targets: FaultTargets) -> None:
     """Make the database read-only for a while, as for a backup: it refuses changes of settings."""
     database = targets.world.database()
     if database is None or database.read_only:
@@ -156,7 +153,7 @@ def read_only(targets: "FaultTargets") -> None:
     targets.world.context.soon(60.0, 900.0, writable)
 
 
-def new_index(targets: "FaultTargets") -> None:
+def new_index(targets: FaultTargets) -> None:
     """Create an index with one to three copies; its primary may be placed on the only upgraded node."""
     database = targets.world.database()
     if database is None or not database.leader or len(database.shards) >= 14 or targets.empty:
@@ -171,6 +168,6 @@ def new_index(targets: "FaultTargets") -> None:
         targets.reverts.append(lambda: database.follow(name, "0-2"))
 
 
-def edit(targets: "FaultTargets") -> None:
+def edit(targets: FaultTargets) -> None:
     """Let the user edit the cluster resource."""
     targets.user.make_edit()

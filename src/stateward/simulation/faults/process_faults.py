@@ -1,34 +1,30 @@
 """Faults of processes and pods: the operator, its watches, database processes, and the pods of members."""
 
-from typing import TYPE_CHECKING
-
 from stateward.api.values import names
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.simulation.cluster.mounts import Run
-
-if TYPE_CHECKING:
-    from stateward.simulation.faults.faults import FaultTargets
+from stateward.simulation.faults.targets import FaultTargets
 
 PODS = "/pods"
 
 
-def kill_operator(targets: "FaultTargets") -> None:
+def kill_operator(targets: FaultTargets) -> None:
     """Kill a process of the operator."""
     targets.process.kill()
 
 
-def freeze_watches(targets: "FaultTargets") -> None:
+def freeze_watches(targets: FaultTargets) -> None:
     """Hold back all watch events of a process for a while."""
     targets.process.freeze(targets.rng.uniform(5.0, 140.0))
 
 
-def compact(targets: "FaultTargets") -> None:
+def compact(targets: FaultTargets) -> None:
     """Compact the history, so that resumed watches get 410 Gone."""
     for kind in ("/pods", "apps/statefulsets", targets.world.clusters):
         targets.world.store.log(kind).compact(targets.rng.randint(0, 20))
 
 
-def crash(targets: "FaultTargets") -> None:
+def crash(targets: FaultTargets) -> None:
     """Kill a database process."""
     run = _some_run(targets)
     if run is not None:
@@ -36,7 +32,7 @@ def crash(targets: "FaultTargets") -> None:
         targets.world.kubelets.crash(run, 137, "OOMKilled")
 
 
-def evicted(targets: "FaultTargets") -> None:
+def evicted(targets: FaultTargets) -> None:
     """Evict a pod as its kubelet does."""
     run = _some_run(targets)
     pod = targets.world.store.get("/pods", run.pod) if run is not None else None
@@ -44,7 +40,7 @@ def evicted(targets: "FaultTargets") -> None:
         targets.world.nodes.evict_failed(pod)
 
 
-def pod_deleted(targets: "FaultTargets") -> None:
+def pod_deleted(targets: FaultTargets) -> None:
     """Delete a pod, as users do."""
     run = _some_run(targets)
     pod = targets.world.store.get("/pods", run.pod) if run is not None else None
@@ -53,7 +49,7 @@ def pod_deleted(targets: "FaultTargets") -> None:
         targets.world.server.delete("/pods", pod.key, DeleteOptions(Preconditions(pod.uid)))
 
 
-def phase_removed(targets: "FaultTargets") -> None:
+def phase_removed(targets: FaultTargets) -> None:
     """Remove the annotation that records a restart in place from a pod."""
     pods = (pod for pod in targets.world.store.all(PODS) if not pod.terminating)
     going = [pod for pod in pods if pod.meta.get("annotations", {}).get(names.ANNOTATION_PHASE)]
@@ -66,6 +62,6 @@ def phase_removed(targets: "FaultTargets") -> None:
     targets.world.server.update(PODS, pod.key, {**pod.doc, "metadata": meta}, manager="kubectl")
 
 
-def _some_run(targets: "FaultTargets") -> Run | None:
+def _some_run(targets: FaultTargets) -> Run | None:
     runs = [run for run in targets.world.kubelets.runs.values() if run.process is not None and not run.stopping]
     return targets.rng.choice(runs) if runs else None

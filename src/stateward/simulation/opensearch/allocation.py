@@ -6,15 +6,14 @@ of a departed node is recreated elsewhere after a minute.
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
+from stateward.simulation.cluster.context import SimulationContext
+from stateward.simulation.opensearch.behavior import DatabaseBehavior
+from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.shards import Copy, Shard, State
+from stateward.simulation.opensearch.state import ClusterState
 from stateward.simulation.opensearch.versions import older
-
-if TYPE_CHECKING:
-    from stateward.simulation.opensearch.cluster import Cluster
-    from stateward.simulation.opensearch.databases import Databases
-    from stateward.simulation.opensearch.node import Node
 
 DELAY = 60.0
 """Seconds before a replica of a departed node is recreated."""
@@ -31,13 +30,19 @@ class Verdict(NamedTuple):
     text: str
 
 
+class Disks(Protocol):
+    """How fast recoveries copy data; a fault may change it."""
+
+    behavior: DatabaseBehavior
+
+
 class Allocator:
     """Places the copies of one cluster's shards."""
 
-    def __init__(self, cluster: "Cluster", databases: "Databases") -> None:
+    def __init__(self, cluster: ClusterState, context: SimulationContext, disks: Disks) -> None:
         self._cluster = cluster
-        self._databases = databases
-        self._context = databases.context
+        self._context = context
+        self._disks = disks
         self._allocations = 0
         self._reroute_timer: asyncio.TimerHandle | None = None
         """The timer for the next allocation of delayed copies."""
@@ -98,7 +103,7 @@ class Allocator:
 
     # Deciders.
 
-    def objections(self, shard: Shard, copy: Copy, node: "Node", *, relocating: bool = False) -> list[Verdict]:
+    def objections(self, shard: Shard, copy: Copy, node: Node, *, relocating: bool = False) -> list[Verdict]:
         """Return the objections of the deciders to a copy on a node."""
         cluster = self._cluster
         found: list[Verdict] = []
@@ -120,14 +125,14 @@ class Allocator:
             found.append(Verdict("throttling", "THROTTLE", "reached the limit of incoming shard recoveries"))
         return found
 
-    def _nodes(self, fits: Callable[["Node"], bool]) -> list["Node"]:
+    def _nodes(self, fits: Callable[[Node], bool]) -> list[Node]:
         nodes = [n for n in self._cluster.nodes.values() if n.reachable and fits(n)]
         return sorted(nodes, key=lambda n: (self._load(n.id), n.name))
 
     def _load(self, node: str) -> int:
         return sum(node in (c.node, c.target) for s in self._cluster.shards for c in s.copies)
 
-    def _used(self, node: "Node") -> int:
+    def _used(self, node: Node) -> int:
         return sum(shard.size for shard in self._cluster.shards if shard.on(node.id) is not None)
 
     def _incoming(self, node: str) -> int:
@@ -228,7 +233,7 @@ class Allocator:
         there = target is not None and target.reachable
         return there and origin is not None and origin.reachable and bool(self._cluster.leader)
 
-    def _recover(self, shard: Shard, copy: Copy, node: "Node", allocation: str, seconds: float) -> None:
+    def _recover(self, shard: Shard, copy: Copy, node: Node, allocation: str, seconds: float) -> None:
         copy.state, copy.node, copy.token = State.INITIALIZING, node.id, copy.token + 1
         copy.allocation = allocation
         self._context.later(seconds, self._recovered, shard, copy, copy.token)
@@ -291,7 +296,7 @@ class Allocator:
         shard.copies.remove(copy)
 
     def _seconds(self, shard: Shard) -> float:
-        return 1.0 + shard.size / self._databases.behavior.throughput * self._context.rng.uniform(0.8, 1.5)
+        return 1.0 + shard.size / self._disks.behavior.throughput * self._context.rng.uniform(0.8, 1.5)
 
     def _new_allocation(self) -> str:
         self._allocations += 1

@@ -1,51 +1,40 @@
-"""One formed cluster: its nodes, its elected manager, its voting configuration and its shards."""
+"""One formed cluster: joining, leaving, elections, and the reconfiguration of its voters."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.allocation import Allocator
-from stateward.simulation.opensearch.settings import Settings
+from stateward.simulation.opensearch.behavior import DatabaseBehavior
+from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.shards import Copy, Shard
+from stateward.simulation.opensearch.state import ClusterState
 from stateward.simulation.opensearch.versions import may_join
 from stateward.simulation.opensearch.voting import quorum, reconfigure
 
-if TYPE_CHECKING:
-    from stateward.simulation.opensearch.databases import Databases
-    from stateward.simulation.opensearch.node import Node
+
+class Processes(Protocol):
+    """All database processes of a world, in a cluster or not."""
+
+    context: SimulationContext
+    behavior: DatabaseBehavior
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """The newest process of each pod."""
+        ...
 
 
-class Cluster:
-    """The cluster state. Changes need a leader, and a leader needs a quorum."""
+class Cluster(ClusterState):
+    """A cluster that changes: changes need a leader, and a leader needs a quorum."""
 
-    def __init__(self, databases: "Databases", name: str, identity: str) -> None:
-        self.name = name
-        self.identity = identity
-        self.leader = ""
-        self.nodes: dict[str, Node] = {}
-        """The nodes in the cluster by id, including lost ones that the leader has not noticed yet."""
-        self.voters: tuple[str, ...] = ()
-        self.exclusions: dict[str, str] = {}
-        """Voting exclusions: names by id of the node. The name is the id if the node is gone; the id is `_absent_`
-        for a name without a node."""
-        self.shutdowns: dict[str, tuple[str, str]] = {}
-        """Announced node shutdowns by id, with type and reason; the client that announced one removes it."""
-        self.settings = Settings()
-        self.read_only = False
-        """Whether a user has made it read-only: it refuses changes of its metadata."""
-        self.users: set[str] = set()
-        """Names of the users created through its API."""
-        self.shards: list[Shard] = []
-        self.version = 1
-        """Counts changes of the state."""
-        self.seen: set[str] = set()
-        """Names of all nodes that ever joined."""
-        self.red_since: float | None = None
-        self._databases = databases
-        self._context = databases.context
+    def __init__(self, processes: Processes, name: str, identity: str) -> None:
+        super().__init__(processes.context, name, identity)
+        self._processes = processes
         self._electing = False
-        self._at = self._context.now
-        self.allocator = Allocator(self, databases)
+        self.allocator = Allocator(self, processes.context, processes)
 
-    def form(self, node: "Node") -> None:
+    def form(self, node: Node) -> None:
         """Form the cluster with one node, which votes and leads."""
         self.voters = (node.id,)
         self.leader = node.id
@@ -63,7 +52,7 @@ class Cluster:
             self._electing = True
             self._context.soon(0.5, 3.0, self._elect)
 
-    def offer(self, node: "Node") -> None:
+    def offer(self, node: Node) -> None:
         """Process a join request; without a leader, or with an incompatible one, it has no effect."""
         leader = self.nodes.get(self.leader)
         if leader is None or not leader.reachable:
@@ -80,28 +69,13 @@ class Cluster:
             self._remove(node.id)
         self._take_in(node)
 
-    def lost(self, node: "Node", *, graceful: bool) -> None:
+    def lost(self, node: Node, *, graceful: bool) -> None:
         """Handle a lost node: the leader notices it at once, or after its health checks have failed."""
         if self.nodes.get(node.id) is not node:
             return
         self.advance()
         seconds = 0.1 if graceful else self._context.rng.choice((1.0, 3.0, 30.0))
         self._context.later(seconds, self._notice, node)
-
-    def advance(self) -> None:
-        """Advance the writes to the current time: every in-sync copy has all acknowledged documents."""
-        passed = self._context.now - self._at
-        self._at = self._context.now
-        for shard in self.shards:
-            if passed and self.writable(shard):
-                shard.acknowledged += passed * shard.rate
-
-    def writable(self, shard: Shard) -> bool:
-        """Return whether a write is acknowledged now: it needs the primary and every in-sync copy."""
-        if not shard.primary.active:
-            return False
-        holders = [copy for copy in shard.copies if copy.active and copy.allocation in shard.in_sync]
-        return all(self.nodes[c.node].reachable for c in holders if c.node in self.nodes)
 
     def exclude(self, names: list[str]) -> None:
         """Add voting exclusions by name."""
@@ -151,28 +125,12 @@ class Cluster:
         self.allocator.expand()
         self.allocator.reroute()
 
-    @property
-    def now(self) -> float:
-        """Seconds of virtual time."""
-        return self._context.now
-
-    @property
-    def health(self) -> str:
-        """The health that the database reports."""
-        if any(not shard.primary.active for shard in self.shards):
-            return "red"
-        return "green" if all(copy.active for shard in self.shards for copy in shard.copies) else "yellow"
-
-    def names_of_voters(self) -> frozenset[str]:
-        """Return the voting configuration by name, or by id if the node is missing."""
-        return frozenset(self.nodes[v].name if v in self.nodes else v for v in self.voters)
-
     def _present(self) -> set[str]:
         """Return the ids of the cluster's reachable nodes, whether or not they are in it now.
 
         Nodes with TLS and nodes without cannot communicate: those like the leader count, or else the larger group.
         """
-        processes = self._databases.nodes.values()
+        processes = self._processes.nodes.values()
         there = [n for n in processes if n.reachable and n.votes and n.disk.identity == self.identity]
         kinds = {kind: {n.id for n in there if n.secured is kind} for kind in (False, True)}
         leader = self.nodes.get(self.leader)
@@ -188,7 +146,7 @@ class Cluster:
         ]
         self.leader = self._context.rng.choice(able)
         self._context.count("election")
-        processes = {n.id: n for n in self._databases.nodes.values() if n.reachable and n.id in present}
+        processes = {n.id: n for n in self._processes.nodes.values() if n.reachable and n.id in present}
         for identifier in [self.leader, *self.voters]:
             process, known = processes.get(identifier), self.nodes.get(identifier)
             if process is not None and (known is not process or not process.serves):
@@ -201,19 +159,19 @@ class Cluster:
                 self._context.later(1.0, self._notice, node)
         self.version += 1
 
-    def _take_in(self, node: "Node") -> None:
+    def _take_in(self, node: Node) -> None:
         self.advance()
         self.nodes[node.id] = node
         self.seen.add(node.name)
         if self.exclusions.get(node.name) == "_absent_":
             self.exclusions[node.name] = node.id  # An exclusion by name applies to each new node of that name.
-        node.joined(self)
+        node.joined(self.identity)
         self._context.trace(f"{node.name} ({node.version}) joins {self.name}")
         self.revote()
         self.allocator.expand()
         self.allocator.reroute()
 
-    def _notice(self, node: "Node") -> None:
+    def _notice(self, node: Node) -> None:
         if self.nodes.get(node.id) is not node or node.reachable or not self.leader:
             return
         self._remove(node.id)

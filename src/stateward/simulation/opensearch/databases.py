@@ -9,21 +9,10 @@ from stateward.simulation.apiserver.selectors import selector_matches
 from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container
+from stateward.simulation.opensearch.behavior import DatabaseBehavior
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
 from stateward.simulation.opensearch.shards import Disk
-
-
-@dataclass(slots=True)
-class DatabaseBehavior:
-    """How the database behaves; times in seconds, as ranges."""
-
-    boot: tuple[float, float] = (4.0, 12.0)
-    stop: tuple[float, float] = (1.0, 6.0)
-    broken: frozenset[str] = frozenset()
-    """Versions that end as soon as they start."""
-    throughput: float = 40 * 2**20
-    """Bytes a second of a recovery."""
 
 
 class Loss(NamedTuple):
@@ -106,8 +95,8 @@ class Databases:
         else:
             self.isolated.discard(node)
         for process in list(self.nodes.values()):
-            if process.container.node == node and process.cluster is not None and on and process.alive:
-                process.cluster.lost(process, graceful=False)
+            if process.container.node == node and on and process.alive and (cluster := self.cluster_of(process)):
+                cluster.lost(process, graceful=False)
             if process.container.node == node and not on:
                 process.seek_again()
         for cluster in self.clusters.values():
@@ -121,9 +110,14 @@ class Databases:
 
     def ended(self, node: Node, *, graceful: bool) -> None:
         """Note that a process has ended."""
-        if node.cluster is not None:
-            node.cluster.lost(node, graceful=graceful)
-            node.cluster.evaluate()
+        cluster = self.cluster_of(node)
+        if cluster is not None:
+            cluster.lost(node, graceful=graceful)
+            cluster.evaluate()
+
+    def cluster_of(self, node: Node) -> Cluster | None:
+        """Return the cluster that a process has joined."""
+        return self.clusters.get(node.joined_identity)
 
     def find_cluster(self, node: Node) -> None:
         """Run one discovery attempt of a process."""
@@ -138,7 +132,7 @@ class Databases:
             if peers or own.leader == "":
                 own.offer(node)
             return
-        known = [peer.cluster for peer in peers if peer.cluster is not None and peer.stage is Stage.JOINED]
+        known = [cluster for peer in peers if peer.stage is Stage.JOINED and (cluster := self.cluster_of(peer))]
         if known and not node.disk.identity:
             # The rest of a lost cluster has no leader; the process asks a leader wherever it finds one.
             next((cluster for cluster in known if cluster.leader), known[0]).offer(node)

@@ -134,11 +134,11 @@ class WorldTransport:
     async def _answer(self, node: Node, call: Call) -> Answer:
         params = dict(call.params or {})
         if params.get("local") == "true":
-            return self._ok(responses.greeting(node))
-        cluster = node.cluster
+            return self._ok(responses.greeting(node, self._databases.cluster_of(node)))
+        cluster = self._databases.cluster_of(node)
         if cluster is None or node.stage is not Stage.JOINED or not cluster.leader:
             await asyncio.sleep(MANAGER_PATIENCE)
-            cluster = node.cluster
+            cluster = self._databases.cluster_of(node)
             if cluster is None or not cluster.leader:
                 return _refused(503, "master_not_discovered_exception", "no cluster manager")
         if call.method == "GET":

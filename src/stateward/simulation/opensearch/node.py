@@ -4,16 +4,14 @@ import base64
 import hashlib
 import json
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from stateward.api.values import names
+from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.process import Container
+from stateward.simulation.opensearch.behavior import DatabaseBehavior
 from stateward.simulation.opensearch.shards import Disk
 from stateward.simulation.opensearch.versions import older
-
-if TYPE_CHECKING:
-    from stateward.simulation.opensearch.cluster import Cluster
-    from stateward.simulation.opensearch.databases import Databases
 
 PATIENCE = 300.0
 """Seconds for which the start script waits for the permission to bootstrap."""
@@ -30,29 +28,49 @@ class Stage(Enum):
     ENDED = "ended"
 
 
+class Surroundings(Protocol):
+    """What a process depends on: the machine, and the discovery of other processes."""
+
+    context: SimulationContext
+    behavior: DatabaseBehavior
+    default_roles: tuple[str, ...]
+    isolated: set[str]
+    hanging: set[str]
+
+    def arrived(self, node: "Node") -> None:
+        """Handle a process that can communicate."""
+
+    def ended(self, node: "Node", *, graceful: bool) -> None:
+        """Handle the end of a process."""
+
+    def find_cluster(self, node: "Node") -> None:
+        """Run one discovery attempt of a process."""
+
+
 class Node:
     """One run of the database in one container."""
 
-    def __init__(self, databases: "Databases", container: Container, disk: Disk) -> None:
+    def __init__(self, surroundings: Surroundings, container: Container, disk: Disk) -> None:
         self.container = container
         self.disk = disk
         self.stage = Stage.WAITING
-        self.cluster: Cluster | None = None
+        self.joined_identity = ""
+        """The identity of the cluster that it has joined; empty before."""
         self.files = container.config()
         self.config = parse_config(self.files)
         self.name = str(self.config.get("node.name", container.pod.name))
         self.cluster_name = str(self.config.get("cluster.name", ""))
         self.version = container.version
         self.granted = False
-        self._databases = databases
-        self._context = databases.context
+        self._surroundings = surroundings
+        self._context = surroundings.context
         self._since = self._context.now
         self._begin()
 
     @property
     def roles(self) -> tuple[str, ...]:
         """The roles in its configuration."""
-        found: list[str] = self.config.get("node.roles", list(self._databases.default_roles))
+        found: list[str] = self.config.get("node.roles", list(self._surroundings.default_roles))
         return tuple(found)
 
     @property
@@ -93,13 +111,13 @@ class Node:
     @property
     def reachable(self) -> bool:
         """Whether it can communicate, and is not isolated."""
-        return self.answers and self.container.node not in self._databases.isolated
+        return self.answers and self.container.node not in self._surroundings.isolated
 
     def stop(self) -> None:
         """Stop gracefully: leave the cluster at once, then close the shards."""
         if self.alive:
             self._depart(graceful=True)
-            low, high = self._databases.behavior.stop
+            low, high = self._surroundings.behavior.stop
             self._context.soon(low, high, self._end)
 
     def kill(self) -> None:
@@ -108,16 +126,16 @@ class Node:
             self._depart(graceful=False)
 
     def _end(self) -> None:
-        if self.container.node in self._databases.hanging:
+        if self.container.node in self._surroundings.hanging:
             self._context.later(5.0, self._end)
         else:
             self.container.exited(143, "stopped")
 
-    def joined(self, cluster: "Cluster") -> None:
-        """Handle the join of this node."""
-        self.cluster = cluster
+    def joined(self, identity: str) -> None:
+        """Handle the join of this node to the cluster with an identity."""
+        self.joined_identity = identity
         self.stage = Stage.JOINED
-        self.disk.identity = cluster.identity
+        self.disk.identity = identity
         if older(self.disk.version, self.version) or not self.disk.version:
             self.disk.version = self.version
         self.disk.voter = self.votes
@@ -131,7 +149,7 @@ class Node:
 
     def _depart(self, *, graceful: bool) -> None:
         self.stage = Stage.ENDED
-        self._databases.ended(self, graceful=graceful)
+        self._surroundings.ended(self, graceful=graceful)
 
     def _begin(self) -> None:
         """Wait for the configuration of the pod's template, as the start script does, and continue."""
@@ -168,7 +186,7 @@ class Node:
 
     def _boot(self) -> None:
         self.stage = Stage.BOOTING
-        low, high = self._databases.behavior.boot
+        low, high = self._surroundings.behavior.boot
         self._context.soon(low, high, self._booted)
 
     def _booted(self) -> None:
@@ -179,7 +197,7 @@ class Node:
             self._fail(problem)
             return
         self.stage = Stage.SEEKING
-        self._databases.arrived(self)
+        self._surroundings.arrived(self)
         self._seek()
 
     def _problem(self) -> str:
@@ -188,7 +206,7 @@ class Node:
             return f"unknown setting [{bad}]"
         if self.disk.version and older(self.version, self.disk.version):
             return "Could not load codec: the data was written by a newer version"
-        if self.version in self._databases.behavior.broken:
+        if self.version in self._surroundings.behavior.broken:
             return "java.lang.IllegalStateException: the database does not start"
         if self.disk.copies and not self.data:
             return "node does not have the data role but has shard data"
@@ -196,7 +214,7 @@ class Node:
 
     def _seek(self) -> None:
         if self.stage is Stage.SEEKING:
-            self._databases.find_cluster(self)
+            self._surroundings.find_cluster(self)
         if self.stage is Stage.SEEKING:
             self._context.later(self._context.rng.uniform(1.5, 4.0), self._seek)
 

@@ -10,10 +10,9 @@ from stateward.simulation.opensearch.shards import Copy, Shard, State
 from stateward.simulation.timing.loop import EPOCH
 
 
-def greeting(node: Node) -> Json:
-    """Return the greeting of one node."""
-    cluster = node.cluster if node.stage is Stage.JOINED else None
-    if cluster is None:
+def greeting(node: Node, cluster: Cluster | None) -> Json:
+    """Return the greeting of one node, which may have joined a cluster."""
+    if cluster is None or node.stage is not Stage.JOINED:
         identity = node.disk.identity or "_na_"
         return {"cluster_name": node.cluster_name, "cluster_uuid": identity, "blocks": _blocked()}
     document: Json = {"cluster_name": cluster.name, "cluster_uuid": cluster.identity}

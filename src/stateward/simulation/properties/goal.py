@@ -80,7 +80,7 @@ def status_problems(resource: Stored) -> Iterator[str]:
     state = {c["type"]: c["status"] for c in items(resource.doc, "status", "conditions")}
     if state.get("Ready") != "True":
         waits = "; ".join(wait["message"] for wait in items(resource.doc, "status", "waiting"))
-        yield f"the status is not Ready: {status.get('doing', '')} {waits}"
+        yield f"the status is not Ready: {status.get('activity', '')} {waits}"
 
 
 def _member(world: World, member: Stored, pool: Pool, process: JudgeProcess | None) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _member(world: World, member: Stored, pool: Pool, process: JudgeProcess | No
         yield f"{name} has no pod that is ready"
         return
     annotations = part(pod.doc, "metadata", "annotations")
-    if annotations.get(names.ANNOTATION_PHASE) or names.ANNOTATION_BEGUN in annotations:
+    if annotations.get(names.ANNOTATION_PHASE) or names.ANNOTATION_RESTART_STARTED in annotations:
         yield f"the restart of {name} has not ended"
     made_from = json.loads(annotations.get(names.ANNOTATION_INPUTS, "{}"))
     if made_from != dict(pool.inputs):

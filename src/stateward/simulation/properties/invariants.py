@@ -151,7 +151,7 @@ class Watchdog:
         )
         if owner and owner == stop_requested:
             return
-        marked, _, place = live.meta.get("annotations", {}).get(names.ANNOTATION_MADE_FOR, "").partition(" ")
+        marked, _, place = live.meta.get("annotations", {}).get(names.ANNOTATION_CREATED_FOR, "").partition(" ")
         if not owner and place == str(live.key):
             gone = resource is None or resource.uid != marked
             if gone is not (write.verb == "delete"):
@@ -257,7 +257,7 @@ class Watchdog:
             return
         disk = self._world.databases.disks.get(claim.uid)
         # A volume without any process run holds no data.
-        if disk is not None and part(spec, "volumes").get("onScaleDown", "Retain") != "Delete":
+        if disk is not None and part(spec, "volumes").get("whenScaled", "Retain") != "Delete":
             self._violated("b", f"volume {claim.key.name} is deleted although volumes are retained")
         database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
         for shard in database.shards if database is not None and disk is not None else ():

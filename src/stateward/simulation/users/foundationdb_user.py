@@ -33,7 +33,7 @@ class FoundationDBUser(User):
             spec.pop(field, None)
         for holder in [spec, *spec["pools"]]:
             make_placeable(holder)
-        spec.get("volumes", {}).pop("onShrink", None)
+        spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == "rigid":
                 pool["storage"]["storageClass"] = "fast"

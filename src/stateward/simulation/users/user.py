@@ -23,7 +23,7 @@ DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema
 SETS, CLAIMS = "apps/statefulsets", "/persistentvolumeclaims"
 REVERTED_EDITS = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
 """Edits on which no later edit is based."""
-EXCLUDED_FIELDS = frozenset({"ephemeral", "acceptDataLoss", "onClusterDelete"})
+EXCLUDED_FIELDS = frozenset({"ephemeral", "acceptDataLoss", "whenDeleted"})
 """Fields with which a user accepts data loss; a loss would then prove nothing."""
 BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """Wait reasons that need a user's confirmation that no data is lost."""
@@ -76,7 +76,7 @@ class User:
             spec.pop(field, None)
         for holder in [spec, *spec["pools"]]:
             _remove_invalid_settings(holder)
-        spec.get("volumes", {}).pop("onShrink", None)
+        spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
             if pool["storage"].get("storageClass") == RIGID:
                 pool["storage"]["storageClass"] = "fast"

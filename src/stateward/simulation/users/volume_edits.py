@@ -23,12 +23,12 @@ def _class(draft: Draft) -> bool:
     return True
 
 
-def _on_shrink(draft: Draft) -> bool:
-    return _policy(draft, "onShrink", "Refuse")
+def _when_shrunk(draft: Draft) -> bool:
+    return _policy(draft, "whenShrunk", "Refuse")
 
 
-def _on_scale_down(draft: Draft) -> bool:
-    return _policy(draft, "onScaleDown", "Delete")
+def _when_scaled(draft: Draft) -> bool:
+    return _policy(draft, "whenScaled", "Delete")
 
 
 def _policy(draft: Draft, name: str, other: str) -> bool:
@@ -43,6 +43,6 @@ VOLUME_EDITS = (
     Edit("volumes grown", 3, _larger),
     Edit("volumes shrunk", 2, _smaller),
     Edit("storage class changed", 1, _class),
-    Edit("onShrink toggled", 1, _on_shrink),
-    Edit("onScaleDown toggled", 1, _on_scale_down),
+    Edit("whenShrunk toggled", 1, _when_shrunk),
+    Edit("whenScaled toggled", 1, _when_scaled),
 )

@@ -18,9 +18,9 @@ class DecisionMetrics(Metrics):
         self._context = context
         self._said: dict[Key, frozenset[tuple[str, str]]] = {}
 
-    def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus, now: float) -> None:
+    def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus) -> None:
         """Record a plan."""
-        super().cluster(engine, key, plan, status, now)
+        super().cluster(engine, key, plan, status)
         for intent in plan.intents.values():
             self._context.count(f"state: {intent.state}")
             self._context.count(f"effect: {intent.effect.name.lower()}")

@@ -8,8 +8,8 @@ from stateward.api.values.base import API_VERSION, Json
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.simulation.apiserver.client import ChangeSignal
-from stateward.simulation.apiserver.deletion import GarbageCollector
 from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.apiserver.writing.deletion import GarbageCollector
 from stateward.simulation.cluster.agents import Agents
 from stateward.simulation.cluster.budgets import guard
 from stateward.simulation.cluster.context import SimulationContext

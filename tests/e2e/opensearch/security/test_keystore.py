@@ -56,7 +56,7 @@ async def remove(clusters: Clusters, name: str) -> None:
 
 async def digests(clusters: Clusters) -> dict[str, str]:
     """Return what the cluster knows of the data that it uses."""
-    return (await clusters.get(NAME)).status.data or {}
+    return (await clusters.get(NAME)).status.data_digests or {}
 
 
 async def known(clusters: Clusters, before: dict[str, str], *keys: str) -> None:
@@ -65,7 +65,7 @@ async def known(clusters: Clusters, before: dict[str, str], *keys: str) -> None:
     def new(data: dict[str, str] | None) -> bool:
         return all((data or {}).get(key, "") not in {"", before.get(key, "")} for key in keys)
 
-    await clusters.until(NAME, lambda c: new(c.status.data) and settled(c), seconds=600)
+    await clusters.until(NAME, lambda c: new(c.status.data_digests) and settled(c), seconds=600)
 
 
 async def uids(clusters: Clusters) -> dict[str, str]:

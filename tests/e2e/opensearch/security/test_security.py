@@ -42,12 +42,12 @@ async def test_a_secured_cluster_lives_and_its_certificates_are_renewed_without_
 
     def renewed(cluster: Cluster) -> bool:
         now = cluster.status.security
-        return now is not None and now.mark != before.mark and settled(cluster)
+        return now is not None and now.certificates_digest != before.certificates_digest and settled(cluster)
 
     after = await clusters.until("safe", renewed, seconds=420)
     assert after.status.security is not None
-    ends = parse_time(after.status.security.certificates_expire) or 0.0
-    assert ends > (parse_time(before.certificates_expire) or 0.0)
+    ends = parse_time(after.status.security.certificates_expiration_time) or 0.0
+    assert ends > (parse_time(before.certificates_expiration_time) or 0.0)
     await shown(clusters, stateward, "safe", ends)
     assert {name: pod.metadata.uid for name, pod in (await clusters.pods("safe")).items()} == pods
     async with client(stateward, clusters, "safe") as person:

@@ -158,8 +158,8 @@ def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Writ
         {"phase": "main", "step": "job", "stage": "Pending"},
     ]
     stuck = {"type": "Stalled", "status": "True", "reason": "StepRetried", "message": "main/app: it is there"}
-    running = {"plan": "deploy", "why": "it is new", "stage": "Running", "started": "2026-11-21T10:00:00.1Z"}
-    installed(api, run=running | {"steps": steps}, conditions=[stuck], doing="plan deploy, 0 of 2 steps done")
+    running = {"plan": "deploy", "description": "it is new", "stage": "Running", "startTime": "2026-11-21T10:00:00.1Z"}
+    installed(api, run=running | {"steps": steps}, conditions=[stuck], activity="plan deploy, 0 of 2 steps done")
     said = good(run, "installation", "plan", "web")
     assert said.splitlines() == [
         "plan deploy: Running, since 2026-11-21T10:00:00Z, because it is new",

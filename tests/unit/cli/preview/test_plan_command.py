@@ -205,7 +205,7 @@ def using(running: FakeApi) -> FakeApi:
     pools = [{**pool, "podTemplate": {"spec": env}} if pool["name"] == "hot" else pool for pool in SPEC["pools"]]
     document = running.objects["osclusters", Key("default", "logs")]
     document["spec"] = {**SPEC, "pools": pools, "secureSettings": [{"secretName": "store"}]}
-    document["status"]["data"] = {
+    document["status"]["dataDigests"] = {
         "Secret/words:": "+",
         "Secret/words:WORD": "mine/1",
         "keystore/Secret/store:word": "mine/2",

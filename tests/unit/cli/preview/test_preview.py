@@ -216,7 +216,7 @@ def test_a_member_replaced_by_name_is_new_in_data_over_old_out() -> None:
 
 
 def test_volumes_that_are_to_be_deleted_with_the_cluster_are_a_step_and_change_no_member() -> None:
-    shown = preview(changed(lambda spec: spec.update(volumes={"onClusterDelete": "Delete"})), NOW)
+    shown = preview(changed(lambda spec: spec.update(volumes={"whenDeleted": "Delete"})), NOW)
     assert effects(shown) == {}
     assert [step.does for step in shown.steps] == ["delete with the cluster the volume of"]
     assert "logs-hot-0" in shown.steps[0].members

@@ -18,7 +18,7 @@ def missing(cause: str = "NodeNotReady", spec: dict[str, Any] | None = None, **s
     document = cluster(**status)
     document["spec"] |= spec or {}
     state = document["status"]["memberStates"][1]
-    state |= {"state": "Down", "missing": cause, "missingSince": "2026-11-21T11:30:00Z", "reason": ""}
+    state |= {"state": "Down", "missingReason": cause, "missingSinceTime": "2026-11-21T11:30:00Z", "reason": ""}
     return document
 
 
@@ -27,7 +27,13 @@ def wait(reason: str, end: str) -> dict[str, Any]:
     return {"waiting": [{"subject": NAME, "reason": reason, "message": message}]}
 
 
-REMOVAL = {"name": NAME, "phase": "Draining", "since": "2026-11-21T11:40:00Z", "by": "Automatic", "reason": "missing"}
+REMOVAL = {
+    "name": NAME,
+    "phase": "Draining",
+    "startTime": "2026-11-21T11:40:00Z",
+    "origin": "Automatic",
+    "reason": "missing",
+}
 FATES = [
     (
         {},

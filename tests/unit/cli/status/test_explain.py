@@ -59,7 +59,7 @@ def test_a_stalled_cluster_requests_manual_intervention(run: Run, api: FakeApi) 
 
 def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
     ready = {"type": "Ready", "status": "True"}
-    calm = cluster(conditions=[ready], waiting=[], doing="the cluster matches its spec", version="2.19.5")
+    calm = cluster(conditions=[ready], waiting=[], activity="the cluster matches its spec", version="2.19.5")
     api.add("osclusters", calm)
     assert run("explain", "logs").output.splitlines()[1:] == [
         "Status: the cluster matches its spec.",

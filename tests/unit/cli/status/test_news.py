@@ -25,7 +25,7 @@ def test_the_first_lines_tell_the_whole_state_in_short() -> None:
 
 
 def test_nothing_new_is_no_line() -> None:
-    assert news(typed(), typed(lastProgress="2026-11-21T12:00:00Z")) == []
+    assert news(typed(), typed(lastProgressTime="2026-11-21T12:00:00Z")) == []
 
 
 def test_members_that_come_change_and_go_are_named() -> None:

@@ -13,7 +13,7 @@ logs  OpenSearchCluster in namespace default
 version   2.17.1 → 2.19.5
 health    yellow
 members   2 of 3 ready
-doing     logs-hot-1 restarts to apply version
+activity  logs-hot-1 restarts to apply version
 progress  12s ago
 
 POOL      READY  VERSION         UPGRADE
@@ -62,7 +62,7 @@ def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) ->
 
 
 def test_watch_appends_a_line_for_each_change_until_the_cluster_is_deleted(run: Run, api: FakeApi) -> None:
-    later = cluster(health="green", ready="3/3", doing="the cluster matches its spec", version="2.19.5", waiting=[])
+    later = cluster(health="green", ready="3/3", activity="the cluster matches its spec", version="2.19.5", waiting=[])
     later["status"]["memberStates"][1] |= {"state": "Ready", "version": "2.19.5"}
     later["status"]["members"] = {"ready": 3, "desired": 3}
     later["metadata"]["resourceVersion"] = "8"

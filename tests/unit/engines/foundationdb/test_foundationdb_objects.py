@@ -198,11 +198,11 @@ def test_a_pod_on_the_way_has_the_programs_of_both_versions_and_runs_those_that_
         for step in ProtocolSwitch
     }
     plain = found[ProtocolSwitch.NONE].workload["spec"]["template"]
-    assert names.ANNOTATION_BESIDE not in plain["metadata"]["annotations"]
+    assert names.ANNOTATION_STAGED_VERSION not in plain["metadata"]["annotations"]
     assert [c["name"] for c in plain["spec"]["initContainers"]] == ["stateward-agent"]
     for step, program in ((ProtocolSwitch.BESIDE, "7.1.67"), (ProtocolSwitch.SWITCHED, "7.3.63")):
         template = found[step].workload["spec"]["template"]
-        assert template["metadata"]["annotations"][names.ANNOTATION_BESIDE] == "7.3.63"
+        assert template["metadata"]["annotations"][names.ANNOTATION_STAGED_VERSION] == "7.3.63"
         assert template["metadata"]["annotations"][names.ANNOTATION_VERSION] == "7.1.67"
         assert [c["image"] for c in template["spec"]["initContainers"]] == ["stateward:1", "mine/fdb:7.3.63"]
         assert template["spec"]["containers"][0]["image"] == "mine/fdb:7.1.67"

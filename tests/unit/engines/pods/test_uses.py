@@ -47,7 +47,7 @@ def test_a_template_is_concerned_by_the_keys_that_it_uses() -> None:
 
 def test_data_in_variables_recreates_pods_and_data_in_the_keystore_restarts_processes() -> None:
     asked = [{"secretName": "store", "entries": [{"key": "x"}]}]
-    made = cluster(status={"data": DATA}, podTemplate=ENV, secureSettings=asked)
+    made = cluster(status={"dataDigests": DATA}, podTemplate=ENV, secureSettings=asked)
     (pool, *_) = opensearch.desired(made).pools
     data = {name for name in pool.inputs if name.startswith(("Secret/", "keystore"))}
     assert data == {"Secret/words:", "Secret/words:a", "keystore", "keystore/Secret/store:x"}

@@ -29,7 +29,7 @@ from stateward.planning.model.phase import Phase
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
 
 MEMBER, POD, CLAIM = "logs-hot-1", "logs-hot-1-0", "data-logs-hot-1"

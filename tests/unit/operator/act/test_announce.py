@@ -36,8 +36,8 @@ def announced(before: SecurityStatus | None, after: SecurityStatus | None) -> li
 
 
 def test_a_renewal_is_announced_and_the_first_certificates_and_the_end_of_security_are_not() -> None:
-    first = SecurityStatus(enabled=True, mark="a", certificates_expire="2026-03-01T00:00:00Z")
-    second = SecurityStatus(enabled=True, mark="b", certificates_expire="2026-06-01T00:00:00Z")
+    first = SecurityStatus(enabled=True, certificates_digest="a", certificates_expiration_time="2026-03-01T00:00:00Z")
+    second = SecurityStatus(enabled=True, certificates_digest="b", certificates_expiration_time="2026-06-01T00:00:00Z")
     assert announced(first, second) == ["CertificatesRenewed"]
     assert announced(first, first) == []
     assert announced(None, first) == []

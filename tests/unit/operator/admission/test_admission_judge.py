@@ -107,7 +107,7 @@ def test_an_upgrade_that_has_not_begun_may_be_reverted() -> None:
 
 
 def test_a_smaller_volume_is_refused_where_that_was_requested() -> None:
-    refuse = {"onShrink": "Refuse"}
+    refuse = {"whenShrunk": "Refuse"}
     old = cluster(RUNS, volumes=refuse)
     smaller = [MANAGERS, {**HOT, "storage": {"size": "5Gi"}}]
     found = verdict(cluster(volumes=refuse, pools=smaller), old, running(old))
@@ -173,7 +173,7 @@ def test_switching_tls_of_a_foundationdb_cluster_that_is_there_is_refused_and_ta
         return judge(family, new, old, existing, 1000.0)
 
     for on in (True, False):
-        runs = {"version": "7.1.67", "clusterUuid": "id", "security": {"enabled": on}}
+        runs = {"version": "7.1.67", "clusterUUID": "id", "security": {"enabled": on}}
         as_made, other = ledger(runs, security={"enabled": on}), ledger(runs, security={"enabled": not on})
         refused = found(other, as_made).refused
         assert any("spec.security.enabled" in text and "was created with" in text for text in refused)

@@ -33,7 +33,7 @@ class Store:
 
 
 def entry(name: str, phase: str = "Draining", by: str = "Automatic") -> RemovalStatus:
-    return RemovalStatus(name=name, by=by, phase=phase)
+    return RemovalStatus(name=name, origin=by, phase=phase)
 
 
 def limit(most: int, *clusters: Cluster) -> ReplacementLimit:
@@ -51,7 +51,7 @@ def test_replacements_of_all_clusters_of_all_kinds_count() -> None:
 
 def test_what_takes_up_no_room_or_was_requested_does_not_count() -> None:
     quiet = [entry("a-0", phase) for phase in ("NoRoom", "Terminating", "VolumeKept")]
-    asked = [entry("a-1", by="Person"), entry("a-2", by="Spec")]
+    asked = [entry("a-1", by="User"), entry("a-2", by="Spec")]
     assert limit(1, Cluster("a", [*quiet, *asked]), Cluster("b")).slots("b") == 1
 
 

@@ -72,11 +72,11 @@ def test_the_longer_nothing_moves_the_rarer_are_the_looks(*, closely: bool, idle
 
 
 def test_a_new_reason_to_wait_is_a_change_like_any_progress() -> None:
-    wait = WaitStatus(subject="logs", reason="NotSafeYet", message="because", since=rfc3339(900.0))
+    wait = WaitStatus(subject="logs", reason="NotSafeYet", message="because", since_time=rfc3339(900.0))
     assert seconds_without_progress(ClusterStatus(), 1000.0) == 0.0
-    assert seconds_without_progress(ClusterStatus(last_progress=rfc3339(100.0)), 1000.0) == 900.0
-    assert seconds_without_progress(ClusterStatus(last_progress=rfc3339(100.0), waiting=[wait]), 1000.0) == 100.0
-    assert seconds_without_progress(ClusterStatus(last_progress=rfc3339(1001.0)), 1000.0) == 0.0
+    assert seconds_without_progress(ClusterStatus(last_progress_time=rfc3339(100.0)), 1000.0) == 900.0
+    assert seconds_without_progress(ClusterStatus(last_progress_time=rfc3339(100.0), waiting=[wait]), 1000.0) == 100.0
+    assert seconds_without_progress(ClusterStatus(last_progress_time=rfc3339(1001.0)), 1000.0) == 0.0
 
 
 def test_a_round_that_only_does_what_the_one_before_did_moves_nothing_on() -> None:

@@ -42,7 +42,7 @@ def test_what_fails_together_is_known_of_members_without_pods_too() -> None:
 def test_an_address_is_remembered_after_its_pod_and_a_pods_own_counts_first() -> None:
     states = [{"name": f"ledger-log-{i}", "state": "Down", "address": f"10.0.0.{i}"} for i in range(2)]
     states.append({"name": "ledger-log-3", "state": "Down", "address": "10.0.0.9"})
-    removals = [{"name": "ledger-log-2", "reason": "gone", "by": "Person", "address": "10.0.0.2"}]
+    removals = [{"name": "ledger-log-2", "reason": "gone", "origin": "User", "address": "10.0.0.2"}]
     of = cluster()
     more = {"memberStates": states, "pendingRemovals": removals}
     status = msgspec.convert({**msgspec.to_builtins(of.status), **more}, type(of.status))
@@ -113,7 +113,7 @@ def test_what_is_to_be_expected_of_members_is_read_from_their_objects_and_the_st
         {"name": "ledger-log-3", "state": "Waiting", "pending": "replace"},
         {"name": "ledger-log-4", "state": "Waiting", "pending": "restart"},
     ]
-    more = {"memberStates": states, "pendingRemovals": [{"name": "ledger-log-2", "by": "Spec"}]}
+    more = {"memberStates": states, "pendingRemovals": [{"name": "ledger-log-2", "origin": "Spec"}]}
     status = msgspec.convert({**msgspec.to_builtins(of.status), **more}, type(of.status))
     of = msgspec.structs.replace(of, status=status)
     nodes = {n.metadata.name: n for n in (node("n1"), node("n2", ready=False), node("n3", taint="NoSchedule"))}

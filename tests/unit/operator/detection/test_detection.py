@@ -152,7 +152,11 @@ def test_no_setting_changes_what_runs_or_with_which_rights(detection: dict[str, 
         ({"suspend": "yes"}, "suspend", "must be true or false"),
         ({"tolerations": [{"kye": "a"}]}, "tolerations[0].kye", "known are key"),
         ({"tolerations": [{"tolerationSeconds": True}]}, "tolerations[0].tolerationSeconds", "a whole number"),
-        ({"labels": {"stateward.dev/detects": "a"}}, "labels[stateward.dev/detects]", "other domains"),
+        (
+            {"labels": {"stateward.dev/detection-engine": "a"}},
+            "labels[stateward.dev/detection-engine]",
+            "other domains",
+        ),
         ({"annotations": {"a.kubernetes.io/b": "a"}}, "annotations[a.kubernetes.io/b]", "other domains"),
     ],
 )

@@ -32,7 +32,7 @@ async def test_it_is_not_ready_while_its_rounds_fail_and_is_again_afterwards(
             await asyncio.sleep(600)
             assert world.condition("Ready")["status"] == "False"
             assert world.condition("Stalled")["status"] == "True"
-            assert "KeyError" in world.status()["doing"]
+            assert "KeyError" in world.status()["activity"]
             assert world.status()["observedGeneration"] == generation
             assert "hunter2" not in str(world.status())
             events = [stored.doc for stored in world.store.all("events.k8s.io/events")]

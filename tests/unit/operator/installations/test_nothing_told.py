@@ -37,7 +37,7 @@ def told(world: World) -> str:
     """Return everything that is said of the installation and of what it does, in its status and in events."""
     status = world.status()
     run = status.get("run") or {}
-    said = [status.get("doing"), status.get("conditions"), {**run, "target": None}]
+    said = [status.get("activity"), status.get("conditions"), {**run, "target": None}]
     said += [{**past, "target": None} for past in status.get("history", [])]
     events: list[Stored] = [each for each in world.store.everything() if "event" in each.kind]
     return json.dumps([*said, *(each.doc for each in events)])

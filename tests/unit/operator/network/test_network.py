@@ -26,7 +26,7 @@ from stateward.operator.objects.kinds import ELASTICSEARCH
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock, run_virtual
 
 SIDECAR = {"spec": {"containers": [{"name": "exporter", "ports": [{"containerPort": 9114}, {"containerPort": 9443}]}]}}

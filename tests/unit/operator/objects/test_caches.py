@@ -35,7 +35,7 @@ def enqueued(change: Callable[[OpenSearchCluster], OpenSearchCluster]) -> list[K
 
 
 def test_a_status_that_only_displays_something_else_causes_no_reconciliation() -> None:
-    assert enqueued(lambda before: status(before, doing="logs-hot-0 starts", health="yellow")) == []
+    assert enqueued(lambda before: status(before, activity="logs-hot-0 starts", health="yellow")) == []
 
 
 def joined(before: OpenSearchCluster) -> OpenSearchCluster:

@@ -21,7 +21,7 @@ from stateward.planning.model.observation import Desired, Unknown
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
 from tests.unit.operator.test_process import operator, reconciler
 

@@ -50,7 +50,11 @@ async def test_what_another_cluster_controls_is_not() -> None:
 async def secret_found(made_for: str) -> bool:
     """Return whether a Secret without an owner, with this mark, is the cluster's."""
     api = MemoryApi(latency=0)
-    meta: dict[str, Any] = {"name": "logs-ca", "labels": LABELS, "annotations": {names.ANNOTATION_MADE_FOR: made_for}}
+    meta: dict[str, Any] = {
+        "name": "logs-ca",
+        "labels": LABELS,
+        "annotations": {names.ANNOTATION_CREATED_FOR: made_for},
+    }
     await api.create(kinds.SECRETS, {"metadata": meta}, namespace=KEY.namespace)
     return await exists(api, kinds.SECRETS, Key(KEY.namespace, "logs-ca"), cluster())
 
@@ -92,13 +96,13 @@ async def test_only_the_clusters_own_owner_is_removed_from_a_secret(owner: str, 
     await CopiedSecrets(api, caches).heal(cluster())
     kept = api.objects["secrets", Key("prod", "logs-ca")]["metadata"]
     assert (not kept["ownerReferences"]) is healed
-    assert (names.ANNOTATION_MADE_FOR in kept.get("annotations", {})) is healed
+    assert (names.ANNOTATION_CREATED_FOR in kept.get("annotations", {})) is healed
 
 
 async def test_only_secrets_of_the_clusters_own_names_are_deleted_after_it() -> None:
     api, caches = Deletions(), Caches()
     for name in ("logs-ca", "logs-admin", "logs-other"):
-        annotations = {names.ANNOTATION_MADE_FOR: mark("gone", Key("prod", name))}
+        annotations = {names.ANNOTATION_CREATED_FOR: mark("gone", Key("prod", name))}
         meta = {"name": name, "namespace": "prod", "uid": name, "resourceVersion": "1", "labels": LABELS}
         body = {"metadata": {**meta, "annotations": annotations}}
         caches.of(kinds.SECRETS).wrote(msgspec.convert(body, PartialObject))

@@ -100,7 +100,7 @@ def test_a_claim_says_whether_its_member_has_left_it() -> None:
         meta = {"name": "data-c-hot-0", "annotations": annotations}
         return translate.claim(msgspec.convert({"metadata": meta}, PersistentVolumeClaim), {})
 
-    assert seen_claim(**{names.ANNOTATION_LEFT: "its member was replaced"}).left
+    assert seen_claim(**{names.ANNOTATION_RETIRED: "its member was replaced"}).left
     assert not seen_claim().left
 
 
@@ -160,10 +160,10 @@ def test_the_observation_remembers_what_the_status_says() -> None:
                 "name": "logs-hot-2",
                 "version": "2.19.5",
                 "volume": "c",
-                "since": "2026-01-01T00:00:00Z",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
                 "state": "Ready",
             },
-            {"name": "logs-hot-3", "since": "not a time", "state": "Creating"},
+            {"name": "logs-hot-3", "lastTransitionTime": "not a time", "state": "Creating"},
         ],
     }
     found = translate.observation(holding(status=status), Desired("2.19.5", ()), Unknown("asleep"), "opensearch")

@@ -58,7 +58,7 @@ def test_what_is_away_is_not_known_and_holds_nothing_back() -> None:
 
 def test_what_cannot_be_read_is_as_it_was_known_and_is_reported() -> None:
     was = {"Secret/words:": "+", "Secret/words:a": "old/1", "Secret/gone:a": "old/2"}
-    now = look(cluster(status={"data": was}, podTemplate=ENV), unread="words")
+    now = look(cluster(status={"dataDigests": was}, podTemplate=ENV), unread="words")
     assert now.data == {"Secret/words:": "+", "Secret/words:a": "old/1"}
     (refusal,) = now.refusals
     assert (refusal.reason, refusal.everything) == (UNKNOWN, False)
@@ -78,7 +78,7 @@ def test_settings_of_the_keystore_have_files_and_digests() -> None:
 def test_a_secret_that_is_gone_or_cannot_be_read_leaves_keystores_as_they_are(unread: str) -> None:
     made = cluster(secureSettings=STORE)
     before = look(made, secret("store", word="hush"))
-    now = look(cluster(status={"data": dict(before.data)}, secureSettings=STORE), copy=before, unread=unread)
+    now = look(cluster(status={"dataDigests": dict(before.data)}, secureSettings=STORE), copy=before, unread=unread)
     assert (now.data, now.files) == (before.data, before.files)
     assert [refusal.reason for refusal in now.refusals] == [UNKNOWN] * bool(unread)
 

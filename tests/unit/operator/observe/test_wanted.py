@@ -45,7 +45,7 @@ def cluster(status: ClusterStatus | None = None, seen: str = "7", **spec: Any) -
 def test_what_users_are_told_asks_for_nothing_new(family: Family) -> None:
     wanted = DesiredStates(family)
     first = wanted.desired(cluster())
-    told = ClusterStatus(doing="logs-all-0 restarts", ready="2/3", observed_generation=3)
+    told = ClusterStatus(activity="logs-all-0 restarts", ready="2/3", observed_generation=3)
     assert wanted.desired(cluster(told, seen="8")) is first
     assert family.asked == 1
 
@@ -101,6 +101,6 @@ def test_a_cluster_that_is_gone_is_forgotten(family: Family) -> None:
 def test_it_is_what_the_driver_says_of_the_healthy_cluster(
     version: str, identity: str, grant: BootstrapStatus | None, doing: str, asked: str
 ) -> None:
-    status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, doing=doing)
+    status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, activity=doing)
     whole = msgspec.structs.replace(cluster(version=asked), status=status)
     assert DesiredStates(Family()).desired(whole) == Family().desired(whole)

@@ -60,14 +60,14 @@ def test_the_same_resource_is_written_once_a_minute_and_counted_each_time() -> N
         for failures in (2, 3, 4):
             await failing.failed(KEY, failures, ValueError())
         assert written == ["data/logs ValueError"]
-        assert metrics.registry.get_sample_value("stateward_failing_rounds", shown) == 4
+        assert metrics.registry.get_sample_value("stateward_consecutive_reconcile_failures", shown) == 4
         await clock.sleep(61.0)
         await failing.failed(KEY, 5, KeyError())
         assert len(written) == 2
         await failing.recovered(KEY)
 
     run_virtual(fail())
-    assert metrics.registry.get_sample_value("stateward_failing_rounds", shown) is None
+    assert metrics.registry.get_sample_value("stateward_consecutive_reconcile_failures", shown) is None
 
 
 async def test_two_lost_races_are_no_failure_and_many_are() -> None:

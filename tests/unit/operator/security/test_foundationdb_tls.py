@@ -29,7 +29,7 @@ from stateward.pki.files import authority_files
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
 from tests.unit.engines.foundationdb_model import cluster
 

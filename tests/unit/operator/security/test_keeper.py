@@ -25,7 +25,7 @@ from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
-from stateward.simulation.apiserver.writes import Server
+from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
 
 OURS = ("logs-admin", "logs-ca", "logs-operator-tls", "logs-tls")
@@ -152,7 +152,7 @@ async def test_a_cluster_with_data_is_switched_and_keeps_what_it_needs_to_be_tal
     """Its members may be on either side for a while."""
     await keeper.keep(cluster())
     status = ClusterStatus(
-        security=SecurityStatus(enabled=before, administrator=True),
+        security=SecurityStatus(enabled=before, administrator_created=True),
         bootstrap=BootstrapStatus(member="m", volume="v", formed=True),
     )
     kept = await keeper.keep(cluster(status, enabled=asked))

@@ -115,11 +115,11 @@ def test_the_time_begins_with_the_first_look_and_ends_when_the_member_is_back() 
     begun = world.now
     world.ticks(5)
     state = next(m for m in world.status.member_states if m.name == NAME)
-    assert (state.missing, world.observe().missing[NAME]) == ("NodeNotReady", begun)
+    assert (state.missing_reason, world.observe().missing[NAME]) == ("NodeNotReady", begun)
     world.dead_nodes.clear()
     world.ticks(3)
     state = next(m for m in world.status.member_states if m.name == NAME)
-    assert (state.missing, state.missing_since) == ("", "")
+    assert (state.missing_reason, state.missing_since_time) == ("", "")
 
 
 def test_a_database_that_falls_silent_resets_no_members_time() -> None:
@@ -129,8 +129,8 @@ def test_a_database_that_falls_silent_resets_no_members_time() -> None:
     then = replace(gone, database=o.Unknown("timed out"), missing={NAME: world.now}, causes={NAME: "NotInCluster"})
     later = status(then, world.plan(), first, world.now + 60)
     states = [next(m for m in each.member_states if m.name == NAME) for each in (first, later)]
-    assert states[0].missing == states[1].missing == "NotInCluster"
-    assert states[0].missing_since == states[1].missing_since
+    assert states[0].missing_reason == states[1].missing_reason == "NotInCluster"
+    assert states[0].missing_since_time == states[1].missing_since_time
 
 
 def test_a_pod_in_trouble_is_not_said_to_be_outside_of_the_cluster_as_well() -> None:

@@ -294,7 +294,7 @@ def test_a_version_that_cannot_read_the_data_is_refused_before_anything_changes(
     made = plan(older_data(cluster().edit(version=NEW), "2.18.0"), NOW)
     assert [w.message for w in made.waits if w.stalled] == [f"{NEW}: it cannot read the index a"]
     assert made.actions == ()
-    assert made.doing == f"{NEW}: it cannot read the index a"
+    assert made.activity == f"{NEW}: it cannot read the index a"
 
 
 def test_data_that_a_version_reads_does_not_delay_it() -> None:

@@ -68,20 +68,20 @@ def test_an_unknown_database_is_neither_available_nor_unavailable() -> None:
 
 def test_a_wait_keeps_the_time_since_which_it_is_there() -> None:
     world = settled(managers(), hot(), indices=((3,),)).edit(pools=[managers(), hot(2)]).ticks(1)
-    first = world.status.waiting[0].since
+    first = world.status.waiting[0].since_time
     world.ticks(20)
-    assert world.status.waiting[0].since == first
+    assert world.status.waiting[0].since_time == first
     assert world.status.waiting[0].reason == "ShrinkRefused"
 
 
 def test_progress_is_what_moves_and_not_what_is_reported() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(crash={("config/a", "bad")})
     world.edit(pools=[managers(), hot(config=BAD)]).ticks(30)
-    before = world.status.last_progress
+    before = world.status.last_progress_time
     world.ticks(20)
-    assert world.status.last_progress == before
+    assert world.status.last_progress_time == before
     world.edit(pools=[managers(), hot()]).run()
-    assert (parse_time(world.status.last_progress) or 0) > (parse_time(before) or 0)
+    assert (parse_time(world.status.last_progress_time) or 0) > (parse_time(before) or 0)
 
 
 def test_the_zone_of_a_member_is_remembered_while_it_has_no_pod() -> None:
@@ -152,7 +152,7 @@ def test_since_when_a_member_does_not_serve_is_kept_through_its_states_until_it_
     world = settled(managers(), hot(), indices=((2,),))
 
     def told() -> str:
-        return next(m.not_serving_since for m in world.status.member_states if m.name == "c-hot-1")
+        return next(m.not_serving_since_time for m in world.status.member_states if m.name == "c-hot-1")
 
     assert told() == ""
     world.kill("c-hot-1").tick()
@@ -179,7 +179,9 @@ def test_the_time_of_a_member_that_a_user_keeps_stopped_begins_when_that_is_reve
 def test_while_the_database_is_silent_no_member_that_was_away_is_taken_to_be_back() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     before = rfc3339(world.now - 60)
-    states = [replace(m, not_serving_since=before if m.name == "c-hot-1" else "") for m in world.status.member_states]
+    states = [
+        replace(m, not_serving_since_time=before if m.name == "c-hot-1" else "") for m in world.status.member_states
+    ]
     world.status = replace(world.status, member_states=states)
     for answers, expected in ((False, parse_time(before)), (True, None)):
         facts = derive(world.edit(answers=answers).observe(), world.now)

@@ -30,16 +30,21 @@ def member(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"doing": "logs-hot-0 starts"},
+        {"activity": "logs-hot-0 starts"},
         {"health": "yellow"},
         {"ready": "0/1"},
         {"members": MemberCounts(ready=0, desired=1)},
         {"pools": [PoolStatus(name="hot")]},
         {"waiting": [WaitStatus(subject="logs", reason="NotSafeYet", message="a copy is not assigned")]},
-        {"last_progress": "2026-01-01T00:00:00Z"},
+        {"last_progress_time": "2026-01-01T00:00:00Z"},
         {"conditions": [structs.replace(READY, message="another sentence", reason="Other")]},
-        member(state="Down", reason="it stops", since="2026-01-01T00:00:00Z", pending="recreate"),
-        member(node="n1", not_serving_since="2026-01-01T00:00:00Z", missing_since="2026-01-01T00:00:00Z", missing="X"),
+        member(state="Down", reason="it stops", last_transition_time="2026-01-01T00:00:00Z", pending="recreate"),
+        member(
+            node="n1",
+            not_serving_since_time="2026-01-01T00:00:00Z",
+            missing_since_time="2026-01-01T00:00:00Z",
+            missing_reason="X",
+        ),
     ],
 )
 def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[str, Any]) -> None:
@@ -54,9 +59,9 @@ def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[st
         {"cluster_uuid": "u"},
         {"connection_secret_name": "s"},
         {"bootstrap": BootstrapStatus(member="logs-hot-0", volume="v")},
-        {"data": {"Secret/a:b": "digest"}},
-        {"data_changed": DataChangeStatus(since="2026-01-01T00:00:00Z")},
-        {"last_removal": "2026-01-01T00:00:00Z"},
+        {"data_digests": {"Secret/a:b": "digest"}},
+        {"data_change": DataChangeStatus(first_time="2026-01-01T00:00:00Z")},
+        {"last_removal_time": "2026-01-01T00:00:00Z"},
         {"pending_removals": [RemovalStatus(name="logs-hot-1")]},
         {"conditions": [structs.replace(READY, status="False")]},
         {"member_states": []},

@@ -37,10 +37,10 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         wait_between_removals=wait_between_removals(update, WAIT_BETWEEN_REMOVALS),
         paused=update.paused,
         order=tuple(update.order or ()),
-        replace_on_shrink=volumes.on_shrink is VolumeShrink.REPLACE,
+        replace_on_shrink=volumes.when_shrunk is VolumeShrink.REPLACE,
         in_place=update.in_place is InPlace.PREFERRED,
-        delete_volumes=volumes.on_scale_down is Retention.DELETE,
-        own_volumes=volumes.on_cluster_delete is Retention.DELETE,
+        delete_volumes=volumes.when_scaled is Retention.DELETE,
+        own_volumes=volumes.when_deleted is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,
     )

@@ -69,7 +69,7 @@ def retaining(pool: ResolvedPool, keeps: Inputs) -> ProcessPool:
 def inputs(pool: ResolvedPool, build: Build) -> Inputs:
     """Return the inputs of the pool's members of this build."""
     own = {name: digest(name, value) for name, value in _asked(pool, build)}
-    return {**own, **known(pool.template, pool.cluster.status.data)}
+    return {**own, **known(pool.template, pool.cluster.status.data_digests)}
 
 
 def _asked(pool: ResolvedPool, build: Build) -> Iterator[tuple[str, Any]]:

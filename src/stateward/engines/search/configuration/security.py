@@ -121,8 +121,8 @@ def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         return
     yield TOGETHER, True
     status = pool.cluster.status.security
-    if uses_plugin(pool) and status is not None and status.mark and not reloads_certificates(version):
-        yield CERTIFICATES, status.mark
+    if uses_plugin(pool) and status is not None and status.certificates_digest and not reloads_certificates(version):
+        yield CERTIFICATES, status.certificates_digest
 
 
 def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:

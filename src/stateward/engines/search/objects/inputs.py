@@ -34,7 +34,7 @@ _NEWEST = "9999.0.0"
 
 def inputs(pool: ResolvedPool, version: str) -> Inputs:
     """Return the inputs of the pool's members at a version."""
-    data, asked = pool.cluster.status.data, pool.cluster.spec.secure_settings
+    data, asked = pool.cluster.status.data_digests, pool.cluster.spec.secure_settings
     own = {name: digest(name, value) for name, value in _asked(pool, version)}
     return {**own, **keystore.inputs(asked, data), **known(pool.template, data)}
 

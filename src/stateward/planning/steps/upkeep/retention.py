@@ -1,6 +1,6 @@
 """Decides which volumes are deleted with the cluster resource, by an owner reference on their claims.
 
-`volumes.onClusterDelete` may change during the cluster's life. `Retain` applies to every claim that the cluster owns,
+`volumes.whenDeleted` may change during the cluster's life. `Retain` applies to every claim that the cluster owns,
 including those of members that have left: it destroys nothing, so it also runs while the cluster is paused or an edit
 is refused. `Delete` applies to the claims of current members. A volume that was kept when its member left may come from
 an earlier cluster with this name, so it stays kept.

@@ -225,7 +225,7 @@ async def test_an_object_of_another_owner_is_adopted_only_if_the_account_may_rea
     async with world.operator(ruled(world, rules)):
         for verb in ("get", "apply"):
             rules.denies = lambda asked, verb=verb: bool(asked.user) and asked.verb == verb
-            world.install("other-1", spec={"adopt": True, "stepTimeout": 5000 + len(verb)})
+            world.install("other-1", spec={"adopt": True, "stepTimeoutSeconds": 5000 + len(verb)})
             await world.until(
                 lambda verb=verb: f"may not {'patch' if verb == 'apply' else verb} services one" in stuck(world)
             )

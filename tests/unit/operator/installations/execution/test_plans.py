@@ -35,8 +35,8 @@ async def test_a_step_waits_for_health_and_says_for_what(world: World) -> None:
     world.healthy = False
     world.install("shop-1.2.0")
     async with world.operator():
-        await world.until(lambda: "pods" in str(world.status().get("doing", "")) or world.status().get("doing"))
-        await world.until(lambda: "Deployment" in world.status()["doing"])
+        await world.until(lambda: "pods" in str(world.status().get("activity", "")) or world.status().get("activity"))
+        await world.until(lambda: "Deployment" in world.status()["activity"])
         assert world.condition("Ready")["status"] == "False"
         assert world.condition("Reconciling")["status"] == "True"
         assert world.get("Job", "deploy-job") is None
@@ -73,11 +73,11 @@ async def test_wrong_values_are_named_also_while_a_plan_runs_that_continues_with
     world.healthy = False
     world.install("shop-1.2.0", COUNT=3)
     async with world.operator():
-        await world.until(lambda: "Deployment" in world.status().get("doing", ""))
+        await world.until(lambda: "Deployment" in world.status().get("activity", ""))
         world.install("shop-1.2.0", COUNT="many")
         await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
         assert world.condition("Reconciling")["status"] == "False"
-        assert "plan deploy" in world.status()["doing"]
+        assert "plan deploy" in world.status()["activity"]
         world.install("shop-1.2.0", COUNT=4)
         await world.until(lambda: world.condition("Stalled")["status"] == "False")
         world.roll_out()
@@ -190,8 +190,8 @@ async def test_an_upgrade_with_a_value_of_another_plan_runs_both_and_is_ready_on
         ("deploy", "Done", "1.3.0"),
         ("deploy", "Done", "1.2.0"),
     ]
-    assert status["history"][1]["why"] == "another version of the package is desired; then plan backup for FILE"
-    assert status["history"][0]["why"] == "other values of FILE"
+    assert status["history"][1]["description"] == "another version of the package is desired; then plan backup for FILE"
+    assert status["history"][0]["description"] == "other values of FILE"
     assert status["installed"]["parameters"]["FILE"] == "new.sql"
     backup = world.there("Job", "backup-job")["spec"]["template"]["spec"]["containers"][0]
     assert backup["args"] == ["new.sql"]

@@ -100,7 +100,7 @@ async def test_a_fatal_step_ends_the_plan_and_the_next_change_begins_another(wor
 async def test_a_step_that_takes_too_long_fails_with_what_it_waited_for(world: World) -> None:
     world.package("shop-1.2.0")
     world.healthy = False
-    world.install("shop-1.2.0", spec={"stepTimeout": 60})
+    world.install("shop-1.2.0", spec={"stepTimeoutSeconds": 60})
     async with world.operator():
         await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
     assert "did not finish within 60 seconds" in world.status()["run"]["message"]

@@ -158,10 +158,10 @@ async def test_a_request_stays_one_when_a_change_begins_its_plan_again(world: Wo
         world.healthy = False
         world.say("Deployment", "app", {**world.there("Deployment", "app")["status"], "availableReplicas": 0})
         world.annotate(ANNOTATION_TRIGGER, "backup/2")
-        await world.until(lambda: "Deployment" in world.status().get("doing", ""))
-        began = world.status()["run"]["started"]
+        await world.until(lambda: "Deployment" in world.status().get("activity", ""))
+        began = world.status()["run"]["startTime"]
         world.install("other-1", FILE="b")
-        await world.until(lambda: world.status()["run"]["started"] != began)
+        await world.until(lambda: world.status()["run"]["startTime"] != began)
         world.roll_out()
         await world.until(lambda: ended(world, 3))
     assert world.jobs == {"job": 2}

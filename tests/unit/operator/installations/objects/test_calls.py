@@ -85,7 +85,7 @@ async def test_a_step_that_waits_is_not_made_once_more_but_requested_its_health(
     world.install("made-1")
     api = counting(world)
     async with world.operator(api):
-        await world.until(lambda: "Deployment" in world.status().get("doing", ""))
+        await world.until(lambda: "Deployment" in world.status().get("activity", ""))
         await asyncio.sleep(1.0)
         assert {n: c for n, c in api.calls.items() if n.startswith("apply")} == {
             "apply configmaps": len(MAPS),

@@ -132,7 +132,7 @@ async def test_an_installation_that_is_being_removed_says_what_that_waits_for(wo
         held = {**live, "metadata": {**live["metadata"], "finalizers": ["example.dev/held"]}}
         world.server.update("/services", Key(HOME, "one"), held)
         world.server.delete("stateward.dev/swinstallations", Key(HOME, "web"), exact(world))
-        await world.until(lambda: "Service prod/one is being deleted" in world.status().get("doing", ""))
+        await world.until(lambda: "Service prod/one is being deleted" in world.status().get("activity", ""))
         assert world.condition("Reconciling")["reason"] == "Removing"
         live = world.there("Service", "one")
         free = {**live, "metadata": {**live["metadata"], "finalizers": []}}

@@ -71,4 +71,4 @@ def test_members_that_never_held_anything_wait_for_no_member() -> None:
     world.edit(unprovided={"misspelt"}, pools=[managers(), hot(3, storage_class="misspelt")]).ticks(10)
     world.edit(pools=[managers(), hot(3)]).run()
     assert "RemovalPaced" not in {w.reason for w in world.plan().waits}
-    assert not world.status.last_removal
+    assert not world.status.last_removal_time

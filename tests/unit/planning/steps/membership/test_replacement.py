@@ -29,7 +29,7 @@ def phase(world: World, name: str) -> str:
 
 
 def missing(world: World, name: str) -> str:
-    return next(m.missing for m in world.status.member_states if m.name == name)
+    return next(m.missing_reason for m in world.status.member_states if m.name == name)
 
 
 def fail(world: World, *names: str) -> World:
@@ -113,11 +113,11 @@ def test_members_of_one_zone_are_replaced_together_where_that_is_requested() -> 
 
 def test_nothing_is_replaced_while_the_database_does_not_answer_and_no_time_is_forgotten() -> None:
     world = fail(cluster(), "c-hot-1").ticks(10)
-    since = next(m.missing_since for m in world.status.member_states if m.name == "c-hot-1")
+    since = next(m.missing_since_time for m in world.status.member_states if m.name == "c-hot-1")
     world.edit(answers=False).ticks(DUE + 20)
     assert not world.did(a.RecordRemoval)
     assert "does not answer" in told(world, "ReplacementHeld")
-    assert since == next(m.missing_since for m in world.status.member_states if m.name == "c-hot-1")
+    assert since == next(m.missing_since_time for m in world.status.member_states if m.name == "c-hot-1")
     world.edit(answers=True).ticks(2)
     assert world.did(a.RecordRemoval) == ["c-hot-1"]
 

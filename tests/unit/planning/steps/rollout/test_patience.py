@@ -12,7 +12,7 @@ A = {"config/a": "1"}
 
 def days_later(world: World) -> World:
     """Let the status say that every member has been in its state for days."""
-    states = [replace(m, since="1970-01-01T00:00:00Z") for m in world.status.member_states]
+    states = [replace(m, last_transition_time="1970-01-01T00:00:00Z") for m in world.status.member_states]
     world.status = replace(world.status, member_states=states)
     return world
 

@@ -21,7 +21,7 @@ def test_a_settled_cluster_is_left_alone() -> None:
     made = world.plan()
     assert made.settled
     assert not made.actions
-    assert made.doing == "the cluster matches its spec"
+    assert made.activity == "the cluster matches its spec"
 
 
 def test_a_change_that_does_not_matter_restarts_no_member_and_is_written_for_the_next_pod() -> None:

@@ -1,4 +1,4 @@
-"""`volumes.onClusterDelete` is obeyed on a cluster that lives: its claims are owned by it, or they are not."""
+"""`volumes.whenDeleted` is obeyed on a cluster that lives: its claims are owned by it, or they are not."""
 
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Refusal

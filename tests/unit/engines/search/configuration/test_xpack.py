@@ -61,7 +61,7 @@ def test_one_that_is_not_has_security_switched_off(security: dict[str, Any]) -> 
 def test_it_is_switched_on_all_members_together_and_a_renewal_is_no_change() -> None:
     assert differing(inputs(pool(), "8.19.4"), inputs(pool(enabled=True), "8.19.4")) == ("security",)
     assert desired(FLAVOR, cluster(enabled=True)).pools[0].coordinated == {"security"}
-    status = ClusterStatus(security=SecurityStatus(enabled=True, mark="renewed"))
+    status = ClusterStatus(security=SecurityStatus(enabled=True, certificates_digest="renewed"))
     renewed = msgspec.structs.replace(cluster(enabled=True), status=status)
     assert inputs(resolve(FLAVOR, renewed)[0], "8.19.4") == inputs(pool(enabled=True), "8.19.4")
 

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from stateward.simulation.apiserver.documents import Doc
 from stateward.simulation.apiserver.kinds import ATOMIC, list_keys
-from stateward.simulation.apiserver.ownership import MISSING, Element, Item, find, item_of, leaves
 from stateward.simulation.apiserver.store import Fields, Manager, Path
+from stateward.simulation.apiserver.writing.ownership import MISSING, Element, Item, find, item_of, leaves
 
 
 class Applied:

@@ -67,7 +67,7 @@ def test_an_edit_changes_its_own_input_and_no_other(spec: Json, expected: set[st
         with_pool("hot", storage={"size": "100Gi", "storageClass": "fast"}),
         {**SPEC, "update": {"maxUnavailable": "50%", "paused": True, "order": ["hot"]}},
         {**SPEC, "service": {"type": "LoadBalancer", "annotations": {"a": "b"}}},
-        {**SPEC, "volumes": {"onScaleDown": "Delete"}},
+        {**SPEC, "volumes": {"whenScaled": "Delete"}},
         {**SPEC, "pools": [*SPEC["pools"], {"name": "more", "replicas": 2}]},
         {**SPEC, "pools": SPEC["pools"][::-1]},
         {**SPEC, "config": {}, "podTemplate": {}},

@@ -52,7 +52,7 @@ def test_the_claim_is_kept_unless_it_is_to_go_with_the_cluster() -> None:
     )
     assert "ownerReferences" not in kept["metadata"]
     assert "storageClassName" not in kept["spec"]
-    gone = opensearch.member_objects(cluster(volumes={"onClusterDelete": "Delete"}), "hot", 0, "2.19.5").claim
+    gone = opensearch.member_objects(cluster(volumes={"whenDeleted": "Delete"}), "hot", 0, "2.19.5").claim
     assert gone is not None
     assert gone["metadata"]["ownerReferences"] == [OWNER]
     fast = opensearch.member_objects(
@@ -236,7 +236,7 @@ def test_exactly_one_member_may_ask_to_form_the_cluster() -> None:
 
 
 @pytest.mark.parametrize(
-    "status", [{"clusterUuid": "abc"}, {"bootstrap": {"member": "logs-managers-0", "volume": "v", "formed": True}}]
+    "status", [{"clusterUUID": "abc"}, {"bootstrap": {"member": "logs-managers-0", "volume": "v", "formed": True}}]
 )
 def test_no_process_asks_for_permission_once_the_cluster_is_formed(status: Json) -> None:
     made = cluster(status=status)
@@ -245,7 +245,7 @@ def test_no_process_asks_for_permission_once_the_cluster_is_formed(status: Json)
 
 
 def test_the_candidate_says_nothing_about_its_inputs() -> None:
-    before, after = pod(cluster(), "managers"), pod(cluster(status={"clusterUuid": "abc"}), "managers")
+    before, after = pod(cluster(), "managers"), pod(cluster(status={"clusterUUID": "abc"}), "managers")
     inputs = names.ANNOTATION_INPUTS
     assert before["metadata"]["annotations"][inputs] == after["metadata"]["annotations"][inputs]
 

@@ -34,7 +34,7 @@ def test_a_percentage_is_of_all_members_rounded_down_but_at_least_one(asked: int
 
 def test_the_update_policy_and_volume_policy_are_taken_over() -> None:
     update = {"paused": True, "order": ["hot"], "minLiveCopies": 2, "singleCopy": "Wait"}
-    wanted = desired(cluster(update=update, volumes={"onShrink": "Refuse", "onScaleDown": "Delete"}))
+    wanted = desired(cluster(update=update, volumes={"whenShrunk": "Refuse", "whenScaled": "Delete"}))
     assert (wanted.paused, wanted.order, wanted.min_live_copies) == (True, ("hot",), 2)
     assert (wanted.sole_copy, wanted.replace_on_shrink, wanted.delete_volumes) == (SoleCopy.WAIT, False, True)
 

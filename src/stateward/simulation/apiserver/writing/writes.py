@@ -5,15 +5,15 @@ from typing import Any, cast
 
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver import deletion
-from stateward.simulation.apiserver.admission import Admission
-from stateward.simulation.apiserver.apply import apply
 from stateward.simulation.apiserver.documents import Doc, items, part, put
 from stateward.simulation.apiserver.kinds import kind_of
-from stateward.simulation.apiserver.merging import json_patch, merge_patch
-from stateward.simulation.apiserver.ownership import after_update
 from stateward.simulation.apiserver.refusals import conflict, exists, invalid, not_found, refusal
 from stateward.simulation.apiserver.store import Fields, Manager, Store, Stored
+from stateward.simulation.apiserver.writing import deletion
+from stateward.simulation.apiserver.writing.admission import Admission
+from stateward.simulation.apiserver.writing.apply import apply
+from stateward.simulation.apiserver.writing.merging import json_patch, merge_patch
+from stateward.simulation.apiserver.writing.ownership import after_update
 
 _SERVER_OWNED = ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
 

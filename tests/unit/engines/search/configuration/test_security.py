@@ -61,7 +61,7 @@ def test_a_member_that_is_not_secured_has_none_of_it(security: dict[str, Any]) -
 
 def test_switching_is_one_input_and_a_renewal_is_none_where_nodes_reload() -> None:
     assert differing(inputs(pool(), "2.19.3"), inputs(pool(**ON), "2.19.3")) == ("security",)
-    one, other = ({"security": {"enabled": True, "mark": mark}} for mark in ("a", "b"))
+    one, other = ({"security": {"enabled": True, "certificatesDigest": mark}} for mark in ("a", "b"))
     assert inputs(pool(status=one), "2.19.3") == inputs(pool(status=other), "2.19.3")
     before, after = (inputs(pool("2.17.1", status), "2.17.1") for status in (one, other))
     assert differing(before, after) == ("certificates",)

@@ -1,0 +1,67 @@
+"""The state of a formed cluster: its nodes, its elected manager, its voting configuration and its shards."""
+
+from stateward.simulation.cluster.context import SimulationContext
+from stateward.simulation.opensearch.node import Node
+from stateward.simulation.opensearch.settings import Settings
+from stateward.simulation.opensearch.shards import Shard
+
+
+class ClusterState:
+    """What the nodes of a cluster agree on."""
+
+    def __init__(self, context: SimulationContext, name: str, identity: str) -> None:
+        self.name = name
+        self.identity = identity
+        self.leader = ""
+        self.nodes: dict[str, Node] = {}
+        """The nodes in the cluster by id, including lost ones that the leader has not noticed yet."""
+        self.voters: tuple[str, ...] = ()
+        self.exclusions: dict[str, str] = {}
+        """Voting exclusions: names by id of the node. The name is the id if the node is gone; the id is `_absent_`
+        for a name without a node."""
+        self.shutdowns: dict[str, tuple[str, str]] = {}
+        """Announced node shutdowns by id, with type and reason; the client that announced one removes it."""
+        self.settings = Settings()
+        self.read_only = False
+        """Whether a user has made it read-only: it refuses changes of its metadata."""
+        self.users: set[str] = set()
+        """Names of the users created through its API."""
+        self.shards: list[Shard] = []
+        self.version: int = 1
+        """Counts changes of the state."""
+        self.seen: set[str] = set()
+        """Names of all nodes that ever joined."""
+        self.red_since: float | None = None
+        self._context = context
+        self._at = context.now
+
+    def advance(self) -> None:
+        """Advance the writes to the current time: every in-sync copy has all acknowledged documents."""
+        passed = self._context.now - self._at
+        self._at = self._context.now
+        for shard in self.shards:
+            if passed and self.writable(shard):
+                shard.acknowledged += passed * shard.rate
+
+    def writable(self, shard: Shard) -> bool:
+        """Return whether a write is acknowledged now: it needs the primary and every in-sync copy."""
+        if not shard.primary.active:
+            return False
+        holders = [copy for copy in shard.copies if copy.active and copy.allocation in shard.in_sync]
+        return all(self.nodes[c.node].reachable for c in holders if c.node in self.nodes)
+
+    @property
+    def now(self) -> float:
+        """Seconds of virtual time."""
+        return self._context.now
+
+    @property
+    def health(self) -> str:
+        """The health that the database reports."""
+        if any(not shard.primary.active for shard in self.shards):
+            return "red"
+        return "green" if all(copy.active for shard in self.shards for copy in shard.copies) else "yellow"
+
+    def names_of_voters(self) -> frozenset[str]:
+        """Return the voting configuration by name, or by id if the node is missing."""
+        return frozenset(self.nodes[v].name if v in self.nodes else v for v in self.voters)
