@@ -21,7 +21,7 @@ def spec(on_delete: str) -> dict[str, Any]:
     return {"version": "2.19.5", "pools": [NODES], "volumes": {"whenDeleted": on_delete}}
 
 
-async def test_what_is_said_last_decides_about_the_volumes(clusters: Clusters, stateward: Sandbox) -> None:
+async def test_the_last_policy_decides_about_the_volumes(clusters: Clusters, stateward: Sandbox) -> None:
     def volumes() -> dict[str, str]:
         found = json.loads(kubectl(stateward, "-n", clusters.namespace, "get", "pvc", "-l", CLUSTER, "-o", "json"))
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in found["items"]}

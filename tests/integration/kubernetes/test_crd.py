@@ -234,7 +234,7 @@ def test_the_shape_is_checked(api: KubeApi, of: Document, words: str) -> None:
     assert words in refusal(api, of)
 
 
-def test_apply_says_all_of_it_at_once(kubectl: Any) -> None:
+def test_apply_reports_all_problems_at_once(kubectl: Any) -> None:
     bad = document(version="2.19", pools=pool(roles=["data"], storage={"size": "0"}), config={"cluster.name": "x"})
     done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(bad))
     assert done.returncode == 1

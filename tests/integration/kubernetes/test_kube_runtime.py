@@ -160,7 +160,7 @@ async def test_one_of_two_candidates_leads_and_the_other_follows(world: World) -
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_events_are_found_where_kubectl_looks_for_them(world: World) -> None:
+async def test_events_are_found_where_kubectl_searches_for_them(world: World) -> None:
     made = await world.config_map("one")
     recorder = EventRecorder(world.api, "stateward", "stateward-0", limits=EventLimits(repeat=0.2))
     task = asyncio.create_task(recorder.run())
@@ -177,7 +177,7 @@ async def test_events_are_found_where_kubectl_looks_for_them(world: World) -> No
     assert recorder.dropped == 0
 
 
-async def test_a_server_that_is_not_the_one_we_trust_is_not_spoken_to(control_plane: Path) -> None:
+async def test_no_request_goes_to_an_untrusted_server(control_plane: Path) -> None:
     connection = connect(kubeconfig=str(control_plane))
     async with HttpApi(replace(connection, tls=Tls())) as api:
         with pytest.raises(TransportError, match="certificate"):

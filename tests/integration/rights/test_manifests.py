@@ -141,9 +141,7 @@ def test_the_operator_runs_under_the_restricted_standard(api: KubeApi) -> None:
 
 
 @pytest.mark.parametrize(("role", "verbs"), [("view", READ), ("edit", (*READ, *WRITE)), ("admin", (*READ, *WRITE))])
-def test_who_may_work_in_a_namespace_may_work_with_its_clusters(
-    api: KubeApi, role: str, verbs: tuple[str, ...]
-) -> None:
+def test_a_user_who_may_edit_a_namespace_may_edit_its_clusters(api: KubeApi, role: str, verbs: tuple[str, ...]) -> None:
     user = f"somebody-with-{role}"
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",

@@ -210,7 +210,7 @@ async def test_a_foreign_deployment_is_adopted_only_with_the_right_to_change_it(
     assert (await place.get(DEPLOYMENTS, "theirs") or {})["spec"] == theirs["spec"]
 
 
-async def test_secrets_are_not_read_for_who_may_not_read_them(place: Tenancy) -> None:
+async def test_secrets_are_not_read_for_users_who_may_not_read_them(place: Tenancy) -> None:
     await place.admin.apply(
         SECRETS, Key(place.home, "password"), body(SECRETS, "password", stringData={"a": "b"}), APPLY
     )

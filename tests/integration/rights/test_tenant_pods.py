@@ -167,7 +167,7 @@ async def test_a_tenant_gets_no_power_by_way_of_a_cluster(tenancy: Tenancy) -> N
     assert len(EVERY) > 40
 
 
-async def test_the_same_is_made_where_the_operator_is_told_to_allow_it(tenancy: Tenancy) -> None:
+async def test_the_same_is_made_where_the_operator_allows_it(tenancy: Tenancy) -> None:
     """This proves the test above: it finds all these objects, except those that the API server refuses."""
     refused = {"ephemeral", "host-process", "claim-copied", "host-path-in-place", "probe", "hook"}
     ways = {n: s for n, s in WAYS.items() if "account" not in n and "token" not in n and n not in refused}

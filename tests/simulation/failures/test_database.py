@@ -42,7 +42,7 @@ async def test_21_members_that_are_to_leave_are_upgraded_too() -> None:
         await scenario.settle()
 
 
-async def test_22_every_disruption_has_a_fresh_look_behind_it() -> None:
+async def test_22_every_disruption_has_a_fresh_check_behind_it() -> None:
     """The operator reads the database between two deletions, even if several members may be down at once."""
     with Scenario(managers(3), hot(4), update={"maxUnavailable": 2}).logged() as scenario:
         await scenario.begin()

@@ -84,7 +84,7 @@ async def test_28_a_member_that_was_about_to_restart_when_its_node_failed_does_n
         assert scenario.disrupted()[:1] == [name]
 
 
-async def test_31_a_drain_is_not_taken_for_a_roll_out() -> None:
+async def test_31_a_drain_is_not_mistaken_for_a_roll_out() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         pods = scenario.uids(PODS)

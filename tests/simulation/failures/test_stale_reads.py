@@ -40,7 +40,7 @@ async def test_02_a_stale_replica_count_removes_no_member() -> None:
         assert scenario.uids(CLAIMS) == claims
 
 
-async def test_02_a_stale_replica_count_tells_the_database_nothing() -> None:
+async def test_02_a_stale_replica_count_reports_the_database_nothing() -> None:
     """A member that is wanted is not drained while the operator sees the size of before."""
     with Scenario().logged() as scenario:
         await scenario.begin()

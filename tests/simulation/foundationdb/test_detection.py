@@ -49,7 +49,7 @@ async def look_once(scenario: Scenario, *, deaf: bool = False) -> Findings:
     return findings
 
 
-async def test_what_the_operators_watch_never_tells_is_found_from_outside_and_replaced() -> None:
+async def test_a_missing_member_without_a_watch_event_is_detected_from_outside_and_replaced() -> None:
     with Scenario(replacement=POLICY, capacity=1, pools=pools(storage=4, log=3, stateless=2)).logged() as scenario:
         await scenario.begin()
         assert scenario.process.api is not None

@@ -56,7 +56,7 @@ async def look_once(scenario: Scenario, *, deaf: bool = False) -> Findings:
 
 
 @pytest.mark.parametrize("announced", [False, True], ids=["opensearch", "elasticsearch"])
-async def test_what_the_operators_watch_never_tells_is_found_from_outside_and_replaced(*, announced: bool) -> None:
+async def test_a_missing_member_without_a_watch_event_is_detected_from_outside_and_replaced(*, announced: bool) -> None:
     with Scenario(managers(), hot(4), replacement=POLICY).logged() as scenario:
         scenario.world.databases.announced = announced
         await scenario.begin()

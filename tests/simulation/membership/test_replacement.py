@@ -81,7 +81,7 @@ async def test_34_a_replacement_that_waits_for_quota_takes_no_other_member_down_
         assert await scenario.until(lambda: "logs-hot-5" in in_database(scenario), 900.0)
 
 
-async def test_a_member_replaced_by_name_hands_its_data_over_first() -> None:
+async def test_a_member_replaced_by_name_moves_its_data_first() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         scenario.edit(members={"replace": ["logs-hot-0"]})

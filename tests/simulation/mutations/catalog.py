@@ -140,7 +140,7 @@ MUTATIONS = (
         "22",
         "a fresh look before each disruption",
         without.remembered_health,
-        database.test_22_every_disruption_has_a_fresh_look_behind_it,
+        database.test_22_every_disruption_has_a_fresh_check_behind_it,
     ),
     Mutation(
         "23",

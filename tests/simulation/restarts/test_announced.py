@@ -22,7 +22,7 @@ def heard(scenario: Scenario) -> list[tuple[str, str]]:
     return found
 
 
-async def test_it_is_told_of_each_member_that_restarts_and_of_each_that_leaves() -> None:
+async def test_it_is_notified_of_each_member_that_restarts_and_of_each_that_leaves() -> None:
     with Scenario(managers(1), hot(3)).logged() as scenario:
         scenario.world.databases.announced = True
         await scenario.begin()

@@ -51,7 +51,7 @@ async def test_36_a_setting_reverted_half_way_returns_in_the_same_pods() -> None
         assert len(scenario.disrupted()) <= 4
 
 
-async def test_a_pod_is_told_of_each_configuration_that_is_written_for_it() -> None:
+async def test_a_pod_is_notified_of_each_configuration_that_is_written_for_it() -> None:
     """So its kubelet syncs it at once, also after a revert; no pod is annotated before it is next in the order."""
     with Scenario(managers(1), hot(2), agents=True).logged() as scenario:
         await scenario.begin()

@@ -88,7 +88,7 @@ def test_a_longer_run_has_more_real_time_unless_a_limit_is_set() -> None:
     assert Bounds(wall=5.0).seconds(720 * 3600.0) == 5.0
 
 
-async def test_copies_that_are_delayed_are_looked_at_once_each_however_often_the_database_looks() -> None:
+async def test_copies_that_are_delayed_are_checked_once_each_however_often_the_database_looks() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin(indices=0)
         database, context = scenario.database, scenario.world.context

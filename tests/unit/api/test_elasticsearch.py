@@ -65,7 +65,7 @@ def test_an_unknown_role_is_refused_because_the_node_would_not_start() -> None:
     assert "does not start with other roles" in problem.message
 
 
-def test_who_only_votes_is_a_master_too() -> None:
+def test_a_voting_only_node_is_a_master_too() -> None:
     voters = pool("voters", 1, roles=["voting_only"])
     problem = only(pools=[pool(), voters])
     assert problem.message == "voting_only goes together with master, or the node does not start"

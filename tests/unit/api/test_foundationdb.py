@@ -85,7 +85,7 @@ def test_what_cannot_be_meant_is_refused(spec: dict[str, Any], path: str, words:
     assert words in problem.message
 
 
-def test_counts_that_bear_too_little_are_told() -> None:
+def test_counts_that_bear_too_little_are_reported() -> None:
     (problem,) = found(Severity.WARNING, pools=[pool("storage", replicas=2), *POOLS[1:]])
     assert "no member takes over from a failed one:" in problem.message
 

@@ -352,7 +352,7 @@ class TestSecurity:
     @pytest.mark.parametrize(
         "key", ["plugins.security.disabled", "plugins.security.ssl.http.enabled", "plugins.security.nodes_dn"]
     )
-    def test_what_security_owns_is_not_set_by_hand(self, key: str) -> None:
+    def test_what_security_owns_is_not_set_manually(self, key: str) -> None:
         path, message = only(cluster(config={key: "true"}))
         assert path == f"spec.config[{key}]"
         assert message.startswith("cannot be set: ")

@@ -3,7 +3,7 @@
 from bench.databases.arrival import PROGRAM, pod, rows
 
 
-def test_both_ways_are_told_with_their_median_and_their_longest() -> None:
+def test_both_ways_are_reported_with_their_median_and_their_longest() -> None:
     alone, told = rows([10.0, 40.0, 70.0], [0.5, 1.0, 1.5])
     assert alone.value == "40.0 / 70.0 s"
     assert told.value == "1.0 / 1.5 s"

@@ -35,7 +35,7 @@ def test_of_two_restarts_each_absence_has_its_own() -> None:
     assert diary.parts(Absence("logs-0", AT + 10.6, AT + 19.0, AT + 14.5)) == pytest.approx((1.75, 0.75, 1.5, 4.5))
 
 
-def test_an_agent_that_was_not_heard_leaves_an_absence_without_parts() -> None:
+def test_an_agent_that_did_not_answer_leaves_an_absence_without_parts() -> None:
     diary = Diary()
     diary.read("logs-0", NEW)
     assert diary.parts(Absence("logs-0", AT + 10.6, AT + 19.0, AT + 14.5)) is None

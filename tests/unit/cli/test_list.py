@@ -64,7 +64,7 @@ def test_a_kind_that_is_not_installed_has_no_clusters(run: Run, api: FakeApi) ->
     assert run("list").output.count("opensearch") == 1
 
 
-def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
+def test_list_says_where_it_searched_for_nothing(run: Run) -> None:
     result = run("list", "-n", "empty")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "there is no cluster in namespace 'empty'; --all-namespaces searches all namespaces\n"

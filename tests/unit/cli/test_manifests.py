@@ -52,7 +52,7 @@ def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
-def test_manifests_secure_new_clusters_unless_they_are_told_not_to(run: Run, word: str, value: str) -> None:
+def test_manifests_secure_new_clusters_unless_they_are_reported_not_to(run: Run, word: str, value: str) -> None:
     deployment = list(yaml.safe_load_all(run("manifests", *word.split()).output))[-1]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert {"name": "STATEWARD_SECURE_NEW_CLUSTERS", "value": value} in container["env"]

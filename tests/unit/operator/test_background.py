@@ -92,7 +92,7 @@ async def test_what_a_process_does_is_what_is_done_here() -> None:
 
 
 @pytest.mark.parametrize("template", ["a: [", HEAD + "  a: {{ fail .Params.WORD }}", "{{ .Params.NONE }}", "x"])
-async def test_what_is_wrong_with_a_template_is_said_by_a_process_as_it_is_here(template: str) -> None:
+async def test_what_is_wrong_with_a_template_is_reported_by_a_process_as_it_is_here(template: str) -> None:
     job = objects(template, WORD="s3cret")
     with pytest.raises(TemplateProblem) as here:
         job.do()
@@ -178,7 +178,7 @@ async def test_a_step_of_many_templates_has_a_limit_on_all_of_them() -> None:
     assert f"step {place.phase}/{place.step.name} cannot be rendered" in error.value.public
 
 
-async def test_a_process_that_takes_too_long_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_takes_too_long_is_ended_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "SECONDS", 0.05)
     with pytest.raises(TemplateProblem, match=r"takes more than the 0.05 s") as error:
         await in_process(objects(HEAD + "  a: b"))

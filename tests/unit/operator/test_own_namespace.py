@@ -119,7 +119,7 @@ async def test_each_way_from_a_spec_to_a_name_is_taken() -> None:
 
 
 @pytest.mark.parametrize("name", ["../payments/x", "payments/x", "..", "%2e%2e"])
-async def test_a_package_is_looked_for_in_the_installations_namespace_only(name: str) -> None:
+async def test_a_package_is_searched_for_in_the_installations_namespace_only(name: str) -> None:
     api: Any = Paths()
     with pytest.raises((NoPackageError, BadRequest)):
         await Library(api, ("data",), in_foreground).read("data", name)

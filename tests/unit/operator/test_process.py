@@ -151,7 +151,7 @@ async def introduce(one: Reconciler) -> None:
 
 
 @pytest.mark.parametrize("call", [look, introduce])
-async def test_a_database_is_not_spoken_to_unless_the_lease_is_held(api: Written, call: Any) -> None:
+async def test_no_request_goes_to_a_database_unless_the_lease_is_held(api: Written, call: Any) -> None:
     """A read may change something too: an engine proves with it that members are empty, and reverts it."""
     for leader_elect in (True, False):
         database: Any = Told()

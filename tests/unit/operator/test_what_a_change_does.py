@@ -237,7 +237,7 @@ NEVER_SETTLED = {"update.paused"}
 
 
 @pytest.mark.parametrize(("kind", "path", "schema"), CASES)
-async def test_a_change_that_is_reverted_is_obeyed_as_well(kind: Kind, path: str, schema: Json) -> None:
+async def test_a_change_that_is_reverted_is_applied_as_well(kind: Kind, path: str, schema: Json) -> None:
     says = TABLES[kind][path]
     if path in NEVER_SETTLED or says.does is Does.REFUSED:
         return

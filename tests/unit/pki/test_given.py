@@ -55,7 +55,7 @@ def why(given: dict[str, str], now: float = NOW) -> str:
     return str(refused.value)
 
 
-def test_a_good_certificate_is_used_with_those_whom_it_trusts() -> None:
+def test_a_good_certificate_is_used_with_the_certificates_that_it_trusts() -> None:
     pair = server()
     assert given_server(files(pair), NAME, NOW) == (pair, CA.bundle)
     starred = server("*.data.svc")

@@ -48,7 +48,7 @@ def taken_down(obs: o.Observation, made: Plan) -> set[str]:
 
 @moderate
 @given(observations)
-def test_each_member_has_one_intent_and_every_action_on_a_member_is_told_there(obs: o.Observation) -> None:
+def test_each_member_has_one_intent_and_every_action_on_a_member_is_reported_there(obs: o.Observation) -> None:
     made = plan(obs, NOW)
     for member in obs.members:
         if member.workload is not None or member.pod is not None:

@@ -28,7 +28,7 @@ def test_a_term_that_is_not_accepted_is_found_with_its_line_and_what_to_write(te
     assert advice
 
 
-def test_code_and_links_are_not_looked_at() -> None:
+def test_code_and_links_are_not_checked() -> None:
     text = "```\nnobody\n```\nrun `id nobody`, [as that user](https://example.org/nobody)\n"
     assert list(prose.findings(text)) == []
 

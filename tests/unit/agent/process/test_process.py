@@ -17,7 +17,7 @@ from stateward.agent.serving.api import Api
 from tests.unit.agent.pod import WAITS, Pod
 
 
-def test_it_starts_the_process_and_tells_all_about_it(pod: Pod) -> None:
+def test_it_starts_the_process_and_reports_all_about_it(pod: Pod) -> None:
     pod.environment["STATEWARD_ENGINE_VERSION"] = "2.19.3"
     pod.run(WAITS).expect("up")
     found = pod.get()

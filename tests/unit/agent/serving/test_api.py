@@ -106,7 +106,7 @@ def test_plain_http_and_noise_get_no_answer_and_do_no_harm(stopped: Pod) -> None
 
 
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x01", b"GET / HT"])
-def test_who_says_nothing_keeps_neither_the_kubelet_nor_the_operator_out(stopped: Pod, said: bytes) -> None:
+def test_a_silent_client_blocks_neither_the_kubelet_nor_the_operator(stopped: Pod, said: bytes) -> None:
     with contextlib.ExitStack() as stack:
         for port in [stopped.api, stopped.probes] * 20:
             client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))

@@ -140,7 +140,7 @@ def test_a_database_that_has_served_stays_ready_while_many_wait_for_its_answer(p
         assert pod.probe("/ready") == 200
 
 
-def test_a_busy_database_misses_answers_and_one_that_was_told_to_stop_is_not_ready_at_once(
+def test_a_busy_database_misses_answers_and_one_that_was_stopped_is_not_ready_at_once(
     pod: Pod, database: Database
 ) -> None:
     """The kubelet is patient with neither: it would send clients to a member that is away."""

@@ -55,11 +55,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return Asked(monkeypatch)
 
 
-def test_who_answers_and_runs_is_ready(asked: Asked) -> None:
+def test_a_process_that_runs_and_answers_is_ready(asked: Asked) -> None:
     assert asked.get("/ready") == 200
 
 
-def test_who_was_told_to_stop_while_it_answered_is_not_ready(asked: Asked) -> None:
+def test_a_process_that_is_stopped_during_its_answer_is_not_ready(asked: Asked) -> None:
     asked.meanwhile = lambda: asked.becomes(State.STOPPING, 7)
     assert asked.get("/ready") == 503
 
@@ -74,7 +74,7 @@ def test_the_answer_of_a_process_before_says_nothing_of_the_one_after_it(asked: 
     assert asked.started == 1, "process 9 has not answered yet"
 
 
-def test_a_busy_process_that_has_served_is_told_to_stop_and_is_not_ready_at_once(asked: Asked) -> None:
+def test_a_busy_process_that_has_served_is_stopped_and_is_not_ready_at_once(asked: Asked) -> None:
     assert asked.get("/ready") == 200
     asked.answers = False
     assert asked.get("/ready") == 200
@@ -84,7 +84,7 @@ def test_a_busy_process_that_has_served_is_told_to_stop_and_is_not_ready_at_once
     assert asked.get("/ready") == 503, "another process that the kernel has given the same number"
 
 
-def test_patience_is_for_who_serves_and_is_not_there_again_by_itself(asked: Asked) -> None:
+def test_only_a_serving_member_that_does_not_return_by_itself_is_waited_for(asked: Asked) -> None:
     assert asked.get("/ready") == 200
     asked.answers = False
     said = [asked.get("/ready") for _ in range(12)]

@@ -101,7 +101,7 @@ def test_a_slow_client_is_cut(running: _Running, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\n\r\n"])
-def test_who_asks_nothing_or_was_answered_makes_room(running: _Running, said: bytes) -> None:
+def test_idle_connections_are_closed_first(running: _Running, said: bytes) -> None:
     with contextlib.ExitStack() as stack:
         idle = [
             stack.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=20)) for _ in range(12)

@@ -108,7 +108,7 @@ WRONG = st.sampled_from([None, "", "Bearer", "Bearer ", "Basic c2VjcmV0", f"bear
 @FUZZED
 @example("POST", "/v1/process/start", b"", None)
 @given(st.sampled_from(["GET", "POST", "PUT", "DELETE"]), TARGETS, BODIES, WRONG)
-def test_without_the_token_nothing_is_told_and_nothing_changes(
+def test_without_the_token_nothing_is_reported_and_nothing_changes(
     line: Line, method: str, path: str, body: bytes, authorization: str | None
 ) -> None:
     before = line.pod.get()

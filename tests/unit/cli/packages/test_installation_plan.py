@@ -139,7 +139,7 @@ def test_wrong_values_and_missing_packages_are_reported(run: Run) -> None:
     assert "spec.pakage" in asked(run, wrong)[1]
 
 
-def test_a_plan_that_runs_is_told_of_and_what_comes_after_it(run: Run, api: WritableApi) -> None:
+def test_a_running_plan_and_its_successor_are_reported(run: Run, api: WritableApi) -> None:
     body = api.there("swinstallations", "web")
     target = body["status"]["installed"]
     body["status"]["run"] = {"plan": "deploy", "stage": "Running", "target": target}

@@ -77,7 +77,7 @@ def test_a_trial_says_which_rights_the_account_lacks(run: Run, api: WritableApi,
     assert api.there("swinstallations", "web")["spec"]["serviceAccountName"] == "packages"
 
 
-def test_who_may_not_act_as_the_account_is_told_that_its_rights_are_not_known(
+def test_a_user_who_may_not_impersonate_the_account_sees_that_its_rights_are_unknown(
     run: Run, api: WritableApi, folder: str
 ) -> None:
     api.lacks.add(("", "impersonate", "serviceaccounts"))
@@ -171,7 +171,7 @@ def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Writ
     assert "StepRetried: main/app: it is there" in said
 
 
-def test_list_says_where_it_looked_for_nothing(run: Run) -> None:
+def test_list_says_where_it_searched_for_nothing(run: Run) -> None:
     result = run("installation", "list", "-n", "empty")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "there is no installation in namespace 'empty'; --all-namespaces searches all namespaces\n"
@@ -198,7 +198,9 @@ def test_commands_on_packages_need_no_server(folder: str) -> None:
     assert CliRunner().invoke(cli, ["package", "verify", folder]).exit_code == 0
 
 
-def test_trigger_runs_a_cleanup_only_when_the_name_is_said_once_more(run: Run, api: WritableApi, folder: str) -> None:
+def test_trigger_runs_a_cleanup_only_when_the_name_is_reported_once_more(
+    run: Run, api: WritableApi, folder: str
+) -> None:
     good(run, "package", "install", folder, "web")
     del api.objects["swpackages", Key("default", "shop-1.2.0")]
     for said in ((), ("--yes", "other")):

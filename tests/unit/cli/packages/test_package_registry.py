@@ -88,7 +88,7 @@ def test_a_tag_keeps_its_content_unless_forced(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("auth", ["basic", "bearer"])
-def test_who_is_logged_in_comes_in_and_no_other_client(auth: str, folder: Path, tmp_path: Path) -> None:
+def test_only_a_client_that_is_logged_in_is_accepted(auth: str, folder: Path, tmp_path: Path) -> None:
     with registry(auth) as found:
         assert "without a login" in bad("push", folder, found.reference())
         log_in(tmp_path, found.host)

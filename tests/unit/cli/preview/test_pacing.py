@@ -41,12 +41,12 @@ def test_a_pool_that_is_new_starts_like_the_others() -> None:
     assert pacing(existing(pod(40), pod(50, "managers")), Speed()).durations.start_of("warm") == 45.0
 
 
-def test_a_container_that_ended_meanwhile_tells_nothing() -> None:
+def test_an_ended_container_provides_no_information() -> None:
     found = pacing(existing(pod(4000, restarts=1)), Speed())
     assert found.rests_on[0] == "a member starts in 60 s: assumed, because no pod shows its last start"
 
 
-def test_what_the_database_tells_is_said_to_be_from_there() -> None:
+def test_what_the_database_reports_is_reported_as_from_there() -> None:
     found = pacing(existing(), Speed(limit=100.0 * MIB, at_once=4, rate=20.0 * MIB, rates=7, reopen=0.6, reopened=9))
     assert (found.durations.rate, found.durations.at_once, found.durations.reopen) == (80.0 * MIB, 4, 0.6)
     assert found.rests_on[1:] == (
@@ -55,7 +55,7 @@ def test_what_the_database_tells_is_said_to_be_from_there() -> None:
     )
 
 
-def test_what_the_database_does_not_tell_is_said_to_be_assumed() -> None:
+def test_what_the_database_does_not_tell_is_reported_as_assumed() -> None:
     assert pacing(existing(), Speed()).rests_on[1:] == (
         "a node takes 40 MiB/s of recovering copies, 2 at once: assumed, the database's default",
         "a copy whose data is on its node already is back in 2.0 s: assumed",

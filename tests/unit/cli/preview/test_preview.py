@@ -191,7 +191,7 @@ def test_a_slower_start_is_a_longer_roll_out() -> None:
     assert {c.name: c.seconds for c in slow.members}["logs-hot-0"] == pytest.approx(610.0)
 
 
-def test_a_pause_is_looked_past() -> None:
+def test_the_forecast_ignores_a_pause() -> None:
     observed = changed(lambda spec: spec.update(version="2.19.5", update={"paused": True}))
     assert len(effects(preview(observed, NOW))) == 7
 

@@ -136,7 +136,7 @@ def test_a_trace_is_that_of_one_run() -> None:
     assert "--trace prints one run: name it with --seed" in result.stderr
 
 
-def test_an_edit_is_told_by_what_differs() -> None:
+def test_an_edit_is_reported_by_what_differs() -> None:
     before = {"version": "1", "pools": [{"name": "hot", "replicas": 2}, {"name": "old", "replicas": 1}]}
     after = {"version": "2", "pools": [{"name": "hot", "replicas": 3}]}
     assert edited(before, after) == (

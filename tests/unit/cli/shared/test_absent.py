@@ -64,7 +64,7 @@ def test_a_missing_member_is_reported_with_its_time_cause_and_outcome(
     assert f"It has been missing for 30m: its Kubernetes node is not ready, or gone.\n  It {fate}.\n" in told
 
 
-def test_who_is_there_is_not_missing(run: Run) -> None:
+def test_a_member_that_is_present_is_not_missing(run: Run) -> None:
     assert "MISSING" not in run("status", "logs").output
     assert "missing" not in run("explain", "logs", "logs-managers-0").output
 

@@ -56,7 +56,7 @@ def test_a_cluster_that_no_operator_has_seen_reports_it(run: Run, api: FakeApi) 
     assert "no operator has observed this cluster yet; check that one is running" in run("status", "logs").output
 
 
-def test_a_change_that_was_not_looked_at_yet_is_named(run: Run, api: FakeApi) -> None:
+def test_a_change_that_was_not_checked_yet_is_named(run: Run, api: FakeApi) -> None:
     api.add("osclusters", cluster(observedGeneration=1))
     assert "the operator has not observed the latest change of the spec yet" in run("status", "logs").output
 

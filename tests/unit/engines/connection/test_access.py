@@ -118,7 +118,9 @@ async def test_an_authority_is_trusted_alone_though_another_one_has_signed_it(
         assert (await HttpTransport(session).within(alone).send(Call(url, "GET", "/"))).status == 200
 
 
-async def test_a_client_of_another_authority_is_told_so(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+async def test_a_client_of_another_authority_gets_an_error_that_says_so(
+    tmp_path: Path, session: aiohttp.ClientSession
+) -> None:
     stranger = pki.issue(OTHER.signs, "stranger", ["stranger"], NOW)
     access = Access(NAME, AUTHORITY.bundle, stranger.certificate, stranger.key)
     async with database(tmp_path, pair(NAME)) as url:

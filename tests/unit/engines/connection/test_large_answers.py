@@ -118,7 +118,7 @@ async def failing(look: ObservationRoom) -> None:
             raise TooLargeError("x")
 
 
-async def test_a_cluster_whose_large_look_failed_keeps_no_place_from_others() -> None:
+async def test_a_cluster_whose_large_check_failed_keeps_no_place_from_others() -> None:
     rooms = Rooms(places=1, patience=0.02)
     await failing(rooms.look("ill"))
     async with rooms.look("ill") as ill:

@@ -170,9 +170,7 @@ async def test_any_value_in_an_answer_of_a_search_engine_makes_a_picture_or_a_re
 
 @DRIVERS
 @pytest.mark.parametrize("order", ORDERS)
-async def test_any_value_in_an_answer_to_an_order_is_obeyed_or_an_error_of_the_driver(
-    order: str, driver: Driver
-) -> None:
+async def test_any_value_in_an_answer_to_a_command_is_success_or_a_driver_error(order: str, driver: Driver) -> None:
     usual = Replay(answers("limited"))
     await obeyed(ORDERS[order](driver(usual)))
     for request_ in {asked for asked, _, _ in usual.asked if asked in usual.answers}:
@@ -181,7 +179,7 @@ async def test_any_value_in_an_answer_to_an_order_is_obeyed_or_an_error_of_the_d
             await obeyed(ORDERS[order](driver(world)))
 
 
-async def test_any_value_in_what_tells_how_fast_copies_come_is_told_or_an_error_of_the_driver() -> None:
+async def test_any_value_in_recovery_progress_is_read_or_a_driver_error() -> None:
     bodies = {**answers(), "GET /_cluster/settings": PACE}
     for request_ in ("GET /_cluster/settings", "GET /_recovery"):
         for body in changes(deepcopy(bodies[request_])):
@@ -200,7 +198,7 @@ async def test_any_bytes_from_a_search_engine_make_a_picture_or_a_reason(driver:
 @given(st.data())
 @DRIVERS
 @pytest.mark.parametrize("order", ORDERS)
-async def test_any_bytes_in_answer_to_an_order_are_obeyed_or_an_error_of_the_driver(
+async def test_any_bytes_in_answer_to_a_command_are_success_or_a_driver_error(
     order: str, driver: Driver, data: st.DataObject
 ) -> None:
     await obeyed(ORDERS[order](driver(Strange(data))))

@@ -73,7 +73,7 @@ async def test_encryption_on_one_side_only() -> None:
         (ValueError("no such port"), "no such port"),
     ],
 )
-def test_what_the_system_says(error: Exception, text: str) -> None:
+def test_system_errors_are_reported_by_the_system_message(error: Exception, text: str) -> None:
     assert failure_text(error) == text
 
 

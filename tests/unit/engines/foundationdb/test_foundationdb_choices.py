@@ -112,7 +112,7 @@ def test_addresses_are_named_without_tls_except_to_coordinators() -> None:
     assert ":tls" in commands.coordinators([ONE])
 
 
-def test_a_bounce_lists_the_processes_first_and_waits_until_it_is_heard() -> None:
+def test_a_bounce_lists_the_processes_first_and_waits_until_it_has_an_effect() -> None:
     assert commands.kill([ONE]) == "kill; kill 10.0.0.1:4500; sleep 5"
 
 

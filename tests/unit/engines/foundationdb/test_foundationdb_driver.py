@@ -64,7 +64,7 @@ async def test_a_member_that_leaves_is_empty_only_when_a_blocking_exclude_report
     assert "exclude locality_instance_id:ledger-storage-4" in model.commands
 
 
-async def test_those_who_only_look_prove_nothing_and_are_answered_all_the_same(model: Model) -> None:
+async def test_readers_without_a_proof_of_identity_are_answered(model: Model) -> None:
     await model.made()
     await model.engine.drain(model.target(), frozenset({"ledger-storage-4"}))
     model.ensemble.end(model.addresses["ledger-log-3"])
@@ -152,7 +152,7 @@ async def test_an_address_that_another_member_has_by_now_proves_nothing_and_is_n
     assert all(command.startswith("status") for command in model.commands)
 
 
-async def test_the_redundancy_that_is_wanted_is_told(model: Model) -> None:
+async def test_the_redundancy_that_is_wanted_is_reported(model: Model) -> None:
     await model.made()
     assert (await model.seen()).pending_settings == ""
     security = model.of.spec.security

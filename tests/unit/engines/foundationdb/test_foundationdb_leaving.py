@@ -83,7 +83,7 @@ async def test_a_member_that_holds_nothing_and_may_not_be_excluded_yet_has_a_rea
     assert database.undrainable["ledger-stateless-1"] == "the remaining members could not replace one more"
 
 
-async def test_a_proof_that_a_crash_has_cut_short_is_reverted_by_the_next_look(model: Model) -> None:
+async def test_a_proof_that_a_crash_has_cut_short_is_reverted_by_the_next_check(model: Model) -> None:
     member = "ledger-storage-4"
     gone = model.addresses[member]
     model.ensemble.end(gone)

@@ -63,7 +63,7 @@ def files(*args: Any, **more: Any) -> dict[str, dict[str, str]]:
     return {o["kind"]: o["data"] for o in found}
 
 
-def test_the_cluster_file_is_in_a_secret_and_follows_what_the_database_said_last() -> None:
+def test_the_cluster_file_is_in_a_secret_and_follows_what_the_database_reported_last() -> None:
     data = files(cluster(), (), "x:y@z.a:4500")
     assert data == {"Secret": {"fdb.cluster": base64.b64encode(b"x:y@z.a:4500\n").decode()}}
     first = files(cluster())["Secret"]["fdb.cluster"]
@@ -71,7 +71,7 @@ def test_the_cluster_file_is_in_a_secret_and_follows_what_the_database_said_last
     assert files(cluster(), (), None) == {}
 
 
-def test_pods_of_before_are_told_where_they_look() -> None:
+def test_pods_of_an_earlier_version_get_the_data_where_they_read_it() -> None:
     data = files(cluster(), (), "x:y@z.a:4500", mapped=True)
     assert data["ConfigMap"] == {"fdb.cluster": "x:y@z.a:4500\n"}
     assert data.keys() == {"ConfigMap", "Secret"}

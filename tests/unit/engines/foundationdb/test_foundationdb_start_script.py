@@ -121,7 +121,7 @@ def test_each_process_gets_the_operators_file_and_ends_with_the_pod(pod: Pod) ->
     assert pod.lines("asked") == []
 
 
-def test_a_process_that_ends_is_started_again_and_the_file_is_looked_at_as_before(pod: Pod) -> None:
+def test_a_process_that_ends_is_started_again_and_the_file_is_checked_as_before(pod: Pod) -> None:
     pod.told(OLD)
     process = pod.start()
     pod.until(lambda: pod.started(OLD) == BOTH)

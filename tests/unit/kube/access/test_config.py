@@ -148,7 +148,7 @@ async def test_in_a_pod_its_service_account_is_used(tmp_path: Path) -> None:
     assert (await connection.credentials.current()).token == "one"
 
 
-def test_a_pod_without_a_service_account_is_told_so(tmp_path: Path) -> None:
+def test_a_pod_without_a_service_account_gets_an_error_that_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="automountServiceAccountToken"):
         in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path)
 
@@ -180,7 +180,7 @@ async def test_a_token_file_of_a_kubeconfig_must_be_there(tmp_path: Path) -> Non
         await connection.credentials.current()
 
 
-def test_certificates_that_are_none_are_said_to_be(tmp_path: Path) -> None:
+def test_certificates_that_are_none_are_reported_as(tmp_path: Path) -> None:
     connection = load(tmp_path, cluster={"certificate-authority-data": base64.b64encode(b"no PEM").decode()})
     with pytest.raises(ConfigError, match="certificate authority is not a PEM certificate"):
         TlsContexts(connection.tls).for_credential(Credential())

@@ -102,7 +102,9 @@ BROKEN: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("body", "message"), BROKEN.values(), ids=BROKEN.keys())
-async def test_a_plugin_that_does_not_work_is_named_with_what_it_said(tmp_path: Path, body: str, message: str) -> None:
+async def test_a_plugin_that_does_not_work_is_named_with_what_it_reported(
+    tmp_path: Path, body: str, message: str
+) -> None:
     with pytest.raises(ConfigError, match=rf"users\[c\]\.user\.exec: the credential plugin {message}"):
         await plugin(tmp_path, body).current()
 

@@ -68,7 +68,7 @@ async def test_a_change_by_someone_else_is_reverted_once() -> None:
     assert await desk.apply(data={"a": "1"}) is Outcome.SKIPPED
 
 
-async def test_a_change_that_is_not_ours_is_looked_at_once() -> None:
+async def test_a_change_that_is_not_ours_is_checked_once() -> None:
     desk = Desk()
     await desk.apply(data={"a": "1"})
     await desk.someone_patches({"metadata": {"annotations": {"theirs": "x"}}})
@@ -120,7 +120,7 @@ async def test_a_label_that_someone_removed_counts_although_the_generation_does_
     assert await desk.apply(**manifest) is Outcome.CHANGED
 
 
-async def test_an_object_that_cannot_be_read_is_not_taken_for_settled() -> None:
+async def test_an_object_that_cannot_be_read_is_not_mistaken_for_settled() -> None:
     desk = Desk()
     await desk.apply(data={"a": "1"})
     meta = ObjectMeta(name="a", namespace="ns", uid="other", resource_version="99")

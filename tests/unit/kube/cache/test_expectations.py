@@ -21,7 +21,7 @@ def synced(version: int | str = 5) -> Store[Pod]:
     return store
 
 
-async def test_a_write_is_expected_until_the_watch_tells_of_it() -> None:
+async def test_a_write_is_expected_until_the_watch_reports_it() -> None:
     store, ours = synced(), Expectations(VirtualClock())
     ours.wrote(store, pod(8))
     assert not ours.caught_up
@@ -38,7 +38,7 @@ async def test_progress_past_the_write_is_enough() -> None:
     assert ours.caught_up
 
 
-async def test_a_deletion_is_expected_until_the_watch_tells_of_it_whatever_else_it_says() -> None:
+async def test_a_deletion_is_expected_until_the_watch_reports_it_whatever_else_it_says() -> None:
     store, ours = synced(), Expectations(VirtualClock())
     ours.deleted(store, pod(3))
     assert store.get(A) is None
@@ -58,7 +58,7 @@ async def test_an_answer_that_comes_after_the_event_expects_nothing() -> None:
     assert ours.caught_up
 
 
-async def test_an_object_that_the_watch_never_told_of_is_not_waited_for() -> None:
+async def test_an_object_that_the_watch_never_reported_is_not_waited_for() -> None:
     store, ours = synced(), Expectations(VirtualClock())
     store.feed().replace([], "9")
     ours.deleted(store, pod(8, name="brief", uid="7"))

@@ -114,7 +114,7 @@ async def test_takes_up_an_ended_stream_where_it_stopped() -> None:
 RELIST = stream(event("ADDED", pod("b", 2)), event("ADDED", pod("d", 8)), bookmark(9, initial_end=True), hold=FOREVER)
 
 
-async def test_reads_the_state_again_after_410_as_status_and_tells_of_what_was_deleted_meanwhile() -> None:
+async def test_reads_the_state_again_after_410_as_status_and_reports_what_was_deleted_meanwhile() -> None:
     found, versions, deltas = await after_break(answer(status(410, "Expired"), 410), RELIST)
     assert found == ["b", "d"]
     assert versions[:3] == ["", "5", ""]
@@ -175,7 +175,7 @@ async def test_an_object_that_cannot_be_read_is_marked_and_stops_nothing() -> No
         assert trouble.metadata.resource_version == "8"
 
 
-async def test_an_object_of_a_list_that_cannot_be_read_is_not_taken_for_deleted() -> None:
+async def test_an_object_of_a_list_that_cannot_be_read_is_not_mistaken_for_deleted() -> None:
     bad = pod("a", 8) | {"spec": {"nodeName": 17}}
     found, _, _ = await after_break(
         answer(status(410, "Expired"), 410),

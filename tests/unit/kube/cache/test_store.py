@@ -51,7 +51,7 @@ def test_our_own_write_is_seen_at_once_and_not_replaced_by_what_is_older() -> No
     assert version(store) == "9"
 
 
-def test_a_late_answer_does_not_replace_what_the_watch_has_said() -> None:
+def test_a_late_answer_does_not_replace_what_the_watch_has_reported() -> None:
     store = synced(pod(3))
     store.feed().heard(pod(9))
     store.wrote(pod(8))

@@ -52,7 +52,7 @@ async def test_any_kind_of_answer_is_accepted() -> None:
         ([b"\1" + b"x" * 200, b"\3" + DONE], "more than 100 bytes"),
     ],
 )
-async def test_a_failure_is_told_in_the_commands_words(messages: list[bytes], words: str) -> None:
+async def test_a_failure_is_reported_in_the_commands_words(messages: list[bytes], words: str) -> None:
     async with serving(writing(*messages)) as (_, api):
         with pytest.raises(ExecError, match=words):
             await api.execute(POD, "db", ["true"], 100)

@@ -127,7 +127,7 @@ async def test_a_write_whose_answer_cannot_be_read_has_happened() -> None:
     assert error.may_have_committed
 
 
-async def test_a_throttled_request_waits_as_long_as_it_is_told() -> None:
+async def test_a_throttled_request_waits_for_the_time_in_the_response() -> None:
     busy = answer(status(429, "TooManyRequests"), 429, Retry_After="7")
     async with serving(busy, busy, answer(pod("a", 1))) as (_, api):
         began = VirtualClock().monotonic()

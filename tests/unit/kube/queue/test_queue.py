@@ -183,7 +183,7 @@ async def test_overtaken_requests_do_not_pile_up() -> None:
     assert len(q._heap) < 200
 
 
-async def test_a_closed_queue_hands_out_nothing_and_waits_for_what_is_under_way() -> None:
+async def test_a_closed_queue_returns_no_key_and_waits_for_work_in_progress() -> None:
     q = queue()
     q.add("a")
     q.add("b")
@@ -239,7 +239,7 @@ async def test_a_result_says_when_to_look_again() -> None:
     await task
 
 
-async def test_a_key_is_never_in_two_hands() -> None:
+async def test_two_workers_never_process_the_same_key() -> None:
     q = queue()
     in_hand: set[str] = set()
 
@@ -293,7 +293,7 @@ class Told:
 
 
 @pytest.mark.parametrize("trouble", [None, RuntimeError("it cannot be told")])
-async def test_from_the_second_failure_on_it_is_told_and_so_is_the_end(trouble: Exception | None) -> None:
+async def test_repeated_failures_and_their_end_are_reported(trouble: Exception | None) -> None:
     q, told, left = queue(), Told(trouble), [3]
 
     async def reconcile(key: str) -> None:

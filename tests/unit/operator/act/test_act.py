@@ -135,7 +135,7 @@ async def test_nothing_is_sent_anywhere_when_another_process_may_lead(action: a.
 
 
 @pytest.mark.parametrize("action", [x for x in ACTIONS if isinstance(x, TOLD)], ids=lambda x: type(x).__name__)
-async def test_a_database_or_an_agent_is_told_within_the_fence_and_the_call_ends_in_it(action: a.Action) -> None:
+async def test_a_database_or_an_agent_is_reported_within_the_fence_and_the_call_ends_in_it(action: a.Action) -> None:
     heard: list[str] = []
 
     @asynccontextmanager

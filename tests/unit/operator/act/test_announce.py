@@ -14,7 +14,7 @@ def test_each_step_is_either_routine_or_has_a_reason_of_its_own() -> None:
     assert len({*REASONS.values()}) == len(REASONS)
 
 
-def test_reasons_tell_what_has_happened_and_are_no_commands() -> None:
+def test_event_reasons_are_in_the_past_tense() -> None:
     assert not {*REASONS.values()} & {action.__name__ for action in Action.__subclasses__()}
 
 

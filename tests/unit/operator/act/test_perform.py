@@ -61,9 +61,7 @@ async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Out
     return applier.done, outcome
 
 
-async def test_what_does_not_depend_on_a_refused_step_continues_and_the_refusal_is_told_in_the_databases_words() -> (
-    None
-):
+async def test_independent_steps_continue_after_a_refusal_that_is_reported_in_the_databases_words() -> None:
     refusal = RefusedError("exclude: ERROR: below 10%.\nType FORCE", NO)
     done, outcome = await perform(DRAIN, DELETE, RECORD, Drain=refusal)
     assert done == [DELETE, RECORD]

@@ -28,7 +28,7 @@ def told(annotations: dict[str, str], **meta: Any) -> bool:
     return found is not None
 
 
-def test_a_pod_with_an_agent_that_was_told_of_another_configuration_is_behind() -> None:
+def test_a_pod_with_an_agent_that_was_notified_of_another_configuration_is_behind() -> None:
     agent = {names.ANNOTATION_AGENT: "x"}
     assert told({**agent, names.ANNOTATION_CHECKSUM: OLD})
     assert told({**agent, names.ANNOTATION_CHECKSUM: NEW, names.ANNOTATION_WRITTEN: OLD})

@@ -57,7 +57,7 @@ async def test_a_client_without_a_certificate_of_the_ca_gets_no_answer(tmp_path:
         assert not await allowed(webhook, port, authority.issue(tmp_path / "server"))
 
 
-async def test_another_ca_in_the_file_counts_from_the_next_look_on_and_one_before_it_no_more(
+async def test_another_ca_in_the_file_counts_from_the_next_check_on_and_one_before_it_no_more(
     tmp_path: Path, authority: Authority
 ) -> None:
     webhook = made(authority.path)

@@ -87,7 +87,7 @@ class Patched(MemoryApi):
         return self.found
 
 
-async def test_the_api_server_is_told_whom_to_trust_and_only_when_that_is_new() -> None:
+async def test_the_api_server_gets_the_authority_to_trust_and_only_when_it_is_new() -> None:
     api = Patched()
     trusted = made("ops", NOW).trusted
     assert await register(api, trusted)

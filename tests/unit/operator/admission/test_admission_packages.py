@@ -55,7 +55,7 @@ async def test_a_package_of_the_cluster_counts_where_the_operator_sees_those() -
     assert (await asked(api, installation({"COUNT": "many"}), namespaces=("prod",)))["allowed"]
 
 
-async def test_an_installation_may_come_before_its_package_and_is_told_so() -> None:
+async def test_an_installation_may_come_before_its_package_and_gets_an_error_that_says_so() -> None:
     api = FakeApi()
     api.served.add("swclusterpackages")
     found = await asked(api, installation({"COUNT": "many"}))

@@ -50,7 +50,7 @@ async def asked(body: object, verdict: Verdict | None = None) -> Any:
     return answer["response"]
 
 
-async def test_a_refusal_says_all_of_it() -> None:
+async def test_a_refusal_reports_all_problems() -> None:
     found = await asked(question(cluster()), Verdict(refused=("spec.version: no", "spec.image: no")))
     assert found["uid"] == "q-1"
     assert not found["allowed"]
@@ -100,7 +100,7 @@ def test_the_api_server_asks_about_every_kind_of_cluster() -> None:
     assert asked_about == {kind.resource.plural for kind in CLUSTER_KINDS}
 
 
-async def test_the_old_cluster_is_told_from_the_new_one() -> None:
+async def test_the_old_cluster_is_distinguished_from_the_new_one() -> None:
     seen: list[Any] = []
 
     async def judge(new: Cluster, old: Cluster | None) -> Verdict:
@@ -152,7 +152,7 @@ class Waiting(SystemClock):
         await super().sleep(3600.0)
 
 
-async def test_a_configuration_that_makes_no_sense_is_looked_at_again() -> None:
+async def test_a_configuration_that_makes_no_sense_is_checked_again() -> None:
     """Its upkeep would have ended without a word, and the certificate with it, two years later or at once."""
 
     class Broken(Patched):

@@ -74,19 +74,19 @@ def test_a_look_is_wanted_right_after_the_first_of_them_has_ended(end: float) ->
     assert end <= at <= end + PAUSE + 0.01
 
 
-def test_agents_are_asked_by_one_watch_however_many_looks_there_are() -> None:
+def test_agents_are_asked_by_one_watch_however_many_checks_there_are() -> None:
     agents = Agents(a=2.0)
     assert len(woken(agents, 10.0, times=5)) == 1
     assert agents.asked == pytest.approx(2.0 / PAUSE, abs=1)
 
 
-def test_who_does_not_end_is_not_watched_for_ever() -> None:
+def test_a_member_that_never_ends_is_not_watched_for_ever() -> None:
     agents = Agents(a=None)
     assert woken(agents, 3600.0) == []
     assert agents.asked == TIMES
 
 
-def test_so_many_that_asking_them_would_cost_more_than_it_saves_are_left_to_the_looks() -> None:
+def test_too_many_members_for_single_requests_are_left_to_the_checks() -> None:
     agents = Agents(**dict.fromkeys((f"m{n}" for n in range(MOST + 1)), 1.0))
     assert woken(agents, 5.0) == []
     assert agents.asked == 0

@@ -28,7 +28,7 @@ times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
 
 
 @given(st.text(max_size=20), times)
-def test_a_busy_cluster_is_looked_at_soon_whatever_it_is_called(name: str, now: float) -> None:
+def test_a_busy_cluster_is_checked_soon_whatever_it_is_called(name: str, now: float) -> None:
     assert next_reconciliation(Key("x", name), settled=False, now=now) == BUSY_SECONDS
 
 
@@ -38,14 +38,14 @@ def test_a_settled_cluster_is_never_left_alone_for_long_nor_asked_at_once(name: 
 
 
 @pytest.mark.parametrize("late", [-0.01, 0.0, 0.5, 5.0])
-def test_from_the_second_look_on_the_period_is_kept_even_when_a_look_was_late(late: float) -> None:
+def test_from_the_second_check_on_the_period_is_kept_even_when_a_look_was_late(late: float) -> None:
     key, now = Key("x", "logs"), 1_800_000_000.0
     moment = now + next_reconciliation(key, settled=True, now=now)
     after = moment + late + next_reconciliation(key, settled=True, now=moment + late)
     assert after - moment == pytest.approx(SETTLED_SECONDS)
 
 
-def test_clusters_that_were_looked_at_together_are_spread_over_the_whole_period() -> None:
+def test_clusters_that_were_checked_together_are_spread_over_the_whole_period() -> None:
     delays = (next_reconciliation(Key("x", f"c-{number}"), settled=True, now=1.8e9) for number in range(600))
     by_second = Counter(int(delay) for delay in delays)
     # A burst would be 600 in one second; an even spread is 10.
@@ -65,7 +65,7 @@ def test_clusters_that_were_looked_at_together_are_spread_over_the_whole_period(
         (True, 1e7, STUCK_SECONDS),
     ],
 )
-def test_the_longer_nothing_moves_the_rarer_are_the_looks(*, closely: bool, idle: float, seconds: float) -> None:
+def test_the_longer_nothing_moves_the_rarer_are_the_checks(*, closely: bool, idle: float, seconds: float) -> None:
     assert next_reconciliation(Key("x", "logs"), settled=False, now=1e9, closely=closely, idle=idle) == pytest.approx(
         seconds
     )

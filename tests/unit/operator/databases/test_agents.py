@@ -74,7 +74,7 @@ async def test_another_clusters_authority_is_not_believed(pod: Pod, client: Http
         await client.ask(Access(other.bundle, TOKEN), PEER)
 
 
-async def test_a_configuration_that_cannot_be_read_is_told_with_the_reason(
+async def test_a_configuration_that_cannot_be_read_is_reported_with_the_reason(
     pod: Pod, client: HttpAgents, authority: pki.Authority
 ) -> None:
     access = Access(authority.bundle, TOKEN)
@@ -86,7 +86,7 @@ async def test_a_configuration_that_cannot_be_read_is_told_with_the_reason(
     assert said.problem in said.lateness
 
 
-async def test_a_refusal_is_told_in_words(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
+async def test_a_refusal_is_reported_as_a_sentence(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:
     with pytest.raises(MutualRejectionError, match="refuses: 401"):
         await client.ask(Access(authority.bundle, "wrong"), PEER)
 

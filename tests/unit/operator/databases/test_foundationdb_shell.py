@@ -43,7 +43,7 @@ async def test_a_pod_in_which_nothing_runs_is_not_reached() -> None:
         await ExecShell(Pods(ExecError("gone"))).run("bank/x", "status json", 7)
 
 
-async def test_who_only_asks_changes_nothing() -> None:
+async def test_queries_change_nothing() -> None:
     pods = Pods(b"\nstateward-exit 0\n")
     with pytest.raises(UnreachableError, match="not a read-only command"):
         await ExecShell(pods, asks=True).run("bank/x", "exclude a:1", 7)

@@ -49,7 +49,7 @@ def test_it_looks_as_often_as_a_member_is_waited_for(after: str, fields: str) ->
     assert body(after=after)["spec"]["schedule"].endswith(fields)
 
 
-def test_no_two_looks_are_further_apart_than_a_day_and_not_all_clusters_are_looked_at_at_once() -> None:
+def test_no_two_checks_are_further_apart_than_a_day_and_not_all_clusters_are_checked_at_once() -> None:
     minute, hour, *rest = schedule(90 * 3600.0, "a").split()
     assert (minute.isdigit(), hour.isdigit(), rest) == (True, True, ["*", "*", "*"])
     assert len({schedule(1800.0, str(seed)) for seed in range(50)}) > 10
@@ -187,7 +187,7 @@ def cluster(annotation: str = "", *, enabled: bool = True, name: str = "logs", *
     return msgspec.convert({"metadata": meta, "spec": spec}, OpenSearchCluster)
 
 
-def test_a_finding_is_believed_for_two_looks_and_only_where_replacement_is_enabled() -> None:
+def test_a_finding_is_believed_for_two_checks_and_only_where_replacement_is_enabled() -> None:
     when, then = "2026-11-21T12:00:00Z", 1795262400.0
     assert suspected(cluster(when, after="30m"), then + 3700.0)
     assert not suspected(cluster(when, after="30m"), then + 4000.0)
@@ -291,7 +291,7 @@ async def test_what_a_user_has_changed_is_made_so_again(made: Control) -> None:
     assert await made.sweep() == ["apply"]
 
 
-async def test_an_override_that_the_server_refuses_is_told_once_and_keeps_no_other_cluster_waiting(
+async def test_an_override_that_the_server_refuses_is_reported_once_and_keeps_no_other_cluster_waiting(
     made: Control,
 ) -> None:
     made.jobs.refuses = "spec.schedule: Invalid value"
@@ -323,7 +323,7 @@ async def test_a_look_enters_a_secured_database_with_the_operators_own_certifica
     assert len(asked) == 2
 
 
-def test_a_comparison_that_fails_again_and_again_is_told_on_the_clusters_and_ends_nothing(
+def test_a_comparison_that_fails_again_and_again_is_reported_on_the_clusters_and_ends_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def broken(*_: object) -> None:

@@ -101,7 +101,7 @@ async def test_a_value_that_is_not_accepted_is_named_by_its_parameter(
     assert MARK not in said
 
 
-async def test_neither_the_value_that_cannot_change_nor_the_one_before_it_is_told(world: World) -> None:
+async def test_neither_the_value_that_cannot_change_nor_the_one_before_it_is_shown(world: World) -> None:
     world.package("other", with_template(HEAD))
     world.install("other", FIXED=MARK)
     async with world.operator():

@@ -78,7 +78,7 @@ async def test_correcting_drift_restarts_no_workload_for_data_that_has_changed_m
     assert world.rollouts == {}
 
 
-async def test_data_that_others_changed_is_put_right_before_pods_are_looked_at() -> None:
+async def test_data_that_others_changed_is_put_right_before_pods_are_checked() -> None:
     """The disaster this prevents: pods start with a value that is gone a moment later."""
     world = World()
     async with world.operator():
@@ -90,7 +90,7 @@ async def test_data_that_others_changed_is_put_right_before_pods_are_looked_at()
     assert world.there("ConfigMap", "one")["data"]["a"] == "0"
 
 
-async def test_what_the_last_restart_was_for_is_said_until_the_next_one() -> None:
+async def test_what_the_last_restart_was_for_is_reported_until_the_next_one() -> None:
     world = World()
     async with world.operator():
         await installed(world, made("with", web=(OWN,)))

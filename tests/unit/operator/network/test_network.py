@@ -252,7 +252,7 @@ def test_a_policy_goes_only_by_what_the_api_server_says_of_its_cluster() -> None
     live(story)
 
 
-def test_an_operator_that_makes_no_policies_says_that_it_does_not_obey_the_field() -> None:
+def test_an_operator_that_makes_no_policies_says_that_it_does_not_apply_the_field() -> None:
     asked = cluster(networkPolicy={"clients": []})
     (refusal,) = refusals(asked, everywhere=False)
     assert (refusal.subject, refusal.everything) == ("spec.networkPolicy", False)

@@ -68,7 +68,7 @@ def test_a_pod_without_room_is_trouble_in_the_schedulers_words() -> None:
     assert seen(pod({"conditions": [condition]})).trouble == "Unschedulable: 0/3 nodes"
 
 
-def test_a_pod_that_is_ready_has_no_trouble_whatever_was_said_before() -> None:
+def test_a_pod_that_is_ready_has_no_trouble_whatever_was_reported_before() -> None:
     late = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
     assert seen(pod({"conditions": [late, {"type": "Ready", "status": "True"}]})).trouble == ""
     assert seen(pod({"conditions": [late, {"type": "Ready", "status": "False"}]})).trouble != ""
@@ -108,7 +108,7 @@ def test_inputs_that_cannot_be_read_count_as_made_from_nothing() -> None:
     assert translate.inputs({names.ANNOTATION_INPUTS: "{not json"}) == {}
 
 
-def test_a_class_that_was_not_read_is_not_taken_for_one_that_cannot_grow() -> None:
+def test_a_class_that_was_not_read_is_not_mistaken_for_one_that_cannot_grow() -> None:
     claim = msgspec.convert(
         {"metadata": {"name": "data-logs-hot-2"}, "spec": {"storageClassName": "fast"}}, PersistentVolumeClaim
     )
@@ -118,7 +118,7 @@ def test_a_class_that_was_not_read_is_not_taken_for_one_that_cannot_grow() -> No
     assert translate.claim(claim, {"fast": StorageClass()}).expandable is False
 
 
-def test_a_class_that_there_is_not_is_told_from_classes_that_were_not_read() -> None:
+def test_a_class_that_there_is_not_is_distinguished_from_classes_that_were_not_read() -> None:
     claim = msgspec.convert(
         {"metadata": {"name": "data-logs-hot-2"}, "spec": {"storageClassName": "fast"}}, PersistentVolumeClaim
     )

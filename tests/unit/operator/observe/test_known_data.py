@@ -107,6 +107,6 @@ def test_a_setting_that_is_taken_out_is_known_as_such() -> None:
     assert now.data["keystore/Secret/store:b"] != "-"
 
 
-def test_without_the_key_of_digests_nothing_is_told_apart() -> None:
+def test_without_the_key_of_digests_nothing_is_distinguished() -> None:
     assert without_key("logs", "no", held=True).everything
     assert not without_key("logs", "no", held=False).everything

@@ -42,7 +42,7 @@ def cluster(status: ClusterStatus | None = None, seen: str = "7", **spec: Any) -
     return msgspec.structs.replace(msgspec.convert(body, OpenSearchCluster), status=status or ClusterStatus())
 
 
-def test_what_users_are_told_asks_for_nothing_new(family: Family) -> None:
+def test_a_status_update_causes_no_reconciliation(family: Family) -> None:
     wanted = DesiredStates(family)
     first = wanted.desired(cluster())
     told = ClusterStatus(activity="logs-all-0 restarts", ready="2/3", observed_generation=3)

@@ -58,7 +58,7 @@ def test_unchanged_pods_are_restricted(cluster: Cluster) -> None:
     assert refused(cluster, Level.RESTRICTED) == []
 
 
-def test_the_way_to_another_version_is_looked_at_too() -> None:
+def test_the_way_to_another_version_is_checked_too() -> None:
     seen = {
         c["name"] for made in final_templates(unconnected(kind_of(foundation())), foundation()) for c in initial(made)
     }

@@ -37,13 +37,13 @@ def test_what_an_error_says_is_not_told_but_its_type_is(error: Exception) -> Non
     assert type(error).__name__ in sentence(error)
 
 
-def test_the_place_in_the_program_is_told() -> None:
+def test_the_place_in_the_program_is_reported() -> None:
     said = sentence(in_the_program())
     assert "hunter2" not in said
     assert " in stateward/planning/model/times.py, line " in said
 
 
-def test_which_right_is_missing_is_told() -> None:
+def test_which_right_is_missing_is_reported() -> None:
     assert "cannot list secrets" in sentence(Forbidden('User "stateward" cannot list secrets'))
 
 

@@ -6,7 +6,7 @@ from stateward import __version__
 from stateward.operator.runtime.metrics import Metrics
 
 
-def test_the_version_is_a_metric_and_no_series_tells_when_it_was_created() -> None:
+def test_the_version_is_a_metric_and_no_series_reports_when_it_was_created() -> None:
     metrics = Metrics()
     metrics.actions.labels("opensearch", "prod", "logs", "DeletePod").inc()
     metrics.queue("clusters").finished(0.1, failed=False)

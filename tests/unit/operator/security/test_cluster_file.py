@@ -105,7 +105,7 @@ async def test_it_is_not_made_up_while_the_secret_cannot_be_read(api: Unreadable
 
 
 @pytest.mark.parametrize("wrong", ["", "no cluster file", "other:one@db-0.bank.svc:4500"])
-async def test_one_that_is_lost_is_told_and_comes_back_by_the_databases_word(api: Unreadable, wrong: str) -> None:
+async def test_one_that_is_lost_is_reported_and_comes_back_by_the_databases_word(api: Unreadable, wrong: str) -> None:
     if wrong:
         await give(api, wrong)
     held = await ClusterFiles(api, Caches(FOUNDATIONDB)).known(existing(bootstrap=FORMED))
@@ -147,7 +147,7 @@ def test_pods_and_templates_that_mount_the_config_map_of_before_are_known(volume
         assert uses_config_map(of, each) is ("configMap" in volume)
 
 
-def test_errors_do_not_tell_it() -> None:
+def test_errors_do_not_reveal_it() -> None:
     with pytest.raises(ConnectionStringError) as garbled:
         parse_connection_string("desc:secret1@a b")
     assert "secret1" not in str(garbled.value)

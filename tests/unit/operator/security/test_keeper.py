@@ -202,7 +202,7 @@ async def test_one_that_exists_stays_as_it_is(existing: ClusterStatus, securing:
     assert kept.access is None
 
 
-async def test_one_whose_status_was_lost_is_not_taken_for_a_new_one(securing: Keeper) -> None:
+async def test_one_whose_status_was_lost_is_not_mistaken_for_a_new_one(securing: Keeper) -> None:
     assert (await securing.keep(cluster(enabled=None))).access is None
 
 

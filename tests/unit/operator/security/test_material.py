@@ -152,7 +152,7 @@ def test_without_client_certificates_the_operator_has_a_password_that_stays() ->
     assert FIRST.access(cluster()).user == ""
 
 
-def test_a_password_that_was_changed_in_its_secret_is_told_to_the_members() -> None:
+def test_a_password_that_was_changed_in_its_secret_reaches_the_members() -> None:
     first = material(elastic(), Stored(administrator={"username": "admin", "password": "known"}))
     after = material(elastic(), stored(first, administrator={"username": "admin", "password": "new"}))
     assert after.files[1]["users"] != first.files[1]["users"]

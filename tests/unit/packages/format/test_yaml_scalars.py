@@ -183,7 +183,7 @@ def test_a_value_as_deep_as_may_be_can_be_rendered() -> None:
     assert document(to_yaml(made.body)) == made.body
 
 
-def test_a_template_that_nests_too_deeply_is_told_so_in_words() -> None:
+def test_a_template_that_nests_too_deeply_gets_a_readable_error() -> None:
     deep = '{{ mustFromJson (print (repeat 5000 "[") (repeat 5000 "]")) }}'
     with pytest.raises(TemplateProblem, match=r"t\.yaml:1: does too much: a value is nested too deeply"):
         objects_of("t.yaml", deep, Variables("web", "prod", "shop", "1", "", {}))

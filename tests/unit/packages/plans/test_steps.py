@@ -167,7 +167,7 @@ def test_one_object_is_one_however_its_own_namespace_is_written() -> None:
         work_of(of, place(of, "app"))
 
 
-def test_what_cannot_be_rendered_is_not_taken_for_gone() -> None:
+def test_what_cannot_be_rendered_is_not_mistaken_for_gone() -> None:
     from stateward.packages.rendering.templates import TemplateProblem
 
     of = use(shop(extra=("{{ .Name }}", "{{ .Params.MISSING }}")))

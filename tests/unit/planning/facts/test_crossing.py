@@ -195,7 +195,7 @@ def test_no_member_leaves_between_the_command_and_the_switch() -> None:
 
 
 @pytest.mark.parametrize("draining", [frozenset({"c-s-2"}), frozenset[str]()])
-def test_the_switch_waits_for_those_who_leave(draining: frozenset[str]) -> None:
+def test_the_switch_waits_for_members_that_leave(draining: frozenset[str]) -> None:
     obs = seen(*three(BESIDE))
     assert isinstance(obs.database, o.Database)
     obs = msgspec.structs.replace(obs, database=msgspec.structs.replace(obs.database, draining=draining))

@@ -70,7 +70,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("cause", ALONE)
-def test_each_cause_is_told_in_one_word_and_in_a_clause(cause: str) -> None:
+def test_each_cause_is_reported_in_one_word_and_in_a_clause(cause: str) -> None:
     found = seen(ALONE[cause])
     assert found is not None
     assert found.cause == cause
@@ -90,7 +90,7 @@ def test_no_member_is_missing_that_is_in_its_database() -> None:
     [("NodeNotReady", "PodTerminating"), ("NodeNotReady", "NotInCluster"), ("NoClaim", "PodPending"),
      ("PodFailing", "NotInCluster"), ("PodTerminating", "NodeTainted")],
 )  # fmt: skip
-def test_the_cause_that_explains_the_others_is_told(deep: str, shallow: str) -> None:
+def test_the_cause_that_explains_the_others_is_reported(deep: str, shallow: str) -> None:
     found = seen(lambda obs: ALONE[deep](ALONE[shallow](obs)))
     assert found is not None
     assert found.cause == deep
@@ -109,7 +109,7 @@ def test_a_member_that_was_never_in_the_cluster_or_leaves_its_spec_is_not_missin
     assert seen(lambda obs: replace(ALONE["NoPod"](obs), desired=replace(obs.desired, pools=()))) is None
 
 
-def test_the_time_begins_with_the_first_look_and_ends_when_the_member_is_back() -> None:
+def test_the_time_begins_with_the_first_check_and_ends_when_the_member_is_back() -> None:
     world = cluster()
     world.dead_nodes.add("node-hot-1")
     begun = world.now
@@ -133,7 +133,7 @@ def test_a_database_that_falls_silent_resets_no_members_time() -> None:
     assert states[0].missing_since_time == states[1].missing_since_time
 
 
-def test_a_pod_in_trouble_is_not_said_to_be_outside_of_the_cluster_as_well() -> None:
+def test_a_pod_in_trouble_is_not_reported_as_outside_of_the_cluster_as_well() -> None:
     def change(obs: o.Observation) -> o.Observation:
         assert isinstance(obs.database, o.Database)
         nodes = {name: node for name, node in obs.database.nodes.items() if name != NAME}

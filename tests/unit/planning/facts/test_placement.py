@@ -156,7 +156,7 @@ def test_reasons_of_several_nodes_are_counted_and_belong_to_the_pool() -> None:
     )
 
 
-def test_what_pools_share_is_said_once() -> None:
+def test_what_pools_share_is_reported_once() -> None:
     pod = {"priorityClassName": "p"}
     needs = [Need(f"spec.pools[{n}]", pod, volume=False) for n in range(3)]
     assert len(obstacles(needs, Inventory(priority_classes={"p": False}))) == 1

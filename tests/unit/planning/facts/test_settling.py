@@ -49,7 +49,7 @@ def test_a_stream_of_changes_is_waited_for_a_minute_and_no_longer() -> None:
     assert made_at(made, since=LONGEST_SETTLE_SECONDS, last=1.0).actions
 
 
-def test_other_changes_do_not_wait_and_neither_does_who_uses_no_data() -> None:
+def test_other_changes_do_not_wait_and_neither_do_members_that_use_no_data() -> None:
     made = using(ONE).edit(pools=[managers(config={"config/a": "1"}), hot(config=TWO)])
     now = made_at(made, since=1.0, last=1.0)
     assert settling(now) == {"c-hot-0", "c-hot-1", "c-hot-2"}

@@ -194,7 +194,7 @@ def test_the_only_ephemeral_data_member_is_never_restarted_with_data() -> None:
     assert any("which loses its data with its pod" in w.message for w in world.plan().waits)
 
 
-def test_two_managers_hand_the_vote_over_before_one_restarts() -> None:
+def test_two_managers_move_the_vote_before_one_restarts() -> None:
     world = settled(managers(2), hot(2), indices=((2,),))
     world.hooks.append(lambda _: assert_available(world))
     world.edit(version=NEW).run()

@@ -121,7 +121,7 @@ def test_a_spec_that_makes_no_sense_leaves_what_runs_in_the_status() -> None:
     assert next(c.status for c in found.conditions if c.type == "Stalled") == "True"
 
 
-def test_a_spec_that_makes_no_sense_is_not_taken_for_a_way_back_to_the_old_version() -> None:
+def test_a_spec_that_makes_no_sense_is_not_mistaken_for_a_way_back_to_the_old_version() -> None:
     world = settled(managers(), hot(), indices=((2,),)).edit(version="2.19.5")
     world.until(lambda w: any(m.version == "2.19.5" for m in w.status.member_states))
     refusal = Refusal("spec.pools[0].roles", "InvalidSpec", "no such role")

@@ -76,7 +76,7 @@ def test_records_and_the_values_of_conditions_are_written_at_once(changes: dict[
     assert is_urgent(BEFORE, structs.replace(BEFORE, **changes))
 
 
-def test_a_member_that_changes_its_state_is_told_apart_from_one_that_only_has_another_reason() -> None:
+def test_a_member_that_changes_its_state_is_distinguished_from_one_that_only_has_another_reason() -> None:
     assert moves_on(BEFORE, structs.replace(BEFORE, **member(state="Down")))
     assert moves_on(BEFORE, structs.replace(BEFORE, member_states=[]))
     assert not moves_on(BEFORE, structs.replace(BEFORE, **member(reason="it waits", node="n1")))

@@ -67,7 +67,7 @@ def test_one_set_fewer_is_refuted_and_not_only_not_found(area: ConflictGraph) ->
     assert count == 1 or ExhaustiveSearch(area, count - 1, 0).made() is False
 
 
-def test_a_member_that_cannot_be_tried_within_the_steps_is_not_said_to_be_impossible(
+def test_a_member_that_cannot_be_tried_within_the_steps_is_not_reported_as_impossible(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     odd = ground(7, [(i, (i + 1) % 7) for i in range(7)], [], 7)

@@ -94,7 +94,7 @@ def test_a_copy_that_fell_behind_is_no_live_copy() -> None:
     assert lost_units(base) == ["logs[0]"]
 
 
-def test_a_limit_of_the_operators_own_is_not_said_to_be_another_clients() -> None:
+def test_a_limit_of_the_operators_own_is_not_reported_as_another_clients() -> None:
     own = database(allocation=o.Allocation.PRIMARIES, limited=True)
     said = problem(own, started("a", primary=True), missing()) or ""
     assert "another client" not in said

@@ -30,7 +30,7 @@ def test_the_same_sources_give_the_same_program() -> None:
     assert program("fdbcli", "7.1.67").startswith(b"#!/usr/bin/python3")
 
 
-def test_they_say_what_they_are(copied: Path) -> None:
+def test_the_objects_are_labelled_with_their_purpose(copied: Path) -> None:
     for name in ("fdbserver", "fdbcli"):
         assert run(copied, name, "--version").stdout.startswith("FoundationDB 7.3 (v7.3.63)")
 

@@ -12,7 +12,7 @@ from sandbox.foundationdb.register import LEASE, Register
 KEY = "test:first"
 
 
-def test_a_vote_is_for_one_leader_until_nothing_was_heard_of_it(tmp_path: Path) -> None:
+def test_a_vote_is_for_one_leader_until_the_leader_is_silent(tmp_path: Path) -> None:
     register = Register(tmp_path)
     assert register.vote(KEY, "a", 1, 100.0)["granted"]
     assert not register.vote(KEY, "b", 2, 101.0)["granted"]
@@ -37,7 +37,7 @@ def test_a_leader_of_before_writes_nothing_any_more(tmp_path: Path) -> None:
     assert register.read(KEY) == {"version": [1, 1], "state": {"of": "a"}}
 
 
-def test_it_remembers_all_but_when_it_heard(tmp_path: Path) -> None:
+def test_it_remembers_everything_except_the_time(tmp_path: Path) -> None:
     before = Register(tmp_path)
     before.vote(KEY, "a", 3, 100.0)
     before.write(KEY, [3, 1], {"of": "a"})

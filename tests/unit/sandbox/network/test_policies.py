@@ -105,7 +105,7 @@ def test_what_a_pod_may_connect_to() -> None:
     assert "ingress_10_244_0_2" in found, "a policy without policyTypes is for ingress in any case"
 
 
-def test_pods_of_other_nodes_and_of_the_nodes_own_network_are_not_looked_at() -> None:
+def test_pods_of_other_nodes_and_of_the_nodes_own_network_are_not_checked() -> None:
     beside = pod("proxy", "10.244.0.9", hostNetwork=True)
     text = table(known([policy()], [*PODS, beside], SPACES), SUBNET)
     assert "10_244_1_3" not in text

@@ -40,7 +40,7 @@ def test_it_serves_the_socket_that_it_was_handed(layout: Layout) -> None:
             assert client.recv(5) == b"hello"
 
 
-def test_a_relay_that_cannot_start_is_told_with_its_reason(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relay_that_cannot_start_is_reported_with_its_reason(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(_machine: Machine, _kind: str) -> str:
         return "/proc/no-such-process/ns/net"
 

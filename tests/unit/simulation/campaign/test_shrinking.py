@@ -57,7 +57,7 @@ def test_a_run_that_fails_only_as_it_is_stays_as_it_is() -> None:
     assert (found.seed, found.plan) == (5, plan)
 
 
-def test_another_violation_is_not_taken_for_the_same() -> None:
+def test_another_violation_is_not_mistaken_for_the_same() -> None:
     plan = Plan(chaos=600.0)
 
     def other(letter: str, message: str) -> Runs:

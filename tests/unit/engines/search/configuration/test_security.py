@@ -73,7 +73,7 @@ def test_members_are_switched_together_and_in_their_pods() -> None:
     assert effect_of(pool, "security") is Effect.RESTART
 
 
-def test_certificates_are_looked_at_again_only_by_versions_that_can() -> None:
+def test_certificates_are_checked_again_only_by_versions_that_can() -> None:
     name = "plugins.security.ssl.certificates_hot_reload.enabled"
     assert settings(pool(**ON))[name] is True
     assert name not in settings(pool(**ON), "2.17.1")
@@ -102,7 +102,7 @@ USERS = "/_plugins/_security/api/internalusers"
 TARGET = Target((SECURED,), "probe", access=Access("logs.prod.svc", ""))
 
 
-async def test_a_picture_tells_whether_it_came_over_a_secured_connection() -> None:
+async def test_a_picture_reports_whether_it_came_over_a_secured_connection() -> None:
     replay = Replay(recorded("settled"), (SECURED, ENDPOINT))
     secured = await opensearch.driver(replay).observe(TARGET)
     plain = await opensearch.driver(replay).observe(Target((ENDPOINT,), "probe"))

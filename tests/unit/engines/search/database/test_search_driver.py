@@ -136,7 +136,7 @@ async def test_nothing_is_held_while_the_allocation_is_limited() -> None:
     assert not any(copy.held for u in database.units for copy in u.copies)
 
 
-async def test_one_look_is_a_few_requests() -> None:
+async def test_one_check_is_a_few_requests() -> None:
     world = Replay(recorded("settled"))
     await seen(world)
     assert [request for request, _, _ in world.asked] == list(PARTS)

@@ -13,7 +13,7 @@ from tests.unit.engines.pictures import picture
 from tests.unit.engines.replay import GREETING, NODES, STATE, TARGET, Replay, recorded, rename
 
 
-async def test_nothing_is_told_to_another_cluster() -> None:
+async def test_nothing_is_sent_to_another_cluster() -> None:
     world = Replay(recorded("settled")).edit(GREETING, rename)
     driver = opensearch.driver(world)
     everyone = frozenset(NODES)

@@ -53,6 +53,6 @@ def test_copies_that_were_there_already_tell_how_soon_they_are_back() -> None:
     assert (found.reopen, found.reopened) == (0.7, 4)
 
 
-def test_few_recoveries_tell_nothing() -> None:
+def test_few_recoveries_provide_no_information() -> None:
     found = measured_speed(settings(), [*recovered(2, 100 * MIB, 5_000), *recovered(2, 10, 700, reused=MIB)])
     assert (found.rate, found.reopen) == (0.0, 0.0)

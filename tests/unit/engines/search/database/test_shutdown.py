@@ -43,7 +43,7 @@ async def look(of: Replay) -> Database:
     return found
 
 
-async def test_the_database_is_told_which_members_restart_and_which_leave_permanently() -> None:
+async def test_the_database_is_notified_which_members_restart_and_which_leave_permanently() -> None:
     first, second = world(), world()
     await elasticsearch.driver(first).limit_allocation(TARGET, Allocation.PRIMARIES, GOING)
     assert told(first) == [(PUT, {"type": "restart", "reason": "stateward: m-1"})]

@@ -110,7 +110,7 @@ async def test_another_account_takes_effect_at_once(world: World, rules: Rules) 
 
 
 @pytest.mark.parametrize("verb", ["get", "apply", "delete"])
-async def test_a_right_that_is_lost_while_it_lives_is_told_and_when_it_is_back_all_continues(
+async def test_a_right_that_is_lost_while_it_lives_is_reported_and_when_it_is_back_all_continues(
     world: World, rules: Rules, verb: str
 ) -> None:
     world.package("shop-1")
@@ -259,7 +259,9 @@ async def test_files_of_pods_are_read_with_the_rights_of_the_account(world: Worl
     assert set(users) == {user(HOME, "reader")}
 
 
-async def test_who_may_not_see_autoscalers_does_not_undo_what_they_set(world: World, rules: Rules) -> None:
+async def test_an_account_that_cannot_read_autoscalers_does_not_revert_their_replicas(
+    world: World, rules: Rules
+) -> None:
     world.package("shop-1")
     world.install("shop-1")
     async with world.operator(ruled(world, rules)):
@@ -349,7 +351,7 @@ def test_an_invalid_account_name_is_refused(name: str) -> None:
         Accounts().user_of(installation(name))
 
 
-def test_the_account_of_jobs_that_look_for_members_is_refused_in_the_operators_namespace_only() -> None:
+def test_the_account_of_jobs_that_search_for_members_is_refused_in_the_operators_namespace_only() -> None:
     accounts = accounts_of(OperatorOptions(lease_namespace="ops", detection_service_account="looks"))
     with pytest.raises(NotAllowedError, match="account of the operator itself"):
         accounts.user_of(installation("looks", "ops"))
@@ -364,7 +366,7 @@ def test_a_missing_right_is_reported_with_account_verb_and_object() -> None:
     assert reason_of(error) == "NotAllowed"
 
 
-def test_rights_that_the_account_does_not_have_itself_are_said_with_what_would_grant_them() -> None:
+def test_rights_that_the_account_does_not_have_itself_are_reported_with_what_would_grant_them() -> None:
     text = (
         'rolebindings.rbac.authorization.k8s.io "more" is forbidden: user "system:serviceaccount:prod:a"'
         ' (groups=["system:serviceaccounts" "system:authenticated"]) is attempting to grant RBAC permissions not'
@@ -386,7 +388,7 @@ def test_an_operator_that_may_not_act_as_an_account_says_what_to_do() -> None:
     )
 
 
-def test_a_refusal_for_other_reasons_is_told_in_the_servers_words() -> None:
+def test_a_refusal_for_other_reasons_is_reported_in_the_servers_words() -> None:
     error = Forbidden('pods "a" is forbidden: exceeded quota: few')
     assert error_text(error) == str(error)
     assert reason_of(error, "NotRemoved") == "NotRemoved"

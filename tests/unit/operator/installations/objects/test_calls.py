@@ -117,7 +117,7 @@ async def test_a_change_asks_for_what_it_changes_and_restarts_once(world: World)
     assert api.calls.total() <= 8, api.calls
 
 
-async def test_what_is_rendered_no_more_is_pruned_by_who_has_made_it_and_by_who_comes_after(
+async def test_objects_that_are_no_longer_rendered_are_pruned_by_their_creator_and_its_successor(
     world: World,
 ) -> None:
     world.package("made-1", files())

@@ -121,7 +121,7 @@ async def test_two_that_begin_at_once_do_not_both_find_nothing(world: World) -> 
         assert not world.ready(other)
 
 
-async def test_what_a_user_makes_between_the_look_and_the_making_is_not_taken_from_them(
+async def test_what_a_user_makes_between_the_check_and_the_making_is_not_taken_from_them(
     world: World,
 ) -> None:
     tasks: list[Any] = [{"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}]

@@ -83,7 +83,7 @@ async def test_objects_of_a_kind_that_is_served_in_another_version_now_are_found
     assert server.listed == ["example.dev/v1beta1", "example.dev/v1beta1", "example.dev/v1"]
 
 
-async def test_a_kind_that_is_said_to_be_there_and_not_served_is_not_known_to_be_gone(
+async def test_a_kind_that_is_reported_as_there_and_not_served_is_not_known_to_be_gone(
     installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = listing(monkeypatch, Server(v1=["Thing"]))

@@ -89,7 +89,7 @@ async def test_a_pipe_runs_once_for_a_run_however_long_its_step_waits_for_someth
     assert world.written.reads == 2
 
 
-async def test_packages_that_install_each_other_are_said_to_have_no_end(world: World) -> None:
+async def test_packages_that_install_each_other_are_reported_as_endless(world: World) -> None:
     def installs(name: str) -> dict[str, Any]:
         return {"name": "inner", "kind": "KudoOperator", "spec": {"package": name}}
 

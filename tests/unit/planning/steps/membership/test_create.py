@@ -78,7 +78,7 @@ def test_a_removed_statefulset_is_recreated_and_counts_as_down_until_then() -> N
     world.run()
 
 
-def test_a_member_scaled_to_zero_by_hand_is_scaled_up_again() -> None:
+def test_a_member_scaled_to_zero_manually_is_scaled_up_again() -> None:
     world = settled(managers(), hot(), indices=((2,),))
     workload = world.bodies["c-hot-1"].workload
     assert workload is not None

@@ -184,7 +184,7 @@ def test_a_leaving_member_that_is_down_goes_once_the_rest_is_healthy() -> None:
     assert world.did(a.Release) == ["c-hot-3"]
 
 
-def test_a_removed_pool_whose_member_was_scaled_to_zero_by_hand_keeps_what_may_be_the_last_copy() -> None:
+def test_a_removed_pool_whose_member_was_scaled_to_zero_manually_keeps_what_may_be_the_last_copy() -> None:
     world = settled(managers(), hot(2), hot(1, "old"), indices=((1,), (1,), (1,)), delete_volumes=True)
     workload = world.bodies["c-old-0"].workload
     assert workload is not None
@@ -199,7 +199,7 @@ def test_a_removed_pool_whose_member_was_scaled_to_zero_by_hand_keeps_what_may_b
     world.run()
 
 
-def test_a_member_scaled_to_zero_by_hand_is_brought_back_to_leave_as_it_should() -> None:
+def test_a_member_scaled_to_zero_manually_is_brought_back_to_leave_as_it_should() -> None:
     world = settled(managers(), hot(3), indices=((1,), (1,), (1,)), delete_volumes=True)
     workload = world.bodies["c-hot-2"].workload
     assert workload is not None

@@ -96,7 +96,7 @@ def test_a_member_that_is_replaced_and_not_gone_has_left_nothing(still: str) -> 
     assert bool(volume_marks(derive(replace(seen, members=members), world.now)).actions) is (still == "nothing")
 
 
-def test_nothing_is_said_on_a_volume_that_is_being_deleted() -> None:
+def test_nothing_is_reported_on_a_volume_that_is_being_deleted() -> None:
     world = cluster(2).edit(policy=wishes(replace=frozenset({"c-hot-0"})))
     world.until(lambda w: w.bodies["c-hot-0"].pod is None)
     seen = world.observe()

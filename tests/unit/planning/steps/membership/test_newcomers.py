@@ -31,7 +31,7 @@ def seen(world: World, *, joined: bool) -> o.Observation:
 
 
 @pytest.mark.parametrize("joined", [True, False])
-def test_the_first_manager_stays_until_those_who_have_just_joined_can_take_over(*, joined: bool) -> None:
+def test_the_first_manager_stays_until_new_managers_can_take_over(*, joined: bool) -> None:
     world = settled(managers(), hot())
     world.edit(pools=[managers(config=A), hot()])
     found = plan(seen(world, joined=joined), world.now)
@@ -75,7 +75,7 @@ def test_a_member_that_never_joins_is_reported_after_ten_minutes_and_leaves_when
 
 
 @pytest.mark.parametrize("why", ["seen before", "in the database", "crashes", "no answer"])
-def test_a_member_that_is_missing_or_broken_or_may_be_in_the_database_is_not_said_to_have_never_joined(
+def test_a_member_that_is_missing_or_broken_or_may_be_in_the_database_is_not_reported_as_never_joined(
     why: str,
 ) -> None:
     world = settled(managers(), hot(), indices=((2,), (2,)))

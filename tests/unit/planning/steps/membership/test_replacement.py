@@ -321,7 +321,7 @@ def test_an_upgrade_waits_for_the_replacement_and_both_end() -> None:
     assert len(world.pods()) == 4
 
 
-def test_a_new_member_that_no_quota_lets_in_is_said_to_find_no_room() -> None:
+def test_a_new_member_that_no_quota_lets_in_is_reported_as_without_room() -> None:
     world = cluster()
     world.refused_inputs.add(("config/a", "1"))
     world.edit(pools=[managers(), hot(4, config={"config/a": "1"})], policy=wishes(replace=frozenset({"c-hot-0"})))

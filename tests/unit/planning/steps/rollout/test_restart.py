@@ -181,7 +181,7 @@ def test_a_user_restarts_some_pools_by_an_annotation_of_the_cluster() -> None:
     ("wish", "reason"),
     [(Schedule("now"), "RestartPhaseUnknown"), (Schedule("schedule", ("warm",)), "RestartPoolUnknown")],
 )
-def test_a_request_that_makes_no_sense_is_reported_and_not_obeyed(wish: Schedule, reason: str) -> None:
+def test_a_request_that_makes_no_sense_is_reported_and_not_applied(wish: Schedule, reason: str) -> None:
     made = world()
     made.schedule = wish
     made.ticks(3)
@@ -316,7 +316,9 @@ def test_a_member_that_is_kept_stopped_waits_for_no_restart_but_perhaps_for_a_ch
 
 
 @pytest.mark.parametrize("told", [1, 3, 5])
-def test_an_operator_that_dies_while_it_tells_all_to_stop_is_followed_by_one_that_tells_the_others(told: int) -> None:
+def test_an_operator_that_dies_while_it_reports_all_to_stop_is_followed_by_one_that_reports_the_others(
+    told: int,
+) -> None:
     made = world().edit(schedule=Schedule("schedule-coordinated"))
     made.until(lambda w: phases(w) == {"schedule-coordinated"})
     for name in sorted(made.bodies)[:told]:

@@ -186,7 +186,7 @@ def claim(size: int, storage_class: str, *, expandable: bool | None, gone: bool 
     return Claim(Ref("data-c-hot-2", "claim", "1"), size, size, storage_class, expandable, classless=gone)
 
 
-def test_what_never_grows_is_told_from_what_is_not_known_to() -> None:
+def test_what_never_grows_is_distinguished_from_what_is_not_known_to() -> None:
     anything, named = hot().desired("1.0.0", "1.0.0"), hot(storage_class="rigid").desired("1.0.0", "1.0.0")
     small, enough = 5 * GIB, 10 * GIB
     text = "storage class rigid does not allow the volume to grow from 5Gi to 10Gi"
