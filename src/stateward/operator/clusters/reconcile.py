@@ -82,6 +82,12 @@ class Round:
     before: ClusterStatus
     """The status that was read: that of the existing has in it what was found out about security since."""
 
+    @property
+    def known_status(self) -> ClusterStatus:
+        """The status that was read, with the present data of ConfigMaps and Secrets: valid until written."""
+        found = self.existing.cluster.status
+        return msgspec.structs.replace(self.before, data_digests=found.data_digests, data_change=found.data_change)
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -179,6 +185,11 @@ class Reconciler:
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
+        try:
+            turn = await self._recorded(key, turn)
+        except Conflict as error:
+            _log.info("looking again", why=error.message)
+            return EDITED_SECONDS
         outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan)
         self._exit_watch.keep(key, turn.existing, ending(turn.observed, turn.plan))
         if outcome.failure is None:
@@ -263,6 +274,23 @@ class Reconciler:
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
+    async def _recorded(self, key: Key, turn: Round) -> Round:
+        """Write what later plans rely on before a member is disrupted; raises Conflict if the cluster was edited.
+
+        The disaster this prevents: each operator that notices a new member is killed while it acts, so nobody records
+        that the member has joined, and it does not count as down when its pod is lost.
+        """
+        if not turn.plan.needs_live:
+            return turn
+        after = status(turn.observed, turn.plan, turn.known_status, self._now())
+        if not is_urgent(turn.before, after):
+            return turn
+        self._announcer.changed(turn.existing.cluster, turn.before, after)
+        written = await self._patch_status(key, turn.existing.cluster, after)
+        self._status_pace.wrote(key)
+        cluster = msgspec.structs.replace(turn.existing.cluster, metadata=written.metadata)
+        return replace(turn, existing=replace(turn.existing, cluster=cluster), before=after)
+
     async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float, float]:
         """Write the status if it has changed.
 
@@ -275,9 +303,7 @@ class Reconciler:
         if failed:
             shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
         now = self._now()
-        # The previous state of its data stays valid until the status changes it.
-        found = turn.existing.cluster.status
-        known = msgspec.structs.replace(before, data_digests=found.data_digests, data_change=found.data_change)
+        known = turn.known_status
         after = status(turn.observed, shown, known, now)
         if shown.settled and self._shared_objects.changes(turn.existing, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, activity=RECORDED)
@@ -308,7 +334,7 @@ class Reconciler:
             await self._patch_status(key, cluster, after)
             self._announcer.changed(cluster, cluster.status, after)
 
-    async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> None:
+    async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> Cluster:
         """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
         patch = [
             {"op": "test", "path": "/metadata/uid", "value": cluster.metadata.uid},
@@ -323,6 +349,7 @@ class Reconciler:
             # The server's message for a failed precondition: the cluster was edited in between.
             raise Conflict(f"{key} has changed since it was read") from error
         self._caches.expectations(key).wrote(self._caches.clusters, written)
+        return written
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

@@ -123,6 +123,7 @@ def members(existing: ClusterObjects, container: str) -> tuple[o.Member, ...]:
                 config_checksum=secrets[name].metadata.annotations.get(names.ANNOTATION_CHECKSUM, "")
                 if name in secrets
                 else "",
+                made_for=frozenset(role for part in parts for role in roles(part.metadata)),
             )
         )
     return tuple(found)
@@ -152,6 +153,11 @@ def identity(meta: ObjectMeta, cluster: str) -> tuple[str, int | None]:
     pool = meta.labels.get(names.LABEL_POOL, "")
     fits = ordinal.isdigit() and names.member(cluster, pool, int(ordinal)) == meta.labels.get(names.LABEL_MEMBER)
     return pool, int(ordinal) if fits else None
+
+
+def roles(meta: ObjectMeta) -> frozenset[str]:
+    """Return the roles that a member's object was made for, by its label."""
+    return frozenset({"data", "voting"}.intersection(meta.labels.get(names.LABEL_ROLES, "").split("-")))
 
 
 def ref(meta: ObjectMeta) -> o.Ref:

@@ -84,10 +84,14 @@ class Facts(Struct, frozen=True):
         return in_configuration or (pool is not None and pool.voting)
 
     def holds_data(self, member: Member) -> bool:
-        """Return whether the member may hold data, from the database or else from its pool."""
+        """Return whether the member may hold data, from the database or else from its objects and its pool.
+
+        The disaster this prevents: the spec takes the role from a pool, a member leaves the database before its data
+        has moved, and is released with the last copy because its pool no longer holds data.
+        """
         node = self.node(member.name)
         pool = self.pools.get(member.pool)
-        return node.data if node is not None else pool is None or pool.data
+        return node.data if node is not None else pool is None or pool.data or "data" in member.made_for
 
     def ephemeral(self, member: Member) -> bool:
         """Return whether the member loses its data with its pod.
@@ -227,12 +231,15 @@ def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[st
 
 
 def expected(obs: Observation, database: Database | None, member: Member, *, held: bool) -> bool:
-    """Return whether the cluster depends on a member that has joined before.
+    """Return whether the cluster depends on a member that has joined, now or before.
+
+    The disaster this prevents: the record that a member has joined is not written yet, the member's pod is replaced,
+    and another member stops while it is not ready.
 
     A member whose StatefulSet was removed or scaled to zero counts as long as it has data or a vote, or while it will
     be created again because its pool has too few: no other member may stop in its place.
     """
-    if member.name not in obs.records:
+    if member.name not in obs.records and (database is None or member.name not in database.nodes):
         return False
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True

@@ -116,6 +116,8 @@ class Member(Struct, frozen=True):
     """Checksum of that Secret's content; empty if it was created before checksums were written."""
     process: Process | Unknown | None = None
     """The agent's answer about the process; None if it was not asked."""
+    made_for: frozenset[str] = frozenset()
+    """The roles that its StatefulSet, pod and volume claim were made for, by their labels: `data`, `voting`."""
 
     @property
     def alive(self) -> bool:

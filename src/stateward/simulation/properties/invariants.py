@@ -180,6 +180,7 @@ class Watchdog:
         spec = self._spec(key, current.read_at)
         if knowledge is None or spec is None:
             return
+        self._check_records(member, key, knowledge, current.read_at)
         down = self._down(key, knowledge, current.read_at)
         unseen = knowledge.at < current.read_at or member not in knowledge.nodes
         if member in down or (unseen and (before is None or not ready(before))):
@@ -200,6 +201,18 @@ class Watchdog:
             member, down | frozenset(current.taken), knowledge, spec, served=self._has_served(pod, current.read_at)
         )
         current.taken.add(member)
+
+    def _check_records(self, member: str, key: Key, knowledge: DatabaseKnowledge, at: float) -> None:
+        """Check that every member in the database is recorded: without a record it will not count when it is lost."""
+        cluster = self._store.get(self._world.clusters, key)
+        if cluster is None or knowledge.at < at:
+            return
+        states = items(cluster.doc, "status", "memberStates")
+        recorded = {state["name"] for state in states if state.get("version")}
+        own = {s.key.name for s in self._store.all(SETS) if s.labels.get(names.LABEL_CLUSTER) == key.name}
+        missing = sorted((knowledge.nodes & own) - recorded)
+        if missing:
+            self._violated("c", f"{member} is stopped before it is recorded that {', '.join(missing)} joined")
 
     def _has_served(self, pod: Stored, at: float) -> bool:
         owners = (owner["uid"] for owner in items(pod.doc, "metadata", "ownerReferences"))
