@@ -8,6 +8,7 @@ from stateward.api.values import names
 from stateward.kube.objects.metadata import Key
 from stateward.planning.model.phase import Phase
 from stateward.simulation.cluster.agents import Agent
+from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.cluster.volumes import CLASSES
 from stateward.simulation.faults import object_faults, process_faults
 from stateward.simulation.opensearch.cluster import Cluster
@@ -244,3 +245,16 @@ async def test_a_cluster_that_is_deleted_while_members_are_replaced_and_recreate
         scenario.user.create()
         await scenario.settle()
         assert [name for name in sorted(scenario.uids(SETS)) if "hot" in name] == ["logs-hot-2", "logs-hot-3"]
+
+
+async def test_the_join_of_a_new_member_is_recorded_before_another_member_restarts() -> None:
+    """The operator is down while the new member joins, so it sees the join and the next restart at once."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        scenario.pools(managers(1), hot(3, config={"indices.setting1": 1}))
+        assert await scenario.until(lambda: "logs-hot-2-0" in scenario.uids(PODS))
+        while not any(pod.key.name == "logs-hot-2-0" and ready(pod) for pod in scenario.world.store.all(PODS)):
+            scenario.process.kill()
+            await asyncio.sleep(0.5)
+        await scenario.settle()
+        assert scenario.most_down == 1
