@@ -277,7 +277,7 @@ class Reconciler:
     async def _recorded(self, key: Key, turn: Round) -> Round:
         """Write what later plans rely on before a member is disrupted; raises Conflict if the cluster was edited.
 
-        The disaster this prevents: each operator that notices a new member is killed while it acts, so nobody records
+        The disaster this prevents: each operator that notices a new member is killed while it acts, so no status says
         that the member has joined, and it does not count as down when its pod is lost.
         """
         if not turn.plan.needs_live:
