@@ -25,6 +25,7 @@ from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch
+from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
@@ -77,6 +78,7 @@ class Controller:
         agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock))
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
         self.rights = PodRights(api, family, labelled=common.labelled)
+        self._histories = Histories(api, clock)
         parts = Parts(
             caches=self.caches,
             family=family,
@@ -92,6 +94,7 @@ class Controller:
             clock=clock,
             limit=common.limit,
             exit_watch=self._exit_watch,
+            histories=self._histories,
             fence=common.fence,
             rights=self.rights,
             pod_policy=common.pod_policy,
@@ -124,3 +127,4 @@ class Controller:
     async def stop(self, grace: float) -> None:
         """Finish running work, within `grace` seconds."""
         await self._workers.stop(grace)
+        await self._histories.flush()
