@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from stateward.cli import main as entry
 from stateward.cli.main import COMMANDS, cli, program
+from stateward.cli.shared.exit_codes import ExitCode
 from stateward.cli.shared.failures import failure_of
 from stateward.kube.objects import errors
 from stateward.operator.process import LostLease
@@ -28,7 +29,7 @@ def test_every_command_has_help(name: str) -> None:
 
 def test_a_command_that_does_not_exist_is_a_usage_error() -> None:
     result = CliRunner().invoke(cli, ["stauts"])
-    assert result.exit_code == 2
+    assert result.exit_code == ExitCode.USAGE
     assert "No such command 'stauts'; did you mean status?" in result.stderr
 
 

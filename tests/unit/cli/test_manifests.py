@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stateward.cli.shared.exit_codes import ExitCode
 from tests.unit.cli.fake_api import Run
 
 ROOT = Path(__file__).parents[3]
@@ -43,12 +44,12 @@ def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run
     (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
     assert f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]
     for wrong in (("--webhook", "--webhook-client-ca", "A b"), ("--webhook-client-ca", "api-server-ca")):
-        assert run("manifests", *wrong).exit_code == 2
+        assert run("manifests", *wrong).exit_code == ExitCode.USAGE
 
 
 def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
     result = run("operator", "--webhook-client-ca", "ca.crt")
-    assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (2, True)
+    assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (ExitCode.USAGE, True)
 
 
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
@@ -88,7 +89,7 @@ def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
 @pytest.mark.parametrize("words", [("-n", "Bad_Name"), ("--image", "not an image")])
 def test_manifests_refuse_names_that_the_server_would_refuse_half_way(run: Run, words: tuple[str, str]) -> None:
     result = run("manifests", *words)
-    assert (result.exit_code, words[1] in result.output) == (2, True)
+    assert (result.exit_code, words[1] in result.output) == (ExitCode.USAGE, True)
 
 
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:

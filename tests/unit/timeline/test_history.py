@@ -1,6 +1,7 @@
 """The history of a cluster: what it records of each observation, and its limits."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,9 @@ def status(
     )
 
 
-def member(state: State, *, pending: str = "", reason: str = "", since: int = 0, name: str = "logs-hot-0") -> MemberStatus:
+def member(
+    state: State, *, pending: str = "", reason: str = "", since: int = 0, name: str = "logs-hot-0"
+) -> MemberStatus:
     return MemberStatus(
         name=name, pool="hot", state=state.value, version="2.17.1", pending=pending, reason=reason,
         since=rfc3339(since) if since else "",
@@ -105,7 +108,9 @@ def test_what_began_while_no_operator_observed_begins_when_the_status_says() -> 
 def test_a_wait_that_comes_back_at_once_continues() -> None:
     waits = replace(status(), waiting=[WaitStatus(subject="logs", reason="HealthGate", message="yellow")])
     history = told((0, waits), (5, status()), (7, waits), (8, status()), (60, waits))
-    found = [(e.begin - BEGIN, e.end and e.end - BEGIN) for e in (*history.ended, *history.lasting) if e.kind is Kind.WAIT]
+    found = [
+        (e.begin - BEGIN, e.end and e.end - BEGIN) for e in (*history.ended, *history.lasting) if e.kind is Kind.WAIT
+    ]
     assert found == [(0, 8), (60, 0)]
 
 
@@ -148,7 +153,7 @@ observations = st.lists(
         st.integers(0, 90),
         st.sampled_from(["green", "yellow", "red", "unknown", ""]),
         st.sampled_from(["True", "False", "Unknown"]),
-        st.fixed_dictionaries({}, optional={name: states for name in MEMBERS}),
+        st.fixed_dictionaries({}, optional=dict.fromkeys(MEMBERS, states)),
         st.lists(st.sampled_from(["HealthGate", "NoRoom", "Paused"]), max_size=2),
     ),
     max_size=40,
@@ -179,7 +184,7 @@ def overlaps(history: History) -> list[tuple[Entry, Entry]]:
     for entry in (*history.ended, *history.lasting):
         if entry.kind in single:
             subjects.setdefault((entry.kind, entry.subject), []).append(entry)
-    pairs = (pair for mine in subjects.values() for pair in zip(mine, mine[1:], strict=False))
+    pairs = (pair for mine in subjects.values() for pair in pairwise(mine))
     return [(a, b) for a, b in pairs if not a.end or a.end > b.begin]
 
 

@@ -29,11 +29,14 @@ async def read_cluster(session: Session, name: str) -> Cluster:
     return found[0]
 
 
-async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
-    """Return the clusters of a namespace, or of all if it is empty; raise Failure if one cannot be read."""
+async def all_clusters(session: Session, namespace: str, labels: str = "") -> list[Cluster]:
+    """Return the clusters of a namespace, or of all if it is empty, with these labels.
+
+    Raise Failure if one cannot be read.
+    """
 
     async def read(kind: ClusterKind) -> list[Cluster]:
-        state = await list_all(session.api, kind.resource, Selection(namespace))
+        state = await list_all(session.api, kind.resource, Selection(namespace, labels=labels))
         if state.troubles:
             trouble = state.troubles[0]
             raise Failure(

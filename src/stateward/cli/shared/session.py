@@ -10,7 +10,7 @@ import click
 
 from stateward.api.pod_policy import Level
 from stateward.kube.access.config import connect
-from stateward.kube.client.client import Api
+from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.client.exec import Execute, no_exec
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
@@ -19,6 +19,15 @@ from stateward.operator.runtime import logs
 
 Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+Lines = Callable[[RawRequest], AsyncGenerator[bytes]]
+
+
+async def no_lines(request: RawRequest) -> AsyncGenerator[bytes]:  # noqa: ARG001 - nothing is followed
+    """Follow nothing."""
+    for line in ():
+        yield line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,8 @@ class Session:
     clock: Clock = field(default_factory=SystemClock)
     execute: Execute = no_exec
     """Runs a command in a container."""
+    lines: Lines = no_lines
+    """Follows an endless answer, such as a log."""
     kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
     """The kinds of clusters to use."""
 
@@ -65,7 +76,7 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 
     connection = connect(kubeconfig=target.kubeconfig, context=target.context)
     async with HttpApi(connection) as api:
-        yield Session(api, target.namespace or connection.namespace, execute=api.execute)
+        yield Session(api, target.namespace or connection.namespace, execute=api.execute, lines=api.lines)
 
 
 def target_options(command: Command) -> Command:

@@ -26,6 +26,7 @@ from stateward.kube.objects.resources import CONFIG_MAPS
 from stateward.kube.timing.clock import Clock
 from stateward.kube.timing.rate import TokenBuckets
 from stateward.operator.objects.kinds import kind_of
+from stateward.packages.format.trees import at, objs, text
 from stateward.timeline.advance import advance, event, joined
 from stateward.timeline.history import History, decode, encode
 
@@ -132,13 +133,13 @@ class Histories:
 
 def owned(found: Json, uid: str) -> bool:
     """Return whether an object is controlled by the owner of this UID: an earlier cluster's history is not ours."""
-    owners = found["metadata"].get("ownerReferences") or ()
+    owners = objs(at(found, "metadata", "ownerReferences"))
     return any(owner.get("uid") == uid and owner.get("controller") for owner in owners)
 
 
 def content(found: Json) -> History:
     """Return the history in a ConfigMap."""
-    return decode(str((found.get("data") or {}).get(names.HISTORY_KEY, "")).encode())
+    return decode(text(at(found, "data", names.HISTORY_KEY)).encode())
 
 
 def manifest(cluster: Cluster, history: History) -> Json:
