@@ -45,7 +45,6 @@ class BugReport:
 
     session: Session
     cluster: Cluster
-    operator_namespace: str
     redactor: Redactor
     files: dict[str, str] = field(default_factory=dict[str, str])
     missed: list[str] = field(default_factory=list[str])
@@ -107,7 +106,7 @@ class BugReport:
         return found
 
     async def _operator(self) -> None:
-        for pod in await operator_pods(self.session, self.operator_namespace):
+        for pod in await operator_pods(self.session, self.session.operator_namespace):
             clean = self.redactor.object({"kind": "Pod", **pod})
             self._write(f"operator/{pod['metadata']['name']}.yaml", clean)
 
@@ -141,7 +140,7 @@ class BugReport:
 
     async def _decisions(self) -> None:
         key = Key(self.cluster.metadata.namespace, self.cluster.metadata.name)
-        found = await decisions(self.session, self.operator_namespace, key, {})
+        found = await decisions(self.session, self.session.operator_namespace, key, {})
         self.files["operator/log.txt"] = "".join(f"{readable(self.redactor.shown(entry))}\n" for entry in found)
 
     async def _database_logs(self, pods: list[Json]) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 from stateward.cli.diagnosis.bug_report import BugReport, public_names
-from stateward.cli.diagnosis.operator_pods import NAMESPACE
 from stateward.cli.diagnosis.redaction import Redactor
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.session import Session, operator_option, run, target_options
 
 
 @click.command()
@@ -22,9 +21,9 @@ from stateward.cli.shared.session import Session, run, target_options
 @click.option(
     "--database-logs", is_flag=True, help="Also the last 1,000 lines of each member: they may show your data."
 )
-@click.option("--operator-namespace", default=NAMESPACE, show_default=True, help="Where the operator runs.")
+@operator_option
 @target_options
-def diagnose(name: str, *, path: str, database_logs: bool, operator_namespace: str, **target: str) -> None:
+def diagnose(name: str, *, path: str, database_logs: bool, **target: str) -> None:
     """Collect a bug report without secrets in a tarball.
 
     It has the resource and status of cluster NAME, its objects, events, history and plan, nodes, versions, and what the
@@ -35,7 +34,7 @@ def diagnose(name: str, *, path: str, database_logs: bool, operator_namespace: s
 
     async def work(session: Session) -> tuple[bytes, float, list[str]]:
         cluster = await read_cluster(session, name)
-        report = BugReport(session, cluster, operator_namespace, Redactor(public_names(cluster)))
+        report = BugReport(session, cluster, Redactor(public_names(cluster)))
         files = await report.collect(database_logs=database_logs)
         moment = datetime.fromtimestamp(session.now(), UTC)
         folder = f"stateward-{name}-{moment:%Y%m%d-%H%M%S}"

@@ -8,14 +8,14 @@ import click
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.cli.diagnosis.operator_pods import NAMESPACE, decisions, operator_pods, parsed, read_log, readable
+from stateward.cli.diagnosis.operator_pods import decisions, operator_pods, parsed, read_log, readable
 from stateward.cli.diagnosis.timeline import asked
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import FORMS, JSON, NAME, YAML
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.explain import find_member
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import Forbidden, NotFound
@@ -34,7 +34,7 @@ NO_RIGHT = "you may not read the operator's pods: ask for the right to get pods/
 @click.option("--since", default="", metavar="DURATION", help="Only the last 90s, 30m, 12h.")
 @click.option("-p", "--previous", is_flag=True, help="With a MEMBER: the log of its previous container.")
 @click.option("-c", "--container", default="", help="With a MEMBER: another container of its pod than the database's.")
-@click.option("--operator-namespace", default=NAMESPACE, show_default=True, help="Where the operator runs.")
+@operator_option
 @click.option("-o", "--output", type=click.Choice(FORMS), default="table", show_default=True, help="json: one a line.")
 @target_options
 def logs(name: str, member: str | None, *, follow: bool, tail: int | None, previous: bool, **rest: str) -> None:
@@ -44,7 +44,6 @@ def logs(name: str, member: str | None, *, follow: bool, tail: int | None, previ
     MEMBER: the log of its database process, as `kubectl logs` prints it.
     """
     since, container, output = rest.pop("since"), rest.pop("container"), rest.pop("output")
-    place = rest.pop("operator_namespace")
     query = {"sinceSeconds": str(int(asked(since)))} if since else {}
     if member is None and (previous or container):
         raise click.UsageError("--previous and --container need a MEMBER")
@@ -52,7 +51,7 @@ def logs(name: str, member: str | None, *, follow: bool, tail: int | None, previ
     async def work(session: Session) -> None:
         cluster = await read_cluster(session, name)
         if member is None:
-            await operator_log(session, cluster, place, query, Printer(output, tail, follow=follow))
+            await operator_log(session, cluster, query, Printer(output, tail, follow=follow))
             return
         wanted = query | {"container": container or kind_of(cluster).engine}
         wanted |= {"previous": "true"} if previous else {}
@@ -81,11 +80,9 @@ class Printer:
             click.echo(str(entry.get("event", "")) if self._output == NAME else readable(entry))
 
 
-async def operator_log(
-    session: Session, cluster: Cluster, namespace: str, query: dict[str, str], show: Printer
-) -> None:
+async def operator_log(session: Session, cluster: Cluster, query: dict[str, str], show: Printer) -> None:
     """Print what the operator says about a cluster; raise Failure without the right to read it."""
-    key = Key(cluster.metadata.namespace, cluster.metadata.name)
+    key, namespace = Key(cluster.metadata.namespace, cluster.metadata.name), session.operator_namespace
     try:
         found = await decisions(session, namespace, key, query)
         for entry in found[-show.tail :] if show.tail else found:

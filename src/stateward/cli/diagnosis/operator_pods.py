@@ -14,7 +14,6 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import PODS
 
-NAMESPACE = "stateward-system"
 LABELS = "app.kubernetes.io/name=stateward,app.kubernetes.io/component=operator"
 LAST_LINES = 20_000
 """Lines of each operator pod that are searched: those of all clusters together."""

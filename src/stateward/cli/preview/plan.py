@@ -24,7 +24,7 @@ from stateward.cli.shared.exit_codes import verdict_code
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import no_such_cluster, read_cluster
 from stateward.cli.shared.output import WIDE, output_option, print_lines, print_output
-from stateward.cli.shared.session import Session, policy_option, run, target_options
+from stateward.cli.shared.session import Session, operator_option, policy_option, run, target_options
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.objects.kinds import kind_of
 
@@ -34,6 +34,7 @@ from stateward.operator.objects.kinds import kind_of
 @click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
 @output_option
 @policy_option
+@operator_option
 @target_options
 def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
     """Show the effect of a change before you make it.

@@ -12,7 +12,7 @@ from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_lines
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.explanation import document, explain_cluster, explain_member
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.objects.kinds import kind_of
@@ -22,6 +22,7 @@ from stateward.operator.objects.kinds import kind_of
 @click.argument("name", shell_complete=cluster_names)
 @click.argument("member", required=False, shell_complete=member_names)
 @output_option
+@operator_option
 @target_options
 def explain(name: str, member: str | None, *, output: str, **target: str) -> None:
     """Explain what a cluster waits for.

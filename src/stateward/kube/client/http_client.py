@@ -130,7 +130,10 @@ class HttpApi:
     async def request(self, request: RawRequest) -> bytes:
         """Send a request outside the object model."""
         body = None if request.body is None else _encoder.encode(request.body)
-        return await self._transport.send(Call(request.method, request.path, request.query or {}, body, accept="*/*"))
+        call = Call(
+            request.method, request.path, request.query or {}, body, accept="*/*", headers=request.headers or {}
+        )
+        return await self._transport.send(call)
 
     async def lines(self, request: RawRequest) -> AsyncGenerator[bytes]:
         """Yield the lines of an endless answer, such as a log that is followed; raise ApiError."""

@@ -30,6 +30,7 @@ from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, Objects
+from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing
@@ -38,6 +39,7 @@ from stateward.operator.security.cluster_file import ClusterFiles
 from stateward.operator.security.credentials import Credentials
 from stateward.operator.security.foundationdb_tls import TransportKeeper
 from stateward.operator.security.security import Keeper
+from stateward.planning.model.database import Database, Unknown
 
 _log = structlog.get_logger(__name__)
 
@@ -101,7 +103,7 @@ class Controller:
             network_policies=common.network_policies,
         )
         common.limit.count(self.caches.clusters)
-        reconciler = Reconciler(api, parts)
+        reconciler = self._reconciler = Reconciler(api, parts)
         listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
         work = reconciler.reconcile
         self._workers = Workers(self.queue, work, count=common.workers, clock=clock, observer=observer)
@@ -114,6 +116,11 @@ class Controller:
     def missing(self) -> bool:
         """Whether the API server does not serve the kind at all: then no cluster of it exists."""
         return any(reflector.missing for reflector in self.reflectors)
+
+    async def report(self, key: Key) -> Database | Unknown | None:
+        """Return what a cluster's database reports now, by reads alone; None if there is no such cluster here."""
+        target = self._reconciler.target(key)
+        return None if target is None else await observe_read_only(self.family.engine, target)
 
     async def run(self) -> None:
         """Work on the clusters, once all of them are known, until the queue is closed."""

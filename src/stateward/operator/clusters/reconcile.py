@@ -16,7 +16,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
-from stateward.engines.connection.base import EngineError
+from stateward.engines.connection.base import EngineError, Target
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import Fence
 from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
@@ -151,6 +151,11 @@ class Reconciler:
         """The actions of the last round of each cluster."""
         self._status_pace = StatusPace(parts.clock)
         self._told: set[Key] = set()
+        self._targets: dict[Key, Target] = {}
+
+    def target(self, key: Key) -> Target | None:
+        """Return how the database of a cluster was reached in its last round; None if this process has had none."""
+        return self._targets.get(key)
 
     async def reconcile(self, key: Key) -> float | None:
         """Reconcile one cluster; returns the seconds until the next reconciliation, None if the cluster is gone."""
@@ -170,6 +175,7 @@ class Reconciler:
             self._done.pop(key, None)
             self._status_pace.forget(key)
             self._histories.forget(key)
+            self._targets.pop(key, None)
             self._shared_objects.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
@@ -235,8 +241,10 @@ class Reconciler:
         refused = (*existing.barred, *refused, *unknown, *closed)
         uid, desired = existing.cluster.metadata.uid, self._wanted.desired(existing.cluster)
         # Some databases prove their answer by a change that they revert at once.
+        target = self._family.target(existing)
+        self._targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
         async with self._fence():
-            database = await self._family.engine.observe(self._family.target(existing))
+            database = await self._family.engine.observe(target)
         existing, lost = with_cluster_file(existing, database)
         refused = (*refused, *lost)
         if refused:
