@@ -42,7 +42,10 @@ def pool_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def _meant(ctx: click.Context, cluster: Cluster) -> bool:
-    return ctx.params.get("name") in (None, "", cluster.metadata.name)
+    # After an option that still has no value, click leaves what comes before it unprocessed.
+    named = ctx.params.get("name") or next((word for word in ctx.args if not word.startswith("-")), None)
+    takes_name = any(param.name == "name" for param in ctx.command.params)
+    return not takes_name or named in (None, cluster.metadata.name)
 
 
 def _completed(ctx: click.Context, incomplete: str, names: Names) -> list[CompletionItem]:
