@@ -3,32 +3,43 @@
 The endpoint works here with the operator's account and the shipped roles, and users have real tokens.
 """
 
+import asyncio
 import json
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import aiohttp
 import pytest
+import yaml
 from msgspec.structs import replace
 
+from sandbox import Sandbox
 from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.kube.access.config import connect
-from stateward.kube.client.client import RawRequest
+from stateward.kube.client.client import ApplyOptions, PatchKind, RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
-from stateward.kube.objects.resources import NAMESPACES, SERVICE_ACCOUNTS
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.database_view.answers import decode
 from stateward.operator.database_view.server import TOKEN_HEADER, DatabaseViewServer
+from stateward.operator.objects.caches import CLUSTERS
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Unit, Unknown
-from tests.integration.rights.rights import Right, Uses, as_account, installed
+from tests.integration.api_server import define
+from tests.integration.rights.rights import SYSTEM, Right, Uses, as_account, installed, manifest
 from tests.integration.shipped import bind, subject
 
 pytestmark = pytest.mark.integration
 
+ENDPOINTS: Resource[Any] = Resource("", "v1", "endpoints", "Endpoints", dict[str, Any])
+CONDITIONS = [{"type": "Ready", "status": "True"}]
 FILES = ("manifests/namespace", "manifests/service-account", "manifests/operator-role", "manifests/user-roles")
 REPORT = Database(
     identity="fake",
@@ -75,7 +86,8 @@ async def view(control_plane: Path) -> AsyncGenerator[View]:
         for account in ("viewer", "stranger"):
             body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account}}
             await admin.create(SERVICE_ACCOUNTS, body, namespace=namespace)
-        await bind(admin, namespace, "stateward-view", subject(namespace, "viewer"))
+        for role in ("stateward-view", "view"):
+            await bind(admin, namespace, role, subject(namespace, "viewer"))
         tokens = {user: await token(admin, namespace, user) for user in ("viewer", "stranger")}
         tokens["elsewhere"] = await token(admin, namespace, "viewer", "another-service")
 
@@ -97,6 +109,69 @@ async def test_a_user_that_may_get_the_cluster_sees_its_shards_and_no_credential
     reviews = {Right("authentication.k8s.io", "tokenreviews", "create")}
     reviews |= {Right("authorization.k8s.io", "subjectaccessreviews", "create")}
     assert view.uses.used == reviews
+
+
+async def test_a_viewer_plans_a_secured_cluster_through_the_api_server(
+    view: View, integration_sandbox: Sandbox, control_plane: Path, tmp_path: Path
+) -> None:
+    with integration_sandbox.expose(view.port) as address:
+        await plans(view, address, control_plane, tmp_path)
+
+
+async def plans(view: View, address: str, control_plane: Path, tmp_path: Path) -> None:
+    """Plan the cluster as both users."""
+    async with HttpApi(connect(kubeconfig=str(control_plane))) as admin:
+        await define(admin, CLUSTERS)
+        pools = [{"name": "all", "replicas": 1, "storage": {"size": "1Gi"}}]
+        spec = {"version": "2.19.5", "pools": pools, "security": {"enabled": True}}
+        head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": {"name": "logs"}}
+        await admin.apply(CLUSTERS, Key(view.namespace, "logs"), head | {"spec": spec}, ApplyOptions("test"))
+        await reachable(admin, address)
+    for user, says in (("viewer", []), ("stranger", None)):
+        (tmp_path / user).write_text(as_user(control_plane, view.tokens[user]))
+        program = Path(sys.executable).with_name("stateward")
+        words = [program, "plan", "logs", "-n", view.namespace, "--kubeconfig", tmp_path / user, "-o", "json"]
+        process = await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
+        out, err = await process.communicate()
+        if says is None:
+            assert process.returncode == 1
+            assert b"cannot get resource" in err
+        else:
+            notes = json.loads(out)["notes"]
+            assert [note for note in notes if "the database could not be reached" in note] == says, err
+    assert view.asked == [Key(view.namespace, "logs")]
+
+
+async def reachable(admin: HttpApi, address: str) -> None:
+    """Let the shipped Service lead to this process, as if it were the operator's pod.
+
+    The API server's proxy calls only addresses of pods, and none of loopback.
+    """
+    host, _, exposed = address.rpartition(":")
+    port = int(exposed)
+    service = next(body for body in manifest("database-view/database-view") if body["kind"] == "Service")
+    service["spec"]["ports"][0]["targetPort"] = port
+    await admin.apply(SERVICES, Key(SYSTEM, service["metadata"]["name"]), service, ApplyOptions("test", force=True))
+    pod, template = Key(SYSTEM, f"operator-{port}"), manifest("manifests/deployment")[0]["spec"]["template"]
+    meta = {"name": pod.name, "labels": service["spec"]["selector"]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
+    await admin.create(PODS, body, namespace=SYSTEM)
+    ready = {"phase": "Running", "podIP": host, "podIPs": [{"ip": host}], "conditions": CONDITIONS}
+    await admin.patch(PODS, pod, {"status": ready}, kind=PatchKind.MERGE, subresource="status")
+    target = {"kind": "Pod", "namespace": SYSTEM, "name": pod.name}
+    ports = [{"name": "view", "port": port, "protocol": "TCP"}]
+    where = Key(SYSTEM, service["metadata"]["name"])
+    meta = {"name": where.name, "labels": {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}}
+    subset = {"addresses": [{"ip": host, "targetRef": target}], "ports": ports}
+    body = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": [subset]}
+    await admin.apply(ENDPOINTS, where, body, ApplyOptions("test", force=True))
+
+
+def as_user(kubeconfig: Path, token: str) -> str:
+    """Return a kubeconfig with a token."""
+    content = yaml.safe_load(kubeconfig.read_text())
+    content["users"][0]["user"] = {"token": token}
+    return yaml.safe_dump(content)
 
 
 async def test_every_other_user_is_refused_before_anything_is_looked_up(view: View) -> None:
