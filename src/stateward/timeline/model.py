@@ -64,7 +64,10 @@ class Timeline(Struct, frozen=True):
 
 
 def cut(timeline: Timeline, begin: float, end: float) -> Timeline:
-    """Return the part of a timeline from `begin` to `end`; what is outside is left out, what reaches out is cut."""
+    """Return the part of a timeline from `begin` to `end`; what is outside is left out, what reaches out is cut.
+
+    Members with nothing in it have no row.
+    """
     spans = tuple(
         Span(s.row, s.phase, max(s.begin, begin), s.end if s.end is None else min(s.end, end), s.text)
         for s in timeline.spans
@@ -72,8 +75,10 @@ def cut(timeline: Timeline, begin: float, end: float) -> Timeline:
     )
     bands = tuple(Band(band.name, tuple(_cut(band, begin, end))) for band in timeline.bands)
     marks = tuple(mark for mark in timeline.marks if begin <= mark.at <= end)
+    used = {span.row for span in spans} | {mark.row for mark in marks}
+    rows = tuple(row for row in timeline.rows if not row.group or row.name in used)
     now = timeline.now if timeline.now is not None and begin <= timeline.now <= end else None
-    return Timeline(timeline.title, begin, end, timeline.rows, spans, bands, marks, now, timeline.subtitle)
+    return Timeline(timeline.title, begin, end, rows, spans, bands, marks, now, timeline.subtitle)
 
 
 def _cut(band: Band, begin: float, end: float) -> list[Stretch]:

@@ -95,10 +95,12 @@ def style_sheet() -> str:
         named = [f"--{name}:{colour}" for name, colour in colours.items()]
         named += [f"--p-{phase.value}:{colour}" for phase, colour in phases.items()]
         named += [f"--b-{name}:{pair[index]}" for name, pair in values.items()]
+        named += [f"--tp-{phase.value}:{ink_on(colour)}" for phase, colour in phases.items()]
+        named += [f"--tb-{name}:{ink_on(pair[index])}" for name, pair in values.items()]
         return ";".join(named)
 
-    phase_rules = "".join(f".p-{p.value}{{fill:var(--p-{p.value})}}" for p in Phase)
-    band_rules = "".join(f".b-{name}{{fill:var(--b-{name})}}" for name in values)
+    kinds = [*(f"p-{phase.value}" for phase in Phase), *(f"b-{name}" for name in values)]
+    rules = "".join(f".{kind}{{fill:var(--{kind})}}.sw .t{kind}{{fill:var(--t{kind})}}" for kind in kinds)
     return (
         f".sw{{{palette(light, on, 0)};max-width:100%;height:auto}}"
         f"@media(prefers-color-scheme:dark){{.sw{{{palette(dark, off, 1)}}}}}"
@@ -107,12 +109,20 @@ def style_sheet() -> str:
         ".sw .h1{font-size:19px;font-weight:650}.sw .soft{fill:var(--soft);font-size:12px}"
         ".sw .name{font-size:12.5px}.sw .group{font-weight:650}"
         ".sw .grid{stroke:var(--line);stroke-width:1}.sw .axis{stroke:var(--soft);stroke-width:1}"
-        ".sw .letter{font-size:10.5px;font-weight:700;text-anchor:middle;fill:#fff;pointer-events:none}"
-        ".sw .letter.quiet{fill:var(--soft)}.sw .mid{text-anchor:middle}.sw .end{text-anchor:end}"
+        ".sw .letter{font-size:10.5px;font-weight:700;text-anchor:middle;pointer-events:none}"
+        ".sw .mid{text-anchor:middle}.sw .end{text-anchor:end}"
         ".sw .now{stroke:#d64545;stroke-width:1.5}.sw .nowtext{fill:#d64545;font-size:11px;font-weight:650}"
         ".sw .mark{fill:var(--ink)}.sw .markline{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 3}"
-        f"{phase_rules}{band_rules}"
+        f"{rules}"
     )
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white for letters on a colour `#rrggbb`, by its luminance as WCAG 2 defines it."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#1c2430" if luminance > 0.3 else "#ffffff"
 
 
 def heading(frame: Frame) -> Iterator[str]:
@@ -165,7 +175,7 @@ def stretch_bar(frame: Frame, band: Band, stretch: Stretch, y: float) -> str:
     )
     if width < LETTER_ROOM * 3:
         return bar
-    return bar + f'<text class="letter" font-size="9" x="{x + 8:.1f}" y="{y + 8.6:g}">{band_style(name).letter}</text>'
+    return bar + f'<text class="letter tb-{name}" x="{x + 8:.1f}" y="{y + 8.8:g}">{band_style(name).letter}</text>'
 
 
 def rows(frame: Frame) -> Iterator[str]:
@@ -174,7 +184,6 @@ def rows(frame: Frame) -> Iterator[str]:
     for span in frame.timeline.spans:
         mine.setdefault(span.row, []).append(span)
     for row, y in places(frame):
-        yield f'<g role="listitem" aria-label="{text(row.name)}">'
         bar_y = y + (ROW - BAR) / 2
         yield (
             f'<rect class="lane" x="{frame.left:g}" y="{bar_y:g}" width="{frame.right - frame.left:g}"'
@@ -184,7 +193,6 @@ def rows(frame: Frame) -> Iterator[str]:
         yield f'<text class="{chosen}" x="{frame.left - 12:g}" y="{y + 16:g}">{text(shortened(row.name))}</text>'
         for span in sorted(mine.get(row.name, ()), key=lambda s: (s.phase is not Phase.WAIT, s.begin)):
             yield span_bar(frame, span, bar_y)
-        yield "</g>"
 
 
 def places(frame: Frame) -> Iterator[tuple[Row, float]]:
@@ -209,9 +217,8 @@ def span_bar(frame: Frame, span: Span, y: float) -> str:
     )
     if width < LETTER_ROOM:
         return bar
-    quiet = " quiet" if span.phase is Phase.WAIT else ""
     middle = x + min(width / 2, 40)
-    return bar + f'<text class="letter{quiet}" x="{middle:.1f}" y="{y + 12:g}">{style.letter}</text>'
+    return bar + f'<text class="letter tp-{span.phase.value}" x="{middle:.1f}" y="{y + 12:g}">{style.letter}</text>'
 
 
 def marks(frame: Frame) -> Iterator[str]:
@@ -255,10 +262,9 @@ def legend(frame: Frame) -> Iterator[str]:
     for index, (kind, letter, name, meaning) in enumerate(legend_items(frame.timeline)):
         x = MARGIN + index % columns * LEGEND_COLUMN
         y = frame.bottom + AXIS + 18 + index // columns * LEGEND_LINE
-        quiet = " quiet" if kind == f"p-{Phase.WAIT.value}" else ""
         yield (
             f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="16" height="14" rx="3"/>'
-            f'<text class="letter{quiet}" x="{x + 8:g}" y="{y + 11:g}">{text(letter)}</text>'
+            f'<text class="letter t{kind}" x="{x + 8:g}" y="{y + 11:g}">{text(letter)}</text>'
             f'<text class="soft" x="{x + 23:g}" y="{y + 11:g}"><tspan font-weight="650">{text(name)}</tspan>'
             f" {text(meaning)}</text>"
         )
