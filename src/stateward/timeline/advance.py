@@ -100,19 +100,19 @@ def entries(cluster: Cluster, status: ClusterStatus, now: int, steps: Mapping[st
     members = {member.name for member in status.member_states}
     for wait in status.waiting:
         if wait.subject not in members:
-            begin = seconds(wait.since, now)
+            begin = seconds(wait.since_time, now)
             yield Entry(
                 kind=Kind.WAIT, subject=wait.subject, what=wait.reason, begin=begin, why=wait.message[:MAX_TEXT]
             )
     for removal in status.pending_removals:
-        begin, why = seconds(removal.since, now), removal.reason[:MAX_TEXT]
-        yield Entry(kind=Kind.REMOVAL, subject=removal.name, what=removal.by or SPEC, begin=begin, why=why)
+        begin, why = seconds(removal.start_time, now), removal.reason[:MAX_TEXT]
+        yield Entry(kind=Kind.REMOVAL, subject=removal.name, what=removal.origin or SPEC, begin=begin, why=why)
     for member in status.member_states:
         phase = phase_of(member, cluster, status)
         if phase is not None:
             if comes_back(member):
                 phase = Phase(steps.get(member.name, phase if member.version else Phase.CREATE))
-            begin, why = seconds(member.since, now), member.reason[:MAX_TEXT]
+            begin, why = seconds(member.last_transition_time, now), member.reason[:MAX_TEXT]
             yield Entry(kind=Kind.MEMBER, subject=member.name, what=phase.value, begin=begin, why=why, pool=member.pool)
 
 
@@ -121,7 +121,7 @@ def phase_of(member: MemberStatus, cluster: Cluster, status: ClusterStatus) -> P
     if member.state in SIMPLE:
         return SIMPLE[member.state]
     if member.state == State.LEAVING:
-        by = next((r.by for r in status.pending_removals if r.name == member.name), SPEC)
+        by = next((r.origin for r in status.pending_removals if r.name == member.name), SPEC)
         return Phase.REMOVE if by == SPEC else Phase.REPLACE
     if member.state == State.RESTARTING:
         changes_version = bool(member.version) and member.version != cluster.spec.version and bool(member.pending)

@@ -112,7 +112,7 @@ async def looks_back(user: Terminal) -> None:
     assert (user.folder / "a.svg").read_text().startswith("<svg ")
     told = json.loads(await user.types("stateward events logs -o json"))
     assert ["MemberCreated", "logs"] in [[event["reason"], event["object"]] for event in told]
-    assert [event["lastSeen"] for event in told] == sorted(event["lastSeen"] for event in told)
+    assert [event["lastSeenTime"] for event in told] == sorted(event["lastSeenTime"] for event in told)
     assert "MemberCreated" in await user.types("stateward events logs")
 
 

@@ -39,7 +39,7 @@ def member(
 ) -> MemberStatus:
     return MemberStatus(
         name=name, pool="hot", state=state.value, version="2.17.1", pending=pending, reason=reason,
-        since=rfc3339(since) if since else "",
+        last_transition_time=rfc3339(since) if since else "",
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_a_member_that_fails_to_start_during_its_step_is_down() -> None:
 
 def test_a_leaving_member_is_replaced_by_decision_and_removed_by_the_spec() -> None:
     leaving = status(m=member(State.LEAVING))
-    decided = replace(leaving, pending_removals=[RemovalStatus(name="logs-hot-0", by="Person", reason="asked for")])
+    decided = replace(leaving, pending_removals=[RemovalStatus(name="logs-hot-0", origin="User", reason="asked for")])
     assert phases(told((0, leaving))) == [("remove", 0, -1)]
     assert phases(told((0, decided))) == [("replace", 0, -1)]
 

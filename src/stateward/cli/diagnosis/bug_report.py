@@ -116,7 +116,7 @@ class BugReport:
 
     async def _events(self) -> None:
         found = await read_events(self.session, self.cluster, [])
-        lines = [f"{e.last_seen} {e.type} {e.reason} {e.kind}/{e.object} x{e.count} {e.message}" for e in found]
+        lines = [f"{e.last_seen_time} {e.type} {e.reason} {e.kind}/{e.object} x{e.count} {e.message}" for e in found]
         self.files["events.txt"] = "".join(f"{line}\n" for line in lines)
 
     async def _history(self) -> None:

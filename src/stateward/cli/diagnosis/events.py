@@ -30,8 +30,8 @@ KINDS = frozenset({"Pod", "StatefulSet", "PersistentVolumeClaim", "Secret"})
 class Occurred(msgspec.Struct, frozen=True, rename="camel", order=True):
     """An event: when it was last seen, how often, and what it says."""
 
-    last_seen: str
-    first_seen: str
+    last_seen_time: str
+    first_seen_time: str
     type: str
     reason: str
     kind: str
@@ -62,7 +62,7 @@ def events(name: str, *, since: str, warnings: bool, output: str, **target: str)
 
     found, now, denied = run(work, **target)
     found = [e for e in found if not warnings or e.type == "Warning"]
-    found = [e for e in found if not seconds or (parse_time(e.last_seen) or now) >= now - seconds]
+    found = [e for e in found if not seconds or (parse_time(e.last_seen_time) or now) >= now - seconds]
     for kind in denied:
         click.echo(f"you may not list {kind}s: their events are found by the names of members only", err=True)
     names = [f"event.events.k8s.io/{each.name}" for each in found]
@@ -101,8 +101,8 @@ def occurred(body: Json) -> Occurred:
     last = text(series.get("lastObservedTime")) or text(body.get("deprecatedLastTimestamp")) or first
     source = text(body.get("reportingController")) or text(at(body, "deprecatedSource", "component"))
     return Occurred(
-        last_seen=_seconds(last),
-        first_seen=_seconds(first),
+        last_seen_time=_seconds(last),
+        first_seen_time=_seconds(first),
         type=text(body.get("type")) or "Normal",
         reason=text(body.get("reason")),
         kind=text(about.get("kind")),
@@ -125,8 +125,8 @@ def table(found: Iterable[Occurred], now: float, *, wide: bool = False) -> Table
     shown = columns("LAST SEEN", *more, "TYPE", "REASON", "OBJECT", "MESSAGE")
     for each in found:
         kind = Text(each.type, style="bold yellow" if each.type == "Warning" else "")
-        extra = (age(each.first_seen, now), each.source) if wide else ()
+        extra = (age(each.first_seen_time, now), each.source) if wide else ()
         times = f" (x{each.count})" if each.count > 1 else ""
         about = f"{each.kind.lower()}/{each.object}"
-        shown.add_row(age(each.last_seen, now), *extra, kind, each.reason, about, each.message + times)
+        shown.add_row(age(each.last_seen_time, now), *extra, kind, each.reason, about, each.message + times)
     return shown

@@ -120,17 +120,17 @@ def spent(band: Band, shown: Timeline) -> Text:
 
 
 def document(shown: Timeline, cluster: Cluster) -> dict[str, Any]:
-    """Return the timeline for programs; `end` is null while something lasts."""
+    """Return the timeline for programs; `endTime` is null while something lasts."""
 
     def period(begin: float, end: float | None) -> dict[str, str | None]:
-        return {"begin": rfc3339(begin), "end": None if end is None else rfc3339(end)}
+        return {"startTime": rfc3339(begin), "endTime": None if end is None else rfc3339(end)}
 
     return {
         "kind": cluster.kind,
         "name": cluster.metadata.name,
         "namespace": cluster.metadata.namespace,
-        "begin": rfc3339(shown.begin),
-        "end": rfc3339(shown.end),
+        "startTime": rfc3339(shown.begin),
+        "endTime": rfc3339(shown.end),
         "members": [{"name": row.name, "pool": row.group} for row in shown.rows if row.group],
         "spans": [
             {"subject": s.row, "phase": s.phase.value, **period(s.begin, s.end), "reason": s.text} for s in shown.spans
@@ -139,5 +139,5 @@ def document(shown: Timeline, cluster: Cluster) -> dict[str, Any]:
             {"name": b.name, "values": [{"value": s.value, **period(s.begin, s.end)} for s in b.stretches]}
             for b in shown.bands
         ],
-        "events": [{"at": rfc3339(m.at), "subject": m.row or shown.title, "message": m.text} for m in shown.marks],
+        "events": [{"time": rfc3339(m.at), "subject": m.row or shown.title, "message": m.text} for m in shown.marks],
     }

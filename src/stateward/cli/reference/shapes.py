@@ -12,13 +12,13 @@ WAIT = {
     "subject": "what waits: a member, a pool or the cluster",
     "reason": "why, in one word for programs",
     "message": "why, in one sentence",
-    "since": "since when; may be empty",
+    "sinceTime": "since when; may be empty",
     "ends": "what ends the wait",
     "do": "what you can do; empty if nothing",
 }
 HEAD = {"kind": "kind of the cluster", "name": "name of the cluster", "namespace": "its namespace"}
 PROBLEM = {"path": "the field", "message": "what is wrong, and what is accepted", "severity": "error or warning"}
-PERIOD = {"begin": "RFC 3339, in UTC", "end": "RFC 3339, in UTC; null while it lasts"}
+PERIOD = {"startTime": "RFC 3339, in UTC", "endTime": "RFC 3339, in UTC; null while it lasts"}
 
 
 def within(path: str, fields: Mapping[str, str]) -> dict[str, str]:
@@ -55,8 +55,8 @@ SHAPES: dict[str, dict[str, str]] = {
     | {
         "observed": "whether an operator has observed the cluster",
         "current": "whether it has observed the latest change of the spec",
-        "doing": "what is in progress",
-        "lastProgress": "when something last moved forward",
+        "activity": "what is in progress",
+        "lastProgressTime": "when something last moved forward",
         "stalled": "what needs manual intervention, as an entry of `waiting`; null if nothing does",
         **within("waiting[]", WAIT),
         "member": "with a MEMBER: its entry of `status.memberStates` in the API, and the fields below",
@@ -109,8 +109,8 @@ SHAPES: dict[str, dict[str, str]] = {
     },
     "timeline": HEAD
     | {
-        "begin": "begin of the period; before it nothing is known",
-        "end": "end of the period",
+        "startTime": "begin of the period; before it nothing is known",
+        "endTime": "end of the period",
         "members[].name": "a member with a phase",
         "members[].pool": "its pool",
         "spans[].subject": "a member, or the cluster",
@@ -120,13 +120,13 @@ SHAPES: dict[str, dict[str, str]] = {
         "bands[].name": "health, or writes",
         "bands[].values[].value": "green, yellow, red, unknown; accepted, refused, unknown",
         **within("bands[].values[]", PERIOD),
-        "events[].at": "RFC 3339, in UTC",
+        "events[].time": "RFC 3339, in UTC",
         "events[].subject": "a member, or the cluster",
         "events[].message": "what happened",
     },
     "events": {
-        "[].lastSeen": "RFC 3339, in UTC",
-        "[].firstSeen": "RFC 3339, in UTC",
+        "[].lastSeenTime": "RFC 3339, in UTC",
+        "[].firstSeenTime": "RFC 3339, in UTC",
         "[].type": "Normal or Warning",
         "[].reason": "in one word for programs",
         "[].kind": "kind of the object",

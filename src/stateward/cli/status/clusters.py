@@ -50,6 +50,6 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
         doing = f"paused; {status.activity}" if paused and "paused" not in status.activity else status.activity
         place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         labels = ",".join(f"{name}={value}" for name, value in sorted(meta.labels.items()))
-        extra = (age(status.last_progress, now), str(len(status.waiting)), labels) if wide else ()
+        extra = (age(status.last_progress_time, now), str(len(status.waiting)), labels) if wide else ()
         shown.add_row(*place, health, status.ready, age(meta.creation_timestamp, now), *extra, doing)
     return shown

@@ -113,8 +113,8 @@ def document(
         "namespace": cluster.metadata.namespace,
         "observed": bool(status.conditions),
         "current": status.observed_generation >= cluster.metadata.generation,
-        "doing": status.doing,
-        "lastProgress": status.last_progress,
+        "activity": status.activity,
+        "lastProgressTime": status.last_progress_time,
         "stalled": explained(WaitStatus(subject=cluster.metadata.name, reason=stalled.reason, message=stalled.message))
         if stalled is not None
         else None,
@@ -122,7 +122,7 @@ def document(
     }
     if member is not None:
         known = msgspec.to_builtins(member) | {"inputs": inputs, "trouble": trouble, "note": note}
-        happens = what_happens(cluster, member) if member.missing_since else ""
+        happens = what_happens(cluster, member) if member.missing_since_time else ""
         found["member"] = known | {"meaning": meaning_of(member), "whatHappens": happens}
     return found
 
@@ -135,7 +135,7 @@ def meaning_of(member: MemberStatus) -> str:
 def explained(wait: WaitStatus) -> dict[str, str]:
     """Return a wait with what ends it, and what the user can do."""
     known = ADVICE.get(wait.reason, UNKNOWN)
-    about = {"subject": wait.subject, "reason": wait.reason, "message": wait.message, "since": wait.since}
+    about = {"subject": wait.subject, "reason": wait.reason, "message": wait.message, "sinceTime": wait.since_time}
     return about | {"ends": known.ends, "do": known.do}
 
 

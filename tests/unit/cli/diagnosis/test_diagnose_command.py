@@ -119,7 +119,7 @@ def test_the_report_has_what_a_bug_needs(run: Run, tmp_path: Path) -> None:
     resource = found["objects/osclusters/logs.yaml"]
     assert "version: 2.19.5" in resource
     assert "indices.limit: 5" in resource
-    assert "doing: logs-hot-1 restarts to apply version" in resource
+    assert "activity: logs-hot-1 restarts to apply version" in resource
     assert f"name: TOKEN\n      value: '{GONE}'" in found["objects/pods/logs-hot-1-0.yaml"]
     assert "logs-hot-1" in found["objects/secrets/logs-hot-1.yaml"]
     assert "gitVersion: v1.33.1" in found["versions.yaml"]

@@ -25,8 +25,8 @@ def test_programs_get_all_phases_with_begin_and_end(run: Run, api: FakeApi) -> N
     assert upgrade | {"reason": ""} == {
         "subject": "logs-hot-1",
         "phase": "upgrade",
-        "begin": "2026-11-21T11:59:40Z",
-        "end": None,
+        "startTime": "2026-11-21T11:59:40Z",
+        "endTime": None,
         "reason": "",
     }
     assert [band["name"] for band in found["bands"]] == ["health", "writes"]

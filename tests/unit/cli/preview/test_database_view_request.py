@@ -66,7 +66,7 @@ class Viewer:
 def viewer(running: FakeApi) -> Viewer:
     for (plural, _), document in running.objects.items():
         if plural == "osclusters":
-            document["spec"]["security"] = {"enabled": True}
+            document["spec"] = {**document["spec"], "security": {"enabled": True}}
     return Viewer(running)
 
 
