@@ -28,8 +28,9 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
 from stateward.kube.timing.clock import SystemClock
+from stateward.operator.database_view.address import TOKEN_HEADER
 from stateward.operator.database_view.answers import decode
-from stateward.operator.database_view.server import TOKEN_HEADER, DatabaseViewServer
+from stateward.operator.database_view.server import DatabaseViewServer
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Unit, Unknown
 from tests.integration.api_server import define

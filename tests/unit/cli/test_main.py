@@ -107,7 +107,17 @@ def test_the_list_of_commands_says_what_each_help_says(name: str) -> None:
     assert loaded.help.replace("\n", " ").startswith(command.help)
 
 
-@pytest.mark.parametrize("words", [("--help",), ("status", "--help"), ("list", "--help"), ("restart", "--help")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("status", "--help"),
+        ("list", "--help"),
+        ("restart", "--help"),
+        ("timeline", "--help"),
+        ("logs", "--help"),
+    ],
+)
 def test_a_command_imports_only_what_it_uses(words: tuple[str, ...]) -> None:
     code = (
         f"import sys; from stateward.cli.main import cli; cli.main({words!r}, standalone_mode=False)\n"

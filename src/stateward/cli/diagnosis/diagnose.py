@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.diagnosis.bug_report import BugReport, public_names
 from stateward.cli.diagnosis.redaction import Redactor
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
@@ -33,6 +32,9 @@ def diagnose(name: str, *, path: str, database_logs: bool, **target: str) -> Non
     """
 
     async def work(session: Session) -> tuple[bytes, float, list[str]]:
+        # The planner takes longest to import, and a help text needs none.
+        from stateward.cli.diagnosis.bug_report import BugReport, public_names  # noqa: PLC0415
+
         cluster = await read_cluster(session, name)
         report = BugReport(session, cluster, Redactor(public_names(cluster)))
         files = await report.collect(database_logs=database_logs)

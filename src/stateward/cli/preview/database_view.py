@@ -11,8 +11,8 @@ from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import SERVICES
+from stateward.operator.database_view.address import PATH, PORT_NAME, SERVICE, TOKEN_HEADER
 from stateward.operator.database_view.answers import decode
-from stateward.operator.database_view.server import PATH, PORT_NAME, SERVICE, TOKEN_HEADER
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.database import Database, Unknown
 

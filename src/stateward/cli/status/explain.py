@@ -5,12 +5,10 @@ from typing import Any
 import click
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.status import MemberStatus
 from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names, member_names
-from stateward.cli.shared.failures import Failure
-from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.find import find_member, read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_lines
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.explanation import document, explain_cluster, explain_member
@@ -55,12 +53,3 @@ async def about_member(session: Session, cluster: Cluster, name: str) -> tuple[l
     trouble = member.pod.trouble if member is not None and member.pod is not None else ""
     lines = list(explain_member(cluster, found, session.now(), inputs=inputs, trouble=trouble))
     return lines, document(cluster, found, inputs=inputs, trouble=trouble)
-
-
-def find_member(cluster: Cluster, name: str) -> MemberStatus:
-    """Return a member by its name, or by the part after the cluster's name; raise Failure if there is none."""
-    states = {state.name: state for state in cluster.status.member_states}
-    found = states.get(name) or states.get(f"{cluster.metadata.name}-{name}") or states.get(name.removesuffix("-0"))
-    if found is None:
-        raise Failure(f"{cluster.metadata.name} has no member {name!r}; it has {', '.join(sorted(states)) or 'none'}")
-    return found

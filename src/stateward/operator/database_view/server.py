@@ -19,6 +19,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
+from stateward.operator.database_view.address import PATH, SERVICE, TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
 from stateward.operator.database_view.reviews import may_get, user_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
@@ -28,9 +29,6 @@ from stateward.planning.model.database import Database, Unknown
 
 _log = structlog.get_logger(__name__)
 
-TOKEN_HEADER = "X-Stateward-Token"  # noqa: S105 - the name of a header
-SERVICE, PORT_NAME = "stateward-database-view", "view"
-PATH = "/v1/namespaces/{namespace}/{plural}/{name}/database"
 PLURALS = frozenset(kind.resource.plural for kind in CLUSTER_KINDS)
 CONCURRENT = 4
 """Requests that are answered at once; each asks the API server twice and a database once."""

@@ -14,8 +14,8 @@ from stateward.cli.main import cli
 from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import Forbidden, UnknownResource
+from stateward.operator.database_view.address import TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
-from stateward.operator.database_view.server import TOKEN_HEADER
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Node, Unit
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.preview.test_plan_command import running as running  # noqa: PLC0414 - a fixture

@@ -13,9 +13,10 @@ from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import TransportError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
+from stateward.operator.database_view.address import TOKEN_HEADER
 from stateward.operator.database_view.answers import decode
 from stateward.operator.database_view.reviews import TOKENS
-from stateward.operator.database_view.server import CONCURRENT, RENEWAL, TOKEN_HEADER, DatabaseViewServer
+from stateward.operator.database_view.server import CONCURRENT, RENEWAL, DatabaseViewServer
 from stateward.planning.model.database import Database, Health, Unknown
 
 
