@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from stateward.cli.shared.exit_codes import ExitCode
+from stateward.operator.database_view.address import PORT_NAME, SERVICE
+from stateward.operator.runtime.options import OperatorOptions
 from tests.unit.cli.fake_api import Run
 
 ROOT = Path(__file__).parents[3]
@@ -34,6 +36,31 @@ def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
     assert webhook["clientConfig"]["service"]["namespace"] == "ops"
     assert "--webhook" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
     assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_manifests_bring_the_database_view_where_it_is_requested(run: Run) -> None:
+    without, found = (
+        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--database-view"])
+    )
+    added = [document for document in found if document not in without and document["kind"] != "Deployment"]
+    kinds = ["ClusterRole", "ClusterRoleBinding", "Service", "Role", "RoleBinding"]
+    assert [document["kind"] for document in added] == kinds
+    service = added[2]
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == (SERVICE, "ops")
+    assert [(port["name"], port["targetPort"]) for port in service["spec"]["ports"]] == [
+        (PORT_NAME, OperatorOptions().database_view_port)
+    ]
+    assert added[3]["rules"][0]["resourceNames"] == [f"https:{SERVICE}:{PORT_NAME}"]
+    assert "--database-view" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_the_chart_has_the_same_database_view() -> None:
+    template = (ROOT / "charts/stateward/templates/database-view.yaml").read_text()
+    lines = [line for line in template.splitlines() if not line.startswith("{{-")]
+    plain = "\n".join(lines).replace("{{ .Release.Namespace }}", "stateward-system")
+    shown = list(yaml.safe_load_all(plain.replace("{{ .Release.Name }}", "stateward")))
+    shipped = (ROOT / "charts/stateward/database-view/database-view.yaml").read_text()
+    assert shown == list(yaml.safe_load_all(shipped))
 
 
 def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:

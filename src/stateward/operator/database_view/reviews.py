@@ -1,4 +1,4 @@
-"""Who asks, and whether this user may get the cluster: two questions to the API server, and the meaning of its answers.
+"""The user of a token, and whether this user may get a cluster: two questions to the API server, and its answers.
 
 The operator decides nothing by itself: a TokenReview says which user a token belongs to, and a SubjectAccessReview
 whether this user may get this cluster. An answer that is anything but a clear yes is a no.

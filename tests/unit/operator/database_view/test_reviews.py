@@ -1,4 +1,4 @@
-"""Who may see a database's report: only a clear yes of the API server counts, and no credentials are shown."""
+"""Users that may see a database's report: only a clear yes of the API server counts, and no credentials are shown."""
 
 from typing import Any
 
