@@ -123,7 +123,7 @@ async def reports(user: Terminal) -> None:
         files = {entry.name.partition("/")[2] for entry in archive}
     assert files >= {"README.md", "history.jsonl", "events.txt", "plan.yaml", "objects/osclusters/logs.yaml"}
     assert "objects/pods/logs-hot-0-0.yaml" in files
-    await user.types("stateward logs logs", ExitCode.FAILURE)
+    await user.types("stateward logs logs --operator-namespace nowhere", ExitCode.FAILURE)
     assert await user.types("stateward logs logs hot-0") == ""
     completed = await user.types(
         "COMP_WORDS='stateward explain logs logs-hot' COMP_CWORD=3 _STATEWARD_COMPLETE=bash_complete stateward"

@@ -8,7 +8,7 @@ import json
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from sandbox import Sandbox
 from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.kube.access.config import connect
-from stateward.kube.client.client import ApplyOptions, PatchKind, RawRequest
+from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions, RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
@@ -127,24 +127,28 @@ async def plans(view: View, address: str, control_plane: Path, tmp_path: Path) -
         spec = {"version": "2.19.5", "pools": pools, "security": {"enabled": True}}
         head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": {"name": "logs"}}
         await admin.apply(CLUSTERS, Key(view.namespace, "logs"), head | {"spec": spec}, ApplyOptions("test"))
-        await reachable(admin, address)
-    for user, says in (("viewer", []), ("stranger", None)):
-        (tmp_path / user).write_text(as_user(control_plane, view.tokens[user]))
-        program = Path(sys.executable).with_name("stateward")
-        words = [program, "plan", "logs", "-n", view.namespace, "--kubeconfig", tmp_path / user, "-o", "json"]
-        process = await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
-        out, err = await process.communicate()
-        if says is None:
-            assert process.returncode == 1
-            assert b"cannot get resource" in err
-        else:
+        async with reachable(admin, address):
+            code, out, err = await planned(control_plane, view, "viewer", tmp_path)
             notes = json.loads(out)["notes"]
-            assert [note for note in notes if "the database could not be reached" in note] == says, err
+            assert [note for note in notes if "the database could not be reached" in note] == [], err
+            code, out, err = await planned(control_plane, view, "stranger", tmp_path)
+            assert (code, b"cannot get resource" in err) == (1, True)
     assert view.asked == [Key(view.namespace, "logs")]
 
 
-async def reachable(admin: HttpApi, address: str) -> None:
-    """Let the shipped Service lead to this process, as if it were the operator's pod.
+async def planned(kubeconfig: Path, view: View, user: str, folder: Path) -> tuple[int | None, bytes, bytes]:
+    """Return exit code and output of a plan by a user."""
+    (folder / user).write_text(as_user(kubeconfig, view.tokens[user]))
+    program = Path(sys.executable).with_name("stateward")
+    words = [program, "plan", "logs", "-n", view.namespace, "--kubeconfig", folder / user, "-o", "json"]
+    process = await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
+    out, err = await process.communicate()
+    return process.returncode, out, err
+
+
+@asynccontextmanager
+async def reachable(admin: HttpApi, address: str) -> AsyncGenerator[None]:
+    """Let the shipped Service lead to this process for the block, as if it were the operator's pod.
 
     The API server's proxy calls only addresses of pods, and none of loopback.
     """
@@ -152,20 +156,23 @@ async def reachable(admin: HttpApi, address: str) -> None:
     port = int(exposed)
     service = next(body for body in manifest("database-view/database-view") if body["kind"] == "Service")
     service["spec"]["ports"][0]["targetPort"] = port
-    await admin.apply(SERVICES, Key(SYSTEM, service["metadata"]["name"]), service, ApplyOptions("test", force=True))
+    where = Key(SYSTEM, service["metadata"]["name"])
+    await admin.apply(SERVICES, where, service, ApplyOptions("test", force=True))
     pod, template = Key(SYSTEM, f"operator-{port}"), manifest("manifests/deployment")[0]["spec"]["template"]
     meta = {"name": pod.name, "labels": service["spec"]["selector"]}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
-    await admin.create(PODS, body, namespace=SYSTEM)
+    created = await admin.create(PODS, body, namespace=SYSTEM)
     ready = {"phase": "Running", "podIP": host, "podIPs": [{"ip": host}], "conditions": CONDITIONS}
     await admin.patch(PODS, pod, {"status": ready}, kind=PatchKind.MERGE, subresource="status")
     target = {"kind": "Pod", "namespace": SYSTEM, "name": pod.name}
     ports = [{"name": "view", "port": port, "protocol": "TCP"}]
-    where = Key(SYSTEM, service["metadata"]["name"])
-    meta = {"name": where.name, "labels": {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}}
     subset = {"addresses": [{"ip": host, "targetRef": target}], "ports": ports}
-    body = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": [subset]}
-    await admin.apply(ENDPOINTS, where, body, ApplyOptions("test", force=True))
+    endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": where.name}, "subsets": [subset]}
+    await admin.apply(ENDPOINTS, where, endpoints, ApplyOptions("test", force=True))
+    try:
+        yield
+    finally:
+        await admin.delete(PODS, pod, DeleteOptions(Preconditions(created.metadata.uid), grace_seconds=0))
 
 
 def as_user(kubeconfig: Path, token: str) -> str:
