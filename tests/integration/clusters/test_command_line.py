@@ -13,11 +13,13 @@ import yaml
 
 from stateward.api.values import names
 from stateward.cli.shared.exit_codes import ExitCode
+from stateward.kube.client.client import RawRequest
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from tests.integration.api_server import PATIENCE
 from tests.integration.clusters.operator_at_work import POOLS, OperatorAtWork, operator_at_work, settled
 from tests.integration.packages.newcomer import in_namespace
+from tests.integration.shipped import bind, ship, subject
 
 pytestmark = pytest.mark.integration
 
@@ -64,6 +66,7 @@ async def test_a_user_reads_a_cluster_and_its_past_with_every_verb(control_plane
         await work.apply("logs", pools=[POOLS[0], {**POOLS[1], "replicas": 3}])
         await work.until("logs", lambda found: settled(found) and found.status.ready == "6/6")
         await looks_back(user)
+        await views(user, control_plane)
         await reports(user)
 
 
@@ -114,6 +117,28 @@ async def looks_back(user: Terminal) -> None:
     assert ["MemberCreated", "logs"] in [[event["reason"], event["object"]] for event in told]
     assert [event["lastSeenTime"] for event in told] == sorted(event["lastSeenTime"] for event in told)
     assert "MemberCreated" in await user.types("stateward events logs")
+
+
+async def views(user: Terminal, control_plane: Path) -> None:
+    """See that Kubernetes' own role `view` and Stateward's are enough to read the past of a cluster."""
+    api, namespace = user.work.api, user.work.namespace
+    await ship(api)
+    body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ann"}}
+    await api.create(kinds.SERVICE_ACCOUNTS, body, namespace=namespace)
+    for role in ("view", "stateward-view"):
+        await bind(api, namespace, role, subject(namespace, "ann"))
+    path = kinds.SERVICE_ACCOUNTS.path_of(Key(namespace, "ann"), "token")
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 600}}
+    token = json.loads(await api.request(RawRequest(path, "POST", body=asked)))["status"]["token"]
+    content = yaml.safe_load(in_namespace(control_plane, namespace))
+    content["users"][0]["user"] = {"token": token}
+    (user.folder / "ann").write_text(yaml.safe_dump(content))
+    as_ann = "--kubeconfig ann"
+    assert "MemberCreated" in await user.types(f"stateward events logs {as_ann}")
+    assert '"create"' in await user.types(f"stateward timeline logs --all -o json {as_ann}")
+    await user.types(f"stateward explain logs hot-0 {as_ann}")
+    await user.types(f"stateward plan logs {as_ann}")
+    await user.types(f"stateward diagnose logs -f ann.tar.gz {as_ann}")
 
 
 async def reports(user: Terminal) -> None:

@@ -1,6 +1,7 @@
 """`events`: the Kubernetes events of a cluster and of everything that it owns, in the order of time."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import click
 import msgspec
@@ -18,11 +19,12 @@ from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import WIDE, output_option, print_output
 from stateward.cli.shared.picture import columns
 from stateward.cli.shared.session import Session, run, target_options
-from stateward.kube.objects.resource import Selection
-from stateward.kube.objects.resources import EVENTS
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.packages.format.trees import at, obj, text
 from stateward.planning.model.times import parse_time
 
+EVENTS: Resource[Json] = Resource("", "v1", "events", "Event", dict[str, Any])
+"""The same events as those of events.k8s.io, by the API that Kubernetes' role `view` may read."""
 KINDS = frozenset({"Pod", "StatefulSet", "PersistentVolumeClaim", "Secret"})
 """Kinds of objects of members: their events are told by name too, because the objects may be gone."""
 
@@ -65,7 +67,7 @@ def events(name: str, *, since: str, warnings: bool, output: str, **target: str)
     found = [e for e in found if not seconds or (parse_time(e.last_seen_time) or now) >= now - seconds]
     for kind in denied:
         click.echo(f"you may not list {kind}s: their events are found by the names of members only", err=True)
-    names = [f"event.events.k8s.io/{each.name}" for each in found]
+    names = [f"event/{each.name}" for each in found]
     print_output(output, found, names, lambda: screen.show(table(found, now, wide=output == WIDE)))
     if not found:
         click.echo(f"there is no event about {name}: the API server keeps events for an hour, mostly", err=True)
@@ -89,17 +91,14 @@ def concerning(
         # An earlier cluster of this name had another UID, and is another story.
         return about.get("kind") in KINDS and about.get("name") in members and about.get("kind") != cluster.kind
 
-    return sorted(occurred(body) for body in bodies if ours(obj(body.get("regarding"))))
+    return sorted(occurred(body) for body in bodies if ours(obj(body.get("involvedObject"))))
 
 
 def occurred(body: Json) -> Occurred:
-    """Return an event of either API: older writers fill the deprecated fields."""
-    about, series, meta = obj(body.get("regarding")), obj(body.get("series")), obj(body.get("metadata"))
-    first = (
-        text(body.get("eventTime")) or text(body.get("deprecatedFirstTimestamp")) or text(meta.get("creationTimestamp"))
-    )
-    last = text(series.get("lastObservedTime")) or text(body.get("deprecatedLastTimestamp")) or first
-    source = text(body.get("reportingController")) or text(at(body, "deprecatedSource", "component"))
+    """Return an event; newer writers fill `eventTime` and `series`, older ones the timestamps and the count."""
+    about, series, meta = obj(body.get("involvedObject")), obj(body.get("series")), obj(body.get("metadata"))
+    first = text(body.get("eventTime")) or text(body.get("firstTimestamp")) or text(meta.get("creationTimestamp"))
+    last = text(series.get("lastObservedTime")) or text(body.get("lastTimestamp")) or first
     return Occurred(
         last_seen_time=_seconds(last),
         first_seen_time=_seconds(first),
@@ -107,9 +106,9 @@ def occurred(body: Json) -> Occurred:
         reason=text(body.get("reason")),
         kind=text(about.get("kind")),
         object=text(about.get("name")),
-        message=" ".join(text(body.get("note")).split()),
-        count=int(series.get("count") or body.get("deprecatedCount") or 1),
-        source=source,
+        message=" ".join(text(body.get("message")).split()),
+        count=int(series.get("count") or body.get("count") or 1),
+        source=text(body.get("reportingComponent")) or text(at(body, "source", "component")),
         name=text(meta.get("name")),
     )
 

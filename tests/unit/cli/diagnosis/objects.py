@@ -27,9 +27,9 @@ def pod(name: str = "logs-hot-1-0", **more: Any) -> dict[str, Any]:
 
 
 def event(about: dict[str, str], at: str, note: str, reason: str = "Started", kind: str = "Normal") -> dict[str, Any]:
-    """Return an event of events.k8s.io."""
+    """Return an event, as newer writers make it."""
     meta = {"name": f"event-{at}", "namespace": "default"}
-    return {"metadata": meta, "regarding": about, "eventTime": at, "note": note, "reason": reason, "type": kind}
+    return {"metadata": meta, "involvedObject": about, "eventTime": at, "message": note, "reason": reason, "type": kind}
 
 
 def with_history(api: FakeApi) -> None:

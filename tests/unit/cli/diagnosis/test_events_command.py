@@ -22,8 +22,8 @@ def happened(api: FakeApi) -> None:
     ]
     for each in told:
         api.add("events", each)
-    legacy = {"metadata": {"name": "old", "namespace": "default"}, "regarding": mine, "note": "older API"}
-    api.add("events", legacy | {"deprecatedLastTimestamp": "2026-11-21T11:59:30Z", "deprecatedCount": 7})
+    legacy = {"metadata": {"name": "old", "namespace": "default"}, "involvedObject": mine, "message": "older API"}
+    api.add("events", legacy | {"lastTimestamp": "2026-11-21T11:59:30Z", "count": 7})
 
 
 def test_events_of_all_objects_are_in_order_and_foreign_ones_are_left_out(run: Run) -> None:
@@ -41,7 +41,7 @@ def test_events_are_chosen_by_age_and_type(run: Run) -> None:
     assert len(run("events", "logs", "--since", "1m").output.splitlines()) == 1 + 3
     found = json.loads(run("events", "logs", "--warnings", "-o", "json").output)
     assert [(each["reason"], each["object"], each["count"]) for each in found] == [("BackOff", "logs-hot-1-0", 1)]
-    assert run("events", "logs", "--warnings", "-o", "name").output.startswith("event.events.k8s.io/event-")
+    assert run("events", "logs", "--warnings", "-o", "name").output.startswith("event/event-")
 
 
 def test_without_the_right_to_list_pods_events_are_found_by_names(run: Run, api: FakeApi) -> None:
