@@ -9,6 +9,8 @@ says so. A process reads it once, before its first write. A process that dies lo
 what lasts nothing: the status has the begin of each member's state.
 """
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -20,6 +22,7 @@ from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.pods.objects import config_map, shared_metadata
 from stateward.kube.client.client import Api, ApplyOptions
+from stateward.kube.election.fence import LostLease
 from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import CONFIG_MAPS
@@ -35,6 +38,8 @@ _log = structlog.get_logger(__name__)
 RAW: Any = CONFIG_MAPS.raw()
 HISTORY_SECONDS = 60.0
 """The shortest time between two writes of a history while work is in progress."""
+FLUSH_SECONDS = 5.0
+"""The time that the last writes of a process get."""
 BURST = 3
 """How many changes of a settled cluster are written at once, beyond one in `HISTORY_SECONDS`."""
 
@@ -89,10 +94,11 @@ class Histories:
         return 0.0
 
     async def flush(self) -> None:
-        """Write everything that is left: the process ends."""
-        for known in self._kept.values():
-            if known.changed:
-                await self._write(known)
+        """Write what is left, within a few seconds: the process ends, and its lease may have ended before."""
+        with suppress(LostLease, TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                for known in [each for each in self._kept.values() if each.changed]:
+                    await self._write(known)
 
     def forget(self, key: Key) -> None:
         """Drop the history of a cluster that is gone."""

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from stateward.api.kinds.status import ClusterStatus
+from stateward.kube.election.fence import LostLease
 from stateward.kube.objects.errors import TransportError
 from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters.history import BURST, HISTORY_SECONDS, Histories, content, manifest
@@ -109,6 +110,14 @@ async def test_an_ending_process_writes_what_is_left(kept: Kept) -> None:
     await kept.see("red")
     await kept.histories.flush()
     assert kept.values() == ["green", "red"]
+
+
+async def test_an_ending_process_without_the_lease_ends_all_the_same(kept: Kept) -> None:
+    await kept.see("green")
+    await kept.see("red")
+    kept.api.refusal = LostLease("another process leads")
+    await kept.histories.flush()
+    assert kept.api.stored is None
 
 
 async def test_an_object_of_another_owner_is_never_overwritten() -> None:
