@@ -29,7 +29,7 @@ check: bootstrap ## format, lint, types, import contracts, generated files, word
 	@echo "==> lint"; .venv/bin/ruff check --quiet .
 	@echo "==> types (a minute or two)"; .venv/bin/basedpyright --level error
 	@echo "==> import contracts"; .venv/bin/lint-imports --no-cache --no-logo || { echo "an import points the wrong way: see above"; exit 1; }
-	@echo "==> generated files"; $(PY) -m stateward.api.generate --check
+	@echo "==> generated files"; $(PY) -m stateward.api.generate --check && $(PY) -m stateward.cli.reference --check
 	@echo "==> words of the docs"; $(PY) -m release.prose
 	@echo "==> known weaknesses of dependencies"; $(PY) -m release.audit
 
@@ -54,8 +54,9 @@ sandbox-down: bootstrap ## end it and leave nothing
 release: bootstrap ## what a release consists of, in dist/: wheel, bill of materials, provenance, sums (IMAGE=1: the image too)
 	@$(PY) -m release $(if $(IMAGE),--image)
 
-docs: bootstrap ## generate the reference pages and the CRDs from the types
+docs: bootstrap ## generate the reference pages and the CRDs from the types and commands
 	@$(PY) -m stateward.api.generate
+	@$(PY) -m stateward.cli.reference
 
 lock: bootstrap ## renew the hashed locks from pyproject.toml
 	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/bootstrap.in -o requirements/bootstrap.lock

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from sandbox import Sandbox
+from stateward.cli.shared.exit_codes import ExitCode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -66,7 +67,8 @@ def namespace(sandbox: Sandbox, stateward: Command) -> Iterator[str]:
 def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Command, namespace: str) -> None:
     text = CLUSTER.format(namespace=namespace, version="2.19.5", replicas=1)
     assert stateward("validate", "-f", "-", stdin=text).returncode == 0
-    assert "form the cluster on one-all-0" in stateward("plan", "-f", "-", stdin=text).stdout
+    new = stateward("plan", "-f", "-", stdin=text)
+    assert (new.returncode, "form the cluster on one-all-0" in new.stdout) == (ExitCode.CHANGES, True)
 
     sandbox.kubectl("apply", "--server-side", "-f", "-", stdin=text)
     ready = ("wait", "--for=condition=Ready", "oscluster/one", "--timeout=600s")
@@ -79,6 +81,7 @@ def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Com
     nothing = stateward("plan", "one", "-n", namespace)
     assert (nothing.returncode, "the database could not be reached" in nothing.stdout) == (0, False)
     changed = stateward("plan", "-f", "-", stdin=text + "  config: {path.repo: /tmp}\n")
+    assert changed.returncode == ExitCode.CHANGES
     assert "restart the process of one-all-0 (to apply config/path.repo)" in changed.stdout
     assert "if all goes well" in changed.stdout
     assert "a member of all starts in " in changed.stdout
@@ -86,6 +89,13 @@ def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Com
     assert "a node takes 40 MiB/s of recovering copies, 2 at once: the database's setting" in changed.stdout
     refused = stateward("plan", "-f", "-", stdin=text.replace("2.19.5", "2.17.1"))
     assert (refused.returncode, "2.17.1 is older than 2.19.5" in refused.stdout) == (1, True)
+
+    assert "member=one-all-0" in stateward("logs", "one", "-n", namespace).stdout
+    assert "[one-all-0]" in stateward("logs", "one", "all-0", "-n", namespace, "--tail", "200").stdout
+    history = json.loads(stateward("timeline", "one", "-n", namespace, "-o", "json").stdout)
+    assert ("one-all-0", "create") in {(span["subject"], span["phase"]) for span in history["spans"]}
+    assert "MemberCreated" in stateward("events", "one", "-n", namespace).stdout
+    assert stateward("diagnose", "one", "-n", namespace, "-f", "/dev/null").returncode == 0
 
     assert stateward("pause", "one", "-n", namespace).returncode == 0
     sandbox.kubectl("-n", namespace, "wait", "--for=jsonpath={.status.waiting[0].reason}=Paused", "oscluster/one")

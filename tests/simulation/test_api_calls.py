@@ -13,6 +13,7 @@ from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot
 pytestmark = pytest.mark.simulation
 
 STATUS = "stateward.dev/osclusters status"
+READ_HISTORY, WRITE_HISTORY = "get /configmaps history", "apply /configmaps history"
 BUDGETS, EVENTS = "policy/poddisruptionbudgets", "events.k8s.io/events"
 
 SMALLER: Json = {"resources": {"limits": {"memory": "3Gi"}, "requests": {"memory": "3Gi"}}}
@@ -29,7 +30,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         async def call(self: WorldApi, resource: Any, *rest: Any, subresource: str = "", **more: Any) -> Any:
             if self.name == "stateward":
-                counted[f"{verb} {kind_name(resource)} {subresource}".strip()] += 1
+                part = "history" if rest and str(getattr(rest[0], "name", "")).endswith("-history") else subresource
+                counted[f"{verb} {kind_name(resource)} {part}".strip()] += 1
             if subresource:
                 more["subresource"] = subresource
             return await plain(self, resource, *rest, **more)
@@ -58,6 +60,7 @@ async def test_a_new_cluster_takes_a_read_and_a_write_for_each_object(calls: Cou
         secrets = {f"get {SECRETS}": 13, f"apply {SECRETS}": 13}
         budgets = {f"get {BUDGETS}": 2, f"apply {BUDGETS}": 8}
         rest = {f"patch {STATUS}": 18, f"create {EVENTS}": 9, f"patch {PODS}": 1}
+        rest |= {READ_HISTORY: 1, WRITE_HISTORY: 1}
         within(calls, {**objects, **shared, **secrets, **budgets, **rest}, live_reads=2)
 
 
@@ -68,7 +71,7 @@ async def test_new_pods_for_three_members_take_two_live_reads_and_three_writes_e
         scenario.pools(managers(), hot(**SMALLER))
         await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"delete {PODS}": 3}
-        told = {f"patch {STATUS}": 28, f"create {EVENTS}": 12, f"patch {EVENTS}": 3}
+        told = {f"patch {STATUS}": 28, f"create {EVENTS}": 12, f"patch {EVENTS}": 3, WRITE_HISTORY: 3}
         within(calls, {**each, **told, f"apply {BUDGETS}": 4}, live_reads=6)
 
 
@@ -79,7 +82,7 @@ async def test_three_restarts_in_kept_pods_take_four_live_reads_and_six_writes_e
         scenario.pools(managers(), hot(**SETTING))
         await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"patch {PODS}": 12}
-        told = {f"patch {STATUS}": 26, f"create {EVENTS}": 15, f"patch {EVENTS}": 8}
+        told = {f"patch {STATUS}": 26, f"create {EVENTS}": 15, f"patch {EVENTS}": 8, WRITE_HISTORY: 4}
         within(calls, {**each, **told, f"apply {BUDGETS}": 6}, live_reads=12)
 
 
@@ -92,5 +95,5 @@ async def test_a_replaced_member_takes_four_live_reads(calls: Counter[str]) -> N
         objects = {f"{verb} {kind}": 1 for verb in ("get", "apply") for kind in (CLAIMS, SETS)}
         secrets = {f"get {SECRETS}": 2, f"apply {SECRETS}": 2, f"delete {SECRETS}": 2}
         removed = {f"patch {SETS}": 1, f"delete {SETS}": 1, f"patch {CLAIMS}": 1}
-        told = {f"patch {STATUS}": 16, f"create {EVENTS}": 9, f"apply {BUDGETS}": 6}
+        told = {f"patch {STATUS}": 16, f"create {EVENTS}": 9, f"apply {BUDGETS}": 6, WRITE_HISTORY: 2}
         within(calls, {**objects, **secrets, **removed, **told}, live_reads=5)

@@ -5,8 +5,10 @@ the answers of the API server.
 
 shared    the session with an API server, finding clusters, reading files, output
 status    status, list, explain
+diagnosis timeline, events, logs, diagnose
 preview   plan, validate
 steering  restart, stop, start, replace, keep, pause, resume, detect
 packages  package, installation
-run       operator, manifests, simulate
+run       operator, manifests, simulate, completion
+reference the reference page of all commands, for `make docs`
 """

@@ -2,6 +2,8 @@
 
 import importlib
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from stateward import __version__
+from stateward.cli.shared.exit_codes import MEANING, ExitCode
 from stateward.cli.shared.failures import Failure, failure_of
 
 
@@ -27,6 +30,10 @@ COMMANDS = {
     "plan": Entry("preview.plan:plan", "Show the effect of a change before you make it."),
     "explain": Entry("status.explain:explain", "Explain what a cluster waits for."),
     "list": Entry("status.clusters:clusters", "List the clusters, one line each."),
+    "timeline": Entry("diagnosis.timeline:timeline", "Draw the history of a cluster."),
+    "events": Entry("diagnosis.events:events", "List the events of a cluster and of its objects, in order."),
+    "logs": Entry("diagnosis.logs:logs", "Print the operator's decisions about a cluster, or a member's log."),
+    "diagnose": Entry("diagnosis.diagnose:diagnose", "Collect a bug report without secrets in a tarball."),
     "pause": Entry("steering.pause:pause", "Hold all changes of a cluster."),
     "resume": Entry("steering.pause:resume", "Continue the changes of a cluster."),
     "restart": Entry("steering.restart:restart", "Restart all members, one safe set at a time."),
@@ -45,16 +52,33 @@ COMMANDS = {
     ),
     "manifests": Entry("run.manifests:manifests", "Print everything to install."),
     "simulate": Entry("run.simulate:simulate", "Search for bugs of the operator in simulated worlds."),
+    "completion": Entry("run.completion:completion", "Print the completion script of a shell."),
     "operator": Entry("run.operator:operator", "Run the operator."),
 }
 """Each command, in the order in which help lists them."""
 
-INTERRUPTED = 130
-"""Exit code of a program that Ctrl-C has ended, as shells expect it."""
+EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {meaning.replace('`', '')}" for code, meaning in MEANING.items())
+
+
+@contextmanager
+def usage_errors() -> Generator[None]:
+    """Give errors of the command line their exit code within the block."""
+    try:
+        yield
+    except click.UsageError as error:
+        vars(error)["exit_code"] = ExitCode.USAGE
+        raise
 
 
 class Commands(click.Group):
     """A group that imports its commands on demand and reports failures in one line."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the options of the group; an invalid command line has an exit code of its own."""
+        with usage_errors():
+            return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands."""
@@ -88,13 +112,14 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; report a failure in one line, or with a traceback under `--debug`."""
         try:
-            return super().invoke(ctx)
+            with usage_errors():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             # The reader of a pipe, such as `head`, may stop before the end: click then ends without a message.
             raise
         except KeyboardInterrupt:
             # Ctrl-C is the normal end of a watch, so report nothing.
-            ctx.exit(INTERRUPTED)
+            ctx.exit(ExitCode.INTERRUPTED)
         except Exception as error:
             known = failure_of(error)
             if known is None or ctx.params.get("debug"):
@@ -102,14 +127,13 @@ class Commands(click.Group):
             raise Failure(known) from error
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.option("--debug", is_flag=True, envvar="STATEWARD_DEBUG", help="Show the whole traceback of a failure.")
 @click.version_option(__version__, prog_name="stateward")
 def cli(*, debug: bool) -> None:
-    """Show clusters, preview changes before you make them, and run the operator.
-
-    Exit codes: 0 success, 1 failure or a problem found, 2 invalid command line.
-    """
+    """Show clusters, preview changes before you make them, and run the operator."""
     del debug  # Read by Commands.invoke.
 
 

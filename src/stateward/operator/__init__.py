@@ -15,5 +15,6 @@ out, and the status says what waits. `process` starts and stops everything.
     network        network policies
     detection      the scheduled search for failed members
     admission      the webhook
+    database_view  what a cluster's database reports, for users that may get the cluster
     runtime        options, logs, metrics, health
 """

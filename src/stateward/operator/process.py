@@ -35,6 +35,7 @@ from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.clusters.controller import Common, Controller
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.companion import Companion
+from stateward.operator.database_view.server import DatabaseViewServer
 from stateward.operator.databases.engine import Family, open_families
 from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
@@ -58,6 +59,7 @@ from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
+from stateward.planning.model.database import Database, Unknown
 
 _log = structlog.get_logger(__name__)
 LEASE_MARGIN = 5.0
@@ -148,6 +150,11 @@ class Operator:
         barred = tuple(refusal.message for refusal in await rights.of_spec(new))
         return Verdict(warnings=(*verdict.warnings, *barred, *doubts))
 
+    async def report(self, plural: str, key: Key) -> Database | Unknown | None:
+        """Return what a cluster's database reports, by the plural of its kind; None if it is not known here."""
+        kinds = {each.family.kind.resource.plural: each for each in self.controllers.values()}
+        return await kinds[plural].report(key) if plural in kinds else None
+
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""
         watching = ReflectorOptions(clock=self.clock, observer=self.metrics, rng=self.rng)
@@ -208,6 +215,9 @@ async def run_operator(options: OperatorOptions) -> None:
         await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
+        if options.database_view:
+            view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock)
+            await stack.enter_async_context(view.serving(options.database_view_host, options.database_view_port))
         if options.webhook:
             package_reviews = PackageReviews(api, options.namespaces or ("",), beside)
             ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None

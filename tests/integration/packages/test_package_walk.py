@@ -116,7 +116,7 @@ async def test_a_change_is_read_before_it_is_made_and_then_it_is_that(newcomer: 
         await place.ready("shop")
         before = await place.there(DEPLOYMENTS, "shop")
         (newcomer.folder / "shop.yaml").write_text(written())
-        said = await newcomer.types("kubectl stateward plan -f shop.yaml")
+        said = await newcomer.types("kubectl stateward plan -f shop.yaml", code=2)
         assert said == shown().replace("namespace prod", f"namespace {place.namespace}")
         assert await place.there(DEPLOYMENTS, "shop") == before
         await newcomer.types("kubectl apply --server-side --force-conflicts -f shop.yaml")

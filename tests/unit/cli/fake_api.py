@@ -57,6 +57,8 @@ class FakeApi:
         self.watched: list[dict[str, Any]] = []
         self.patches: list[tuple[Key, Any]] = []
         self.requests: dict[str, Any] = {}
+        """Answers by path: a text as it is, anything else as JSON."""
+        self.queries: list[tuple[str, dict[str, str]]] = []
         self.denied: set[str] = set()
         """Plurals of the resources that the user may not read."""
         self.trial: ApiError | None = Forbidden("no right to create this")
@@ -77,7 +79,7 @@ class FakeApi:
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
         self._refuse(resource.plural)
-        wanted = dict(part.split("=") for part in selection.labels.split(",") if part)
+        wanted = dict(part.split("=") for part in selection.labels.split(",") if "=" in part)
         found = [
             _decoded(resource, document)
             for (plural, key), document in self.objects.items()
@@ -114,7 +116,9 @@ class FakeApi:
             return self._reviewed(request)
         if path not in self.requests:
             raise NotFound(f"{path} not found", status=Status(code=404))
-        return msgspec.json.encode(self.requests[path])
+        found = self.requests[path]
+        self.queries.append((path, dict(request.query or {})))
+        return found.encode() if isinstance(found, str) else msgspec.json.encode(found)
 
     async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
         raise AssertionError("a command that only looks created something")
@@ -150,7 +154,12 @@ class FakeApi:
     @asynccontextmanager
     async def open(self, target: Target) -> AsyncGenerator[Session]:
         """Open a session, as the commands' context object does."""
-        yield Session(self, target.namespace or "default", FixedClock())
+        yield Session(self, target.namespace or "default", FixedClock(), lines=self.lines)
+
+    async def lines(self, request: RawRequest) -> AsyncGenerator[bytes]:
+        """Yield the lines of an answer, and end."""
+        for line in (await self.request(request)).splitlines():
+            yield line
 
 
 def _decoded(resource: Resource[T], document: dict[str, Any]) -> T:

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stateward.cli.shared.exit_codes import ExitCode
+from stateward.operator.database_view.address import PORT_NAME, SERVICE
+from stateward.operator.runtime.options import OperatorOptions
 from tests.unit.cli.fake_api import Run
 
 ROOT = Path(__file__).parents[3]
@@ -35,6 +38,31 @@ def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
     assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
+def test_manifests_bring_the_database_view_where_it_is_requested(run: Run) -> None:
+    without, found = (
+        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--database-view"])
+    )
+    added = [document for document in found if document not in without and document["kind"] != "Deployment"]
+    kinds = ["ClusterRole", "ClusterRoleBinding", "Service", "Role", "RoleBinding"]
+    assert [document["kind"] for document in added] == kinds
+    service = added[2]
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == (SERVICE, "ops")
+    assert [(port["name"], port["targetPort"]) for port in service["spec"]["ports"]] == [
+        (PORT_NAME, OperatorOptions().database_view_port)
+    ]
+    assert added[3]["rules"][0]["resourceNames"] == [f"https:{SERVICE}:{PORT_NAME}"]
+    assert "--database-view" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_the_chart_has_the_same_database_view() -> None:
+    template = (ROOT / "charts/stateward/templates/database-view.yaml").read_text()
+    lines = [line for line in template.splitlines() if not line.startswith("{{-")]
+    plain = "\n".join(lines).replace("{{ .Release.Namespace }}", "stateward-system")
+    shown = list(yaml.safe_load_all(plain.replace("{{ .Release.Name }}", "stateward")))
+    shipped = (ROOT / "charts/stateward/database-view/database-view.yaml").read_text()
+    assert shown == list(yaml.safe_load_all(shipped))
+
+
 def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:
     words = ("manifests", "--webhook", "--webhook-client-ca", "api-server-ca")
     pod = list(yaml.safe_load_all(run(*words).output))[-1]["spec"]["template"]["spec"]
@@ -43,12 +71,12 @@ def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run
     (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
     assert f"--webhook-client-ca={mount['mountPath']}/ca.crt" in container["args"]
     for wrong in (("--webhook", "--webhook-client-ca", "A b"), ("--webhook-client-ca", "api-server-ca")):
-        assert run("manifests", *wrong).exit_code == 2
+        assert run("manifests", *wrong).exit_code == ExitCode.USAGE
 
 
 def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
     result = run("operator", "--webhook-client-ca", "ca.crt")
-    assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (2, True)
+    assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (ExitCode.USAGE, True)
 
 
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
@@ -88,7 +116,7 @@ def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
 @pytest.mark.parametrize("words", [("-n", "Bad_Name"), ("--image", "not an image")])
 def test_manifests_refuse_names_that_the_server_would_refuse_half_way(run: Run, words: tuple[str, str]) -> None:
     result = run("manifests", *words)
-    assert (result.exit_code, words[1] in result.output) == (2, True)
+    assert (result.exit_code, words[1] in result.output) == (ExitCode.USAGE, True)
 
 
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:

@@ -1,6 +1,7 @@
 """`pause`, `restart`, `stop`, `replace` and `keep`: each writes one field or annotation."""
 
 from stateward.cli.preview.preview import Kind, preview
+from stateward.cli.shared.exit_codes import ExitCode
 from stateward.kube.objects.metadata import Key
 from tests.unit.cli.clusters import NOW, changed
 from tests.unit.cli.fake_api import FakeApi, Run
@@ -48,8 +49,8 @@ def test_one_member_is_restarted_by_an_annotation_of_its_pod(run: Run, api: Fake
 
 
 def test_ways_to_restart_that_exclude_each_other_are_not_understood(run: Run) -> None:
-    assert run("restart", "logs", "--pool", "hot", "--member", "logs-hot-0").exit_code == 2
-    assert run("restart", "logs", "--recreate", "--coordinated").exit_code == 2
+    assert run("restart", "logs", "--pool", "hot", "--member", "logs-hot-0").exit_code == ExitCode.USAGE
+    assert run("restart", "logs", "--recreate", "--coordinated").exit_code == ExitCode.USAGE
 
 
 def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeApi) -> None:
@@ -131,7 +132,7 @@ def test_a_member_that_no_cluster_has_is_not_replaced(run: Run, api: FakeApi) ->
 
 
 def test_a_loss_is_accepted_only_where_one_is_possible(run: Run) -> None:
-    assert run("replace", "logs-hot-1", "--accept-data-loss").exit_code == 2
+    assert run("replace", "logs-hot-1", "--accept-data-loss").exit_code == ExitCode.USAGE
 
 
 def test_a_cluster_that_is_there_twice_is_an_error(run: Run) -> None:

@@ -12,6 +12,9 @@ LABEL_ORDINAL = f"{GROUP}/ordinal"
 LABEL_ROLES = f"{GROUP}/roles"
 """What the cluster loses with a pod: `data-voting`, `data`, `voting` or `none`; budgets and Services select by it."""
 
+LABEL_HISTORY = f"{GROUP}/history-of"
+"""On the ConfigMap with the history of a cluster: its name. The operator's caches do not select this label."""
+
 LABEL_ALLOWED = f"{GROUP}/allowed-for-pods"
 """On what is not the cluster's: `true` lets pods of all clusters in its namespace use it; a name, those of one."""
 
@@ -50,6 +53,9 @@ ANNOTATION_CREATED_FOR = f"{GROUP}/created-for"
 
 FIELD_MANAGER = "stateward"
 
+HISTORY_KEY = "history.jsonl"
+"""The key of that ConfigMap: one JSON document a line."""
+
 
 def member(cluster: str, pool: str, ordinal: int) -> str:
     """Name of a member: its StatefulSet, its configuration Secret and its node in the database are called so."""
@@ -69,6 +75,11 @@ def claim(member_name: str) -> str:
 def agent(member_name: str) -> str:
     """Name of the Secret by which a member's agent proves itself, and knows the operator."""
     return f"{member_name}-agent"
+
+
+def history(cluster: str) -> str:
+    """Name of the ConfigMap with the history of a cluster."""
+    return f"{cluster}-history"
 
 
 def roles(*, data: bool, voting: bool) -> str:

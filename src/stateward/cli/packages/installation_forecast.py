@@ -8,6 +8,7 @@ import msgspec
 from stateward.cli.packages.installation_plan import InstallationPreview
 from stateward.cli.packages.package_diff import shown
 from stateward.packages.plans.choice import Chosen
+from stateward.packages.review.difference import Change
 from stateward.packages.review.foresight import Foresight
 
 
@@ -38,6 +39,12 @@ def _foreseen(found: Foresight) -> Iterator[str]:
     yield from shown(found.difference)
     yield from (f"task {text}" for text in found.others)
     yield from (f"its objects are not known: {identity}" for identity in found.unclear)
+
+
+def changes_of(found: InstallationPreview) -> list[Change]:
+    """Return the objects that would change, in the order of the plans."""
+    seen = (found.foresight, found.following.foresight if found.following else None)
+    return [change for each in seen if each is not None for change in each.difference.changes]
 
 
 def document(found: InstallationPreview) -> dict[str, Any]:

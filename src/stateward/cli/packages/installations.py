@@ -1,12 +1,15 @@
 """`installation`: the state of installations of packages, the progress of their plans, and their history."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
+import msgspec
 
-from stateward.api.kinds.installation import Installation, RunStatus
+from stateward.api.kinds.installation import Installation, PastRun, RunStatus
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.output import output_option, print_lines, qualified, selection_options
 from stateward.cli.shared.session import Session, installation_options, run
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import PatchKind
@@ -23,13 +26,14 @@ def installation() -> None:
 
 
 @installation.command("list")
-@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@selection_options
+@output_option
 @installation_options
-def list_command(*, all_namespaces: bool, **target: str) -> None:
+def list_command(*, all_namespaces: bool, selector: str, output: str, **target: str) -> None:
     """List installations."""
 
     async def work(session: Session) -> tuple[str, list[Installation]]:
-        where = Selection("" if all_namespaces else session.namespace)
+        where = Selection("" if all_namespaces else session.namespace, labels=selector)
         return session.namespace, list((await list_all(session.api, INSTALLED, where)).hand_over())
 
     namespace, there = run(work, **target)
@@ -38,47 +42,57 @@ def list_command(*, all_namespaces: bool, **target: str) -> None:
             "any namespace" if all_namespaces else f"namespace {namespace!r}; --all-namespaces searches all namespaces"
         )
         click.echo(f"there is no installation in {where}", err=True)
-    for found in sorted(there, key=lambda one: (one.metadata.namespace, one.metadata.name)):
-        prefix = f"{found.metadata.namespace}/" if all_namespaces else ""
-        click.echo(f"{prefix}{found.metadata.name}: {summary(found)}")
+    there.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
+    lines = [
+        f"{f'{found.metadata.namespace}/' if all_namespaces else ''}{found.metadata.name}: {summary(found)}"
+        for found in there
+    ]
+    print_lines(output, there, [qualified("Installation", found.metadata.name) for found in there], lines)
 
 
 @installation.command()
 @click.argument("name")
+@output_option
 @installation_options
-def status(name: str, **target: str) -> None:
+def status(name: str, *, output: str, **target: str) -> None:
     """Show the state of an installation and what it waits for."""
     found = run(lambda session: read_installation(session, name), **target)
-    for line in shown(found):
-        click.echo(line)
+    print_lines(output, document(found), [qualified("Installation", name)], list(shown(found)))
+
+
+def document(found: Installation) -> dict[str, Any]:
+    """Return the state of an installation for programs: the status as in the API, and what is asked for."""
+    meta, spec = found.metadata, found.spec
+    head = {"name": meta.name, "namespace": meta.namespace, "generation": meta.generation, "package": spec.package}
+    return head | {"status": msgspec.to_builtins(found.status)}
 
 
 @installation.command()
 @click.argument("name")
+@output_option
 @installation_options
-def plan(name: str, **target: str) -> None:
+def plan(name: str, *, output: str, **target: str) -> None:
     """Show the progress of the running plan, or the result of the last one."""
-    found = run(lambda session: read_installation(session, name), **target)
-    if found.status.run is None:
-        click.echo(f"{name}: no plan has run yet")
-        return
-    for line in steps(found.status.run):
-        click.echo(line)
+    found = run(lambda session: read_installation(session, name), **target).status.run
+    lines = [f"{name}: no plan has run yet"] if found is None else list(steps(found))
+    print_lines(output, found, [found.plan] if found is not None else [], lines)
 
 
 @installation.command()
 @click.argument("name")
+@output_option
 @installation_options
-def history(name: str, **target: str) -> None:
+def history(name: str, *, output: str, **target: str) -> None:
     """Show the finished plans, the newest first."""
-    found = run(lambda session: read_installation(session, name), **target)
-    for past in found.status.history:
-        why = f": {past.message}" if past.message else ""
-        click.echo(
-            f"{_moment(past.completion_time)} {past.plan} {past.version} {past.stage}, because {past.description}{why}"
-        )
-    if not found.status.history:
-        click.echo(f"{name}: no plan has ended yet")
+    found = run(lambda session: read_installation(session, name), **target).status.history
+    lines = [finished(past) for past in found] or [f"{name}: no plan has ended yet"]
+    print_lines(output, found, [past.plan for past in found], lines)
+
+
+def finished(past: PastRun) -> str:
+    """Return a plan that has ended in one line."""
+    why = f": {past.message}" if past.message else ""
+    return f"{_moment(past.completion_time)} {past.plan} {past.version} {past.stage}, because {past.description}{why}"
 
 
 @installation.command()

@@ -1,11 +1,13 @@
 """`package`: inspect packages of templates, parameters and plans, create them, and preview their objects."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
-from stateward.api.values.problem import Severity
+from stateward.api.values.problem import Problem, Severity
 from stateward.cli.packages.package_diff import diff
 from stateward.cli.packages.package_files import checked, files_at, load, rendered_plan, values_of, working
 from stateward.cli.packages.package_install import install, uninstall, upgrade
@@ -13,6 +15,7 @@ from stateward.cli.packages.package_new import skeleton
 from stateward.cli.packages.package_push import push
 from stateward.cli.packages.package_registry import keep
 from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.output import output_option, print_lines
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.editing import installation_schema
 from stateward.packages.format.reading import InvalidPackage, read_package
@@ -40,7 +43,8 @@ for command in (diff, push, install, upgrade, uninstall):
 @package.command()
 @click.argument("path")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-def verify(path: str, *, strict: bool) -> None:
+@output_option
+def verify(path: str, *, strict: bool, output: str) -> None:
     """Report all problems of a package.
 
     PATH is its folder or tarball. Each problem names the file, the field or line, and the accepted values. Exit code 1
@@ -51,13 +55,19 @@ def verify(path: str, *, strict: bool) -> None:
         problems = check_package(found)
     except InvalidPackage as error:
         found, problems = None, error.problems
-    for problem in problems:
-        click.echo(f"{path}: {problem.severity.value}: {problem}")
-    if found is not None:
-        click.echo(f"{path}: {summary(found)}")
+    lines = [f"{path}: {problem.severity.value}: {problem}" for problem in problems]
+    lines += [f"{path}: {summary(found)}"] if found is not None else []
+    print_lines(output, verified(path, found, problems), [found.name] if found is not None else [], lines)
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     if any(problem.severity in failing for problem in problems):
         click.get_current_context().exit(1)
+
+
+def verified(path: str, found: Package | None, problems: Iterable[Problem]) -> dict[str, Any]:
+    """Return a package and its problems for programs."""
+    listed = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in problems]
+    known = {"name": found.name, "version": found.version, "digest": found.digest} if found is not None else {}
+    return {"path": path, "name": "", "version": "", "digest": "", **known, "problems": listed}
 
 
 @package.command()

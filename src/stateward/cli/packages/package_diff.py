@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 
 from stateward.cli.packages.package_files import checked, load, rendered_plan, values_of
+from stateward.cli.shared.output import output_option, print_lines
 from stateward.packages.rendering.rendering import Use
 from stateward.packages.review.difference import Change, Difference, Fate, Restart, difference
 
@@ -22,6 +23,7 @@ _MOST_FIELDS = 8
 @click.option("--plan", default="deploy", show_default=True, help="The plan to render.")
 @click.option("--name", default="", help="Name of the installation; default: the package's.")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
+@output_option
 def diff(old: str, new: str | None, before: tuple[str, ...], given: tuple[str, ...], **rest: str) -> None:
     """Show the effect of a change on an installation.
 
@@ -37,8 +39,9 @@ def diff(old: str, new: str | None, before: tuple[str, ...], given: tuple[str, .
     kept = {key: value for key, value in values.items() if key in second.parameters}
     wanted = values_of(given, rest["file"]) if rest["file"] else kept | values_of(given, "")
     will = rendered_plan(Use(second, name, rest["namespace"], checked(second, wanted)), rest["plan"])
-    for line in shown(difference((r.body for r in was), (r.body for r in will))):
-        click.echo(line)
+    found = difference((r.body for r in was), (r.body for r in will))
+    document = {"changes": found.changes, "restarts": found.restarts}
+    print_lines(rest["output"], document, [str(change.identity) for change in found.changes], list(shown(found)))
 
 
 def shown(found: Difference) -> Iterator[str]:

@@ -28,10 +28,10 @@ STYLES = {
 }
 
 
-def forecast(found: PlanInputs, shown: Preview) -> RenderableType:
-    """Return the whole forecast: effects, order, volumes, and all problems."""
+def forecast(found: PlanInputs, shown: Preview, *, wide: bool = False) -> RenderableType:
+    """Return the whole forecast: effects, order, volumes, and all problems; the wide one has places of members too."""
     parts: list[RenderableType] = [headline(found, shown)]
-    tables = (members(shown), order(shown), volumes(shown))
+    tables = (members(shown, found if wide else None), order(shown), volumes(shown))
     for title, table in zip(("", "ORDER", "VOLUMES"), tables, strict=True):
         if table.row_count:
             parts += [Text(), *([Text(title, style="bold")] if title else []), table]
@@ -52,14 +52,18 @@ def headline(found: PlanInputs, shown: Preview) -> Text:
     )
 
 
-def members(shown: Preview) -> Table:
-    """Return one line per member."""
-    table = columns("MEMBER", "EFFECT", "MODE", "TAKES", "BECAUSE")
+def members(shown: Preview, places: PlanInputs | None = None) -> Table:
+    """Return one line per member, with its pool, node and zone if `places` are given."""
+    more = ("POOL", "NODE", "ZONE") if places is not None else ()
+    pods = {member.name: member.pod for member in places.observed.members} if places is not None else {}
+    table = columns("MEMBER", "EFFECT", "MODE", "TAKES", *more, "BECAUSE")
     for change in shown.members:
         held = f"held back: {change.held}" if change.held else ""
         because = "; ".join(part for part in (change.because, held) if part)
         effect = Text(change.effect.value, STYLES.get(change.effect, ""))
-        table.add_row(change.name, effect, change.mode, about(change.seconds), because)
+        pod = pods.get(change.name)
+        place = (change.pool, pod.node if pod else "", pod.zone if pod else "") if more else ()
+        table.add_row(change.name, effect, change.mode, about(change.seconds), *place, because)
     return table
 
 

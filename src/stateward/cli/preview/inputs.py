@@ -13,15 +13,18 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import validate
 from stateward.api.values.problem import Problem, errors
+from stateward.cli.preview.database_view import ask_operator
 from stateward.cli.preview.offered_data import Objects, with_offered
 from stateward.cli.preview.pacing import Pacing, asked, pacing
 from stateward.cli.shared.session import Session
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, RefusedError, Target, UnreachableError
 from stateward.engines.foundationdb.database.target import FoundationTarget
+from stateward.engines.search.configuration.security import secured
 from stateward.engines.search.database.recovery import Speed
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, RawRequest
@@ -76,7 +79,8 @@ async def read_inputs(
 ) -> PlanInputs:
     """Return the inputs of a plan for the cluster, with the spec of `changed` instead of its own if given.
 
-    `offered` are ConfigMaps and Secrets in the change, `level` is the pod policy.
+    `offered` are ConfigMaps and Secrets in the change, `level` is the pod policy. If the database cannot be reached
+    with the viewer's own rights, the operator is asked.
 
     Raise NotFound if there is no such cluster and `changed` is None.
     """
@@ -91,7 +95,7 @@ async def read_inputs(
     cluster = await with_offered(session, cluster, offered or {})
     existing = with_cluster(existing, cluster)
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
-    database, notes = await ask(family, existing, exists=exists)
+    database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
     problems = tuple(validate(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
@@ -100,7 +104,7 @@ async def read_inputs(
     if isinstance(database, Unknown) and exists:
         observed, more = with_recorded_database(observed, cluster)
         notes += more
-    silent = isinstance(database, Unknown) or isinstance(cluster, FoundationDBCluster)
+    silent = isinstance(database, Unknown) or isinstance(cluster, FoundationDBCluster) or is_secured(cluster)
     known = Speed() if silent else await asked(ProxyTransport(session.api), target_of(family, existing))
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
     return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, known), obstacles)
@@ -135,14 +139,25 @@ def with_cluster(existing: ClusterObjects, cluster: Cluster) -> ClusterObjects:
     return dataclasses.replace(existing, cluster=cluster)
 
 
-async def ask(family: Family, existing: ClusterObjects, *, exists: bool) -> tuple[Database | Unknown, tuple[str, ...]]:
-    """Return the database's answer, and a note if it could not be reached."""
-    if not exists:
-        return Unknown("not formed yet"), ()
-    answer = await observe_read_only(family.engine, target_of(family, existing))
-    return answer, (f"the database could not be reached from here: {answer.why}",) if isinstance(
-        answer, Unknown
-    ) else ()
+NOT_FORMED: tuple[Database | Unknown, tuple[str, ...]] = (Unknown("not formed yet"), ())
+
+
+async def ask(session: Session, family: Family, existing: ClusterObjects) -> tuple[Database | Unknown, tuple[str, ...]]:
+    """Return the database's answer, with the viewer's rights or from the operator, and a note without one."""
+    answer: Database | Unknown = Unknown("it is secured, and only the operator has credentials")
+    if not is_secured(existing.cluster):
+        answer = await observe_read_only(family.engine, target_of(family, existing))
+    if isinstance(answer, Database):
+        return answer, ()
+    said = await ask_operator(session, existing.cluster)
+    if isinstance(said, Database):
+        return said, ()
+    return answer, (f"the database could not be reached from here: {answer.why}; {said.why}",)
+
+
+def is_secured(cluster: Cluster) -> bool:
+    """Return whether the database answers only with credentials, which viewers do not have."""
+    return isinstance(cluster, SearchCluster) and secured(cluster)
 
 
 def target_of(family: Family, existing: ClusterObjects) -> Target:

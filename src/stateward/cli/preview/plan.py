@@ -9,20 +9,22 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.pod_policy import Level
+from stateward.cli.packages.installation_forecast import changes_of, lines
 from stateward.cli.packages.installation_forecast import document as installation_document
-from stateward.cli.packages.installation_forecast import lines
 from stateward.cli.packages.installation_look import Offered
 from stateward.cli.packages.installation_plan import installation_preview, installations_in, packages_in
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
-from stateward.cli.preview.preview import Preview, preview
+from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import is_ours, parts, read_documents
+from stateward.cli.shared.exit_codes import verdict_code
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import no_such_cluster, read_cluster
-from stateward.cli.shared.session import Session, policy_option, run, target_options
+from stateward.cli.shared.output import WIDE, output_option, print_lines, print_output
+from stateward.cli.shared.session import Session, operator_option, policy_option, run, target_options
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.objects.kinds import kind_of
 
@@ -30,8 +32,9 @@ from stateward.operator.objects.kinds import kind_of
 @click.command()
 @click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
+@output_option
 @policy_option
+@operator_option
 @target_options
 def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
     """Show the effect of a change before you make it.
@@ -39,8 +42,11 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
     It shows the effect of the changed spec in a file, or what cluster NAME still has to do. It changes nothing.
 
     The output has each member's effect (none, reload, restart, recreate, replace, create, remove) with its cause, the
-    order, the volumes that are expanded, the duration and its sources, and what would be refused or would wait. Exit
-    code 1 if a part of the change would not complete.
+    order, the volumes that are expanded, the duration and its sources, and what would be refused or would wait. With
+    -o name it is the members that would change.
+
+    Exit code 0: nothing would change; 2: something would change, and the change would complete; 1: a part of it would
+    be refused or would wait.
 
     ConfigMaps and Secrets in the file count as applied: the output shows which members restart because of which key of
     which object. With the NAME of a cluster the file may contain only such data.
@@ -67,26 +73,27 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
         return found, preview(found.observed, session.now(), found.pacing.durations)
 
     found, shown = run(work, **target)
-    if output == "table":
-        screen.show(forecast(found, shown))
-    else:
-        screen.show_document(document(found, shown), output)
-    click.get_current_context().exit(0 if shown.goes_through and not blocked(found, shown) else 1)
+    busy = [change.name for change in shown.members if change.effect is not Kind.NONE]
+
+    def table() -> None:
+        screen.show(forecast(found, shown, wide=output == WIDE))
+
+    print_output(output, document(found, shown), busy, table)
+    through = shown.goes_through and not blocked(found, shown)
+    click.get_current_context().exit(verdict_code(changes=bool(busy or shown.steps), through=through))
 
 
 def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:
-    """Show the effect of a change of an installation; exit code 1 if a part of it would not complete."""
+    """Show the effect of a change of an installation, with the exit codes of `plan`."""
     if len(found) != 1:
         raise Failure(f"it has {len(found)} installations; add the NAME of one")
     wanted = found[0]
     target["namespace"] = target["namespace"] or wanted.metadata.namespace
     what = run(lambda session: installation_preview(session, wanted, offered), **target)
-    if output == "table":
-        for line in lines(what):
-            click.echo(line)
-    else:
-        screen.show_document(installation_document(what), output)
-    click.get_current_context().exit(0 if what.goes_through else 1)
+    names = [str(change.identity) for change in changes_of(what)]
+    print_lines(output, installation_document(what), names, list(lines(what)))
+    changes = what.chosen is not None or what.following is not None
+    click.get_current_context().exit(verdict_code(changes=changes, through=what.goes_through))
 
 
 def only_data(given: Iterable[tuple[str, Any]], name: str | None) -> bool:

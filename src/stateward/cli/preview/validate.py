@@ -1,6 +1,8 @@
 """`validate`: all problems of files, with or without an API server."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import click
 from msgspec import structs
@@ -9,6 +11,7 @@ from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
 from stateward.cli.preview.inputs import ProxyTransport, not_accepted, obstacles_of
 from stateward.cli.shared.documents import Document, read_documents
+from stateward.cli.shared.output import TABLE, WIDE, output_option, print_lines
 from stateward.cli.shared.session import Session, place_options, policy_option, run
 from stateward.operator.databases.engine import family_of, unconnected
 from stateward.operator.databases.foundationdb_shell import ExecShell
@@ -22,9 +25,12 @@ from stateward.operator.pod_rights.policy import problems
 @click.option(
     "--server", is_flag=True, help="Also ask the API server for the classes, nodes and Secrets that are named."
 )
+@output_option
 @policy_option
 @place_options
-def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: str, **target: str) -> None:
+def validate(
+    paths: tuple[str, ...], *, strict: bool, server: bool, output: str, pod_policy: str, **target: str
+) -> None:
     """Check files, without any server unless --server is given.
 
     The output shows each problem with its field, its value and the accepted values, including misspelled fields. With
@@ -37,11 +43,13 @@ def validate(paths: tuple[str, ...], *, strict: bool, server: bool, pod_policy: 
     ]
     if server:
         documents = run(lambda session: on_server(session, documents), **target)
-    for document in documents:
-        report(document)
     twice = repeated(documents)
-    for line in twice:
-        click.echo(line)
+    names = [f"{document.place}: {document.name}" for document in documents if document.problems]
+    lines = [line for document in documents for line in report(document)]
+    print_lines(output, [*map(described, documents)], names, [*lines, *twice])
+    if output not in (TABLE, WIDE):
+        for line in twice:
+            click.echo(line, err=True)
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     if twice or any(problem.severity in failing for document in documents for problem in document.problems):
         click.get_current_context().exit(1)
@@ -87,10 +95,17 @@ def repeated(documents: list[Document]) -> list[str]:
     return found
 
 
-def report(document: Document) -> None:
-    """Print the problems of a document, or that it has none."""
+def described(document: Document) -> dict[str, Any]:
+    """Return a document's problems for programs."""
+    problems = [{"path": p.path, "message": p.message, "severity": p.severity.value} for p in document.problems]
+    kind = document.cluster.kind if document.cluster is not None else ""
+    return {"file": document.place, "kind": kind, "name": document.name, "problems": problems}
+
+
+def report(document: Document) -> Iterator[str]:
+    """Yield the problems of a document, or that it has none."""
     what = f"{document.place}: {document.name or 'cluster without a name'}"
     for problem in document.problems:
-        click.echo(f"{what}: {problem.severity.value}: {problem}")
+        yield f"{what}: {problem.severity.value}: {problem}"
     if not document.problems:
-        click.echo(f"{what}: no problems found")
+        yield f"{what}: no problems found"

@@ -20,7 +20,11 @@ SOURCE_NAMESPACE = "stateward-system"
 CLIENT_CA = "webhook-client-ca"
 """Name of the operator's option, of the volume with its file, and of the mount."""
 
-ADDED = {"webhook": "webhook/webhook.yaml", "network_policies": "network/network-policy.yaml"}
+ADDED = {
+    "webhook": "webhook/webhook.yaml",
+    "network_policies": "network/network-policy.yaml",
+    "database_view": "database-view/database-view.yaml",
+}
 """Objects that a switch adds."""
 
 
@@ -59,6 +63,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 )
 @click.option("--replicas", default=1, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse impossible changes at `kubectl apply`.")
+@click.option("--database-view", is_flag=True, help="Also tell viewers of secured clusters what `plan` needs.")
 @click.option("--network-policies", is_flag=True, help="Close all ports to all clients but the known ones.")
 @click.option(
     "--webhook-client-ca",

@@ -62,6 +62,18 @@ OPTIONS = (
         click.Path(dir_okay=False),
         metavar="FILE",
     ),
+    option(
+        "database_view",
+        "Tell users that may get a cluster what its database reports, for `plan`; needs"
+        " `stateward manifests --database-view`.",
+    ),
+    option("database_view_host"),
+    option(
+        "database_view_port",
+        "Of the database view; 0 chooses a free port.",
+        PORT,
+        envvar="STATEWARD_DATABASE_VIEW_LISTEN_PORT",
+    ),
     option("max_replacements", "Automatic replacements in progress at once, over all clusters.", AT_LEAST_ONE),
     option(
         "detection_service_account",

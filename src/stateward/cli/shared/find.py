@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.status import MemberStatus
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.cache.listing import list_all
@@ -29,11 +30,14 @@ async def read_cluster(session: Session, name: str) -> Cluster:
     return found[0]
 
 
-async def all_clusters(session: Session, namespace: str) -> list[Cluster]:
-    """Return the clusters of a namespace, or of all if it is empty; raise Failure if one cannot be read."""
+async def all_clusters(session: Session, namespace: str, labels: str = "") -> list[Cluster]:
+    """Return the clusters of a namespace, or of all if it is empty, with these labels.
+
+    Raise Failure if one cannot be read.
+    """
 
     async def read(kind: ClusterKind) -> list[Cluster]:
-        state = await list_all(session.api, kind.resource, Selection(namespace))
+        state = await list_all(session.api, kind.resource, Selection(namespace, labels=labels))
         if state.troubles:
             trouble = state.troubles[0]
             raise Failure(
@@ -67,3 +71,12 @@ def no_such_cluster(session: Session, name: str) -> Failure:
     """Return the failure for a cluster that does not exist."""
     what = "cluster" if len(session.kinds) > 1 else " or ".join(kind.resource.kind for kind in session.kinds)
     return Failure(f"there is no {what} {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all")
+
+
+def find_member(cluster: Cluster, name: str) -> MemberStatus:
+    """Return a member by its name, or by the part after the cluster's name; raise Failure if there is none."""
+    states = {state.name: state for state in cluster.status.member_states}
+    found = states.get(name) or states.get(f"{cluster.metadata.name}-{name}") or states.get(name.removesuffix("-0"))
+    if found is None:
+        raise Failure(f"{cluster.metadata.name} has no member {name!r}; it has {', '.join(sorted(states)) or 'none'}")
+    return found

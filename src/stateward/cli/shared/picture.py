@@ -15,14 +15,14 @@ STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}
 BUSY = "cyan"
 
 
-def cluster_view(cluster: Cluster, now: float, *, trouble: str = "") -> RenderableType:
+def cluster_view(cluster: Cluster, now: float, *, trouble: str = "", wide: bool = False) -> RenderableType:
     """Return the whole view at time `now`; `trouble` is what blocks updates, if anything."""
     status = cluster.status
     parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
     if status.pools:
         parts += [Text(), pools(status)]
     if status.member_states:
-        parts += [Text(), members(status, now)]
+        parts += [Text(), members(status, now, wide=wide)]
     if any(missing_members(cluster)):
         parts += [Text(), missing(cluster, now)]
     if status.pending_removals:
@@ -73,21 +73,15 @@ def pools(status: ClusterStatus) -> Table:
     return table
 
 
-def members(status: ClusterStatus, now: float) -> Table:
-    """Return one line per member."""
-    table = columns("MEMBER", "STATE", "FOR", "VERSION", "NODE", "ZONE", "PENDING", "REASON")
+def members(status: ClusterStatus, now: float, *, wide: bool = False) -> Table:
+    """Return one line per member; the wide one also has pool, address and volume."""
+    more = ("POOL", "ADDRESS", "VOLUME") if wide else ()
+    table = columns("MEMBER", "STATE", "FOR", "VERSION", "NODE", "ZONE", *more, "PENDING", "REASON")
     for member in status.member_states:
         state = Text(member.state, style=state_style(member))
-        place = (member.node, member.zone)
-        table.add_row(
-            member.name,
-            state,
-            age(member.last_transition_time, now),
-            member.version,
-            *place,
-            member.pending,
-            member.reason,
-        )
+        place = (member.node, member.zone, *((member.pool, member.address, member.volume) if wide else ()))
+        since = age(member.last_transition_time, now)
+        table.add_row(member.name, state, since, member.version, *place, member.pending, member.reason)
     return table
 
 

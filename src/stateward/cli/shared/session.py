@@ -10,15 +10,34 @@ import click
 
 from stateward.api.pod_policy import Level
 from stateward.kube.access.config import connect
-from stateward.kube.client.client import Api
+from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.client.exec import Execute, no_exec
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
 from stateward.operator.runtime import logs
 
+OPERATOR_NAMESPACE = "stateward-system"
+
 Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+Token = Callable[[], Awaitable[str]]
+
+
+async def no_token() -> str:
+    """Return that there is no token."""
+    return ""
+
+
+Lines = Callable[[RawRequest], AsyncGenerator[bytes]]
+
+
+async def no_lines(request: RawRequest) -> AsyncGenerator[bytes]:  # noqa: ARG001 - nothing is followed
+    """Follow nothing."""
+    for line in ():
+        yield line
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +49,7 @@ class Target:
     namespace: str = ""
     kind: str = ""
     """Engine of the only kind of cluster to use; empty for all."""
+    operator_namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,12 @@ class Session:
     clock: Clock = field(default_factory=SystemClock)
     execute: Execute = no_exec
     """Runs a command in a container."""
+    token: Token = no_token
+    """Returns the token of the viewer's credentials; empty without one."""
+    lines: Lines = no_lines
+    """Follows an endless answer, such as a log."""
+    operator_namespace: str = OPERATOR_NAMESPACE
+    """Where the operator runs."""
     kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
     """The kinds of clusters to use."""
 
@@ -65,7 +91,12 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 
     connection = connect(kubeconfig=target.kubeconfig, context=target.context)
     async with HttpApi(connection) as api:
-        yield Session(api, target.namespace or connection.namespace, execute=api.execute)
+
+        async def token() -> str:
+            return (await connection.credentials.current()).token
+
+        namespace = target.namespace or connection.namespace
+        yield Session(api, namespace, execute=api.execute, token=token, lines=api.lines)
 
 
 def target_options(command: Command) -> Command:
@@ -76,6 +107,18 @@ def target_options(command: Command) -> Command:
         help="Only clusters of this engine; needed if two have the same name.",
     )
     return _place_options(option(command), "cluster")
+
+
+def operator_option(command: Command) -> Command:
+    """Add the option for the namespace of the operator (`operator_namespace`)."""
+    option = click.option(
+        "--operator-namespace",
+        envvar="STATEWARD_OPERATOR_NAMESPACE",
+        default=OPERATOR_NAMESPACE,
+        show_default=True,
+        help="Where the operator runs.",
+    )
+    return option(command)
 
 
 def installation_options(command: Command) -> Command:
@@ -121,4 +164,5 @@ def run(work: Callable[[Session], Awaitable[Result]], **target: str | None) -> R
 async def _within(opener: Opener, target: Target, work: Callable[[Session], Awaitable[Result]]) -> Result:
     async with opener(target) as session:
         kinds = tuple(kind for kind in CLUSTER_KINDS if target.kind in ("", kind.engine))
-        return await work(replace(session, kinds=kinds))
+        place = target.operator_namespace or OPERATOR_NAMESPACE
+        return await work(replace(session, kinds=kinds, operator_namespace=place))

@@ -1,60 +1,55 @@
 """`explain`: why a cluster or one of its members waits, and what would end the wait."""
 
+from typing import Any
+
 import click
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.status import MemberStatus
 from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.preview import inputs_of
-from stateward.cli.shared.completion import cluster_names
-from stateward.cli.shared.failures import Failure
-from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.session import Session, run, target_options
-from stateward.cli.status.explanation import explain_cluster, explain_member
+from stateward.cli.shared.completion import cluster_names, member_names
+from stateward.cli.shared.find import find_member, read_cluster
+from stateward.cli.shared.output import name_of, output_option, print_lines
+from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.status.explanation import document, explain_cluster, explain_member
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()
 @click.argument("name", shell_complete=cluster_names)
-@click.argument("member", required=False)
+@click.argument("member", required=False, shell_complete=member_names)
+@output_option
+@operator_option
 @target_options
-def explain(name: str, member: str | None, **target: str) -> None:
+def explain(name: str, member: str | None, *, output: str, **target: str) -> None:
     """Explain what a cluster waits for.
 
     The output says what cluster NAME, or its MEMBER, waits for, since when, what would end the wait, and what you can
     do.
     """
 
-    async def work(session: Session) -> list[str]:
+    async def work(session: Session) -> tuple[Cluster, list[str], dict[str, Any]]:
         cluster = await read_cluster(session, name)
         if member is None:
-            return list(explain_cluster(cluster, session.now()))
-        return await about_member(session, cluster, member)
+            return cluster, list(explain_cluster(cluster, session.now())), document(cluster)
+        return cluster, *(await about_member(session, cluster, member))
 
-    for line in run(work, **target):
-        click.echo(line)
+    cluster, lines, found = run(work, **target)
+    print_lines(output, found, [name_of(cluster)], lines)
 
 
-async def about_member(session: Session, cluster: Cluster, name: str) -> list[str]:
-    """Return the lines about one member, with the pending inputs of its pod if they can be read."""
+async def about_member(session: Session, cluster: Cluster, name: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines and the document about one member, with the pending inputs of its pod if they can be read."""
     found = find_member(cluster, name)
     try:
         observed = (await read_inputs(session, kind_of(cluster), cluster.metadata.name)).observed
     except ApiError as error:
         note = f"The inputs of its pod could not be read: {error.message}."
-        return [*explain_member(cluster, found, session.now()), note]
+        return [*explain_member(cluster, found, session.now()), note], document(cluster, found, note=note)
     member = next((m for m in observed.members if m.name == found.name), None)
     pools = {pool.name: pool for pool in observed.desired.pools}
     inputs = inputs_of(member, pools.get(member.pool))[0] if member is not None else ""
     trouble = member.pod.trouble if member is not None and member.pod is not None else ""
-    return list(explain_member(cluster, found, session.now(), inputs=inputs, trouble=trouble))
-
-
-def find_member(cluster: Cluster, name: str) -> MemberStatus:
-    """Return a member by its name, or by the part after the cluster's name; raise Failure if there is none."""
-    states = {state.name: state for state in cluster.status.member_states}
-    found = states.get(name) or states.get(f"{cluster.metadata.name}-{name}") or states.get(name.removesuffix("-0"))
-    if found is None:
-        raise Failure(f"{cluster.metadata.name} has no member {name!r}; it has {', '.join(sorted(states)) or 'none'}")
-    return found
+    lines = list(explain_member(cluster, found, session.now(), inputs=inputs, trouble=trouble))
+    return lines, document(cluster, found, inputs=inputs, trouble=trouble)

@@ -1,6 +1,9 @@
 """Explanations of a cluster's or member's state in full sentences; pure, from its resource and a member's inputs."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
@@ -77,8 +80,7 @@ def explain_member(
 ) -> Iterator[str]:
     """Yield the state of a member; `inputs` are the differing inputs, `trouble` is what keeps its pod from running."""
     since = age(member.last_transition_time, now)
-    meaning = MEANING.get(State(member.state), "") if member.state in set(State) else ""
-    yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning}."
+    yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning_of(member)}."
     where = f" on node {member.node}{f' in zone {member.zone}' if member.zone else ''}" if member.node else ""
     joined = f"It last joined the cluster with version {member.version}" if member.version else "It has not joined yet"
     yield f"{joined}{where}."
@@ -95,6 +97,46 @@ def explain_member(
     mine = [wait for wait in cluster.status.waiting if wait.subject == member.name]
     general = [wait for wait in cluster.status.waiting if wait.subject == cluster.metadata.name]
     yield from waits([*mine, *general], now)
+
+
+def document(
+    cluster: Cluster, member: MemberStatus | None = None, *, inputs: str = "", trouble: str = "", note: str = ""
+) -> dict[str, Any]:
+    """Return the explanation for programs: of a cluster, or of one of its members."""
+    status, names = cluster.status, {cluster.metadata.name}
+    subjects = names | {member.name} if member is not None else None
+    waiting = [explained(w) for w in status.waiting if subjects is None or w.subject in subjects]
+    stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
+    found: dict[str, Any] = {
+        "kind": cluster.kind,
+        "name": cluster.metadata.name,
+        "namespace": cluster.metadata.namespace,
+        "observed": bool(status.conditions),
+        "current": status.observed_generation >= cluster.metadata.generation,
+        "activity": status.activity,
+        "lastProgressTime": status.last_progress_time,
+        "stalled": explained(WaitStatus(subject=cluster.metadata.name, reason=stalled.reason, message=stalled.message))
+        if stalled is not None
+        else None,
+        "waiting": waiting,
+    }
+    if member is not None:
+        known = msgspec.to_builtins(member) | {"inputs": inputs, "trouble": trouble, "note": note}
+        happens = what_happens(cluster, member) if member.missing_since_time else ""
+        found["member"] = known | {"meaning": meaning_of(member), "whatHappens": happens}
+    return found
+
+
+def meaning_of(member: MemberStatus) -> str:
+    """Return the meaning of a member's state; empty for one of another version of the operator."""
+    return MEANING.get(State(member.state), "") if member.state in set(State) else ""
+
+
+def explained(wait: WaitStatus) -> dict[str, str]:
+    """Return a wait with what ends it, and what the user can do."""
+    known = ADVICE.get(wait.reason, UNKNOWN)
+    about = {"subject": wait.subject, "reason": wait.reason, "message": wait.message, "sinceTime": wait.since_time}
+    return about | {"ends": known.ends, "do": known.do}
 
 
 VERBS = {"reload": "reload it", "restart": "restart it", "recreate": "recreate its pod", "replace": "replace it"}

@@ -12,6 +12,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output
 from stateward.cli.shared.picture import cluster_view
 from stateward.cli.shared.session import Session, run, target_options
 from stateward.cli.status.follow import Following
@@ -25,9 +26,7 @@ REDRAWS_PER_SECOND = 1
 @click.command()
 @click.argument("name", shell_complete=cluster_names)
 @click.option("-w", "--watch", is_flag=True, help="Follow it until it is deleted or you press Ctrl-C.")
-@click.option(
-    "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True, help="Form."
-)
+@output_option
 @target_options
 def status(name: str, *, watch: bool, output: str, **target: str) -> None:
     """Show the state of a cluster, once or continuously.
@@ -39,17 +38,25 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
         cluster = await read_cluster(session, name)
         if watch:
             await follow(session, cluster, output)
-        elif output == "table":
-            screen.show(cluster_view(cluster, session.now()))
         else:
-            screen.show_document(document(cluster), output)
+            print_cluster(cluster, output, session.now())
 
     run(work, **target)
+
+
+def print_cluster(cluster: Cluster, output: str, now: float) -> None:
+    """Print a cluster in the form that was chosen."""
+
+    def table() -> None:
+        screen.show(cluster_view(cluster, now, wide=output == WIDE))
+
+    print_output(output, document(cluster), [name_of(cluster)], table)
 
 
 def document(cluster: Cluster) -> dict[str, Any]:
     """Return the document for programs: the status as in the API, and the desired version."""
     return {
+        "kind": cluster.kind,
         "name": cluster.metadata.name,
         "namespace": cluster.metadata.namespace,
         "generation": cluster.metadata.generation,
@@ -62,7 +69,7 @@ async def follow(session: Session, found: Cluster, output: str) -> None:
     """Show the cluster at every change, in the form that fits the output."""
     name = found.metadata.name
     following = Following(session, kind_of(found), session.key(name))
-    if output != "table":
+    if output not in (TABLE, WIDE):
         await following.run(lambda cluster: append_document(cluster, output))
     elif screen.console().is_terminal:
         await redraw(session, following)
@@ -72,9 +79,11 @@ async def follow(session: Session, found: Cluster, output: str) -> None:
 
 
 def append_document(cluster: Cluster, form: str) -> None:
-    """Print one state: a line of JSON, or a document of YAML."""
+    """Print one state: a line of JSON, a document of YAML, or the name."""
     if form == "json":
         click.echo(json.dumps(document(cluster)))
+    elif form == NAME:
+        click.echo(name_of(cluster))
     else:
         click.echo("---")
         screen.show_document(document(cluster), form)

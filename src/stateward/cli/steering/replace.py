@@ -7,6 +7,7 @@ import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.replacement import MembersByHand
+from stateward.cli.shared.completion import member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.session import Session, run, target_options
@@ -19,7 +20,7 @@ DRAINED, UNDRAINED, ACCEPTED, KEPT = "replace", "replaceWithoutDraining", "accep
 
 
 @click.command()
-@click.argument("member")
+@click.argument("member", shell_complete=member_names)
 @click.option("--without-draining", is_flag=True, help="Do not move its data away first: for a lost disk.")
 @click.option(
     "--accept-data-loss", is_flag=True, help="With --without-draining: also if it holds the last copy of a shard."
@@ -40,7 +41,7 @@ def replace(member: str, *, without_draining: bool, accept_data_loss: bool, **ta
 
 
 @click.command()
-@click.argument("member")
+@click.argument("member", shell_complete=member_names)
 @target_options
 def keep(member: str, **target: str) -> None:
     """Never replace a member, and cancel its replacement if one is in progress.

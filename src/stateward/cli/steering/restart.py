@@ -8,7 +8,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import GROUP
-from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.completion import cluster_names, member_names, pool_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.session import Session, run, target_options
@@ -25,8 +25,8 @@ RESTARTED_AT = f"{GROUP}/restarted-at"
 
 @click.command()
 @click.argument("name", shell_complete=cluster_names)
-@click.option("--pool", default="", help="Only the members of this pool.")
-@click.option("--member", default="", help="Only this member.")
+@click.option("--pool", default="", shell_complete=pool_names, help="Only the members of this pool.")
+@click.option("--member", default="", shell_complete=member_names, help="Only this member.")
 @click.option(
     "--coordinated", is_flag=True, help="Stop all of them, then start all of them: the cluster is down in between."
 )

@@ -9,6 +9,7 @@ import click
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
+from stateward.cli.shared.completion import member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.session import Session, run, target_options
@@ -20,7 +21,7 @@ from stateward.operator.objects.kinds import kind_of
 
 
 @click.command()
-@click.argument("member")
+@click.argument("member", shell_complete=member_names)
 @target_options
 def stop(member: str, **target: str) -> None:
     """Keep the process of MEMBER stopped.
@@ -33,7 +34,7 @@ def stop(member: str, **target: str) -> None:
 
 
 @click.command()
-@click.argument("member")
+@click.argument("member", shell_complete=member_names)
 @target_options
 def start(member: str, **target: str) -> None:
     """Start the process of MEMBER again.

@@ -113,6 +113,7 @@ class RawRequest:
     method: str = "GET"
     query: Mapping[str, str] | None = None
     body: Body | None = None
+    headers: Mapping[str, str] | None = None
 
 
 class Api(Protocol):

@@ -130,7 +130,17 @@ class HttpApi:
     async def request(self, request: RawRequest) -> bytes:
         """Send a request outside the object model."""
         body = None if request.body is None else _encoder.encode(request.body)
-        return await self._transport.send(Call(request.method, request.path, request.query or {}, body, accept="*/*"))
+        call = Call(
+            request.method, request.path, request.query or {}, body, accept="*/*", headers=request.headers or {}
+        )
+        return await self._transport.send(call)
+
+    async def lines(self, request: RawRequest) -> AsyncGenerator[bytes]:
+        """Yield the lines of an endless answer, such as a log that is followed; raise ApiError."""
+        call = Call(request.method, request.path, request.query or {}, accept="*/*")
+        async with aclosing(self._transport.lines(call)) as lines:
+            async for line in lines:
+                yield line
 
     async def execute(self, pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
         """Run a command in a container and return its output, at most `limit` bytes; raise ExecError or ApiError."""

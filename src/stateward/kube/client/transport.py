@@ -57,6 +57,7 @@ class Call:
     content_type: str = "application/json"
     accept: str = "application/json"
     patient: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
     def mutating(self) -> bool:
@@ -182,7 +183,7 @@ class Transport:
         )
 
     def _headers(self, call: Call, credential: Credential) -> dict[str, str]:
-        headers = {"Accept": call.accept, "User-Agent": self._agent, **credential.headers()}
+        headers = {**call.headers, "Accept": call.accept, "User-Agent": self._agent, **credential.headers()}
         if self._user:
             # Without groups: the server adds those of a service account, and no right to impersonate groups is needed.
             headers["Impersonate-User"] = self._user

@@ -25,10 +25,12 @@ from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch
+from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, Objects
+from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing
@@ -37,6 +39,7 @@ from stateward.operator.security.cluster_file import ClusterFiles
 from stateward.operator.security.credentials import Credentials
 from stateward.operator.security.foundationdb_tls import TransportKeeper
 from stateward.operator.security.security import Keeper
+from stateward.planning.model.database import Database, Unknown
 
 _log = structlog.get_logger(__name__)
 
@@ -77,6 +80,7 @@ class Controller:
         agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock))
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
         self.rights = PodRights(api, family, labelled=common.labelled)
+        self._histories = Histories(api, clock)
         parts = Parts(
             caches=self.caches,
             family=family,
@@ -92,13 +96,14 @@ class Controller:
             clock=clock,
             limit=common.limit,
             exit_watch=self._exit_watch,
+            histories=self._histories,
             fence=common.fence,
             rights=self.rights,
             pod_policy=common.pod_policy,
             network_policies=common.network_policies,
         )
         common.limit.count(self.caches.clusters)
-        reconciler = Reconciler(api, parts)
+        reconciler = self._reconciler = Reconciler(api, parts)
         listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
         work = reconciler.reconcile
         self._workers = Workers(self.queue, work, count=common.workers, clock=clock, observer=observer)
@@ -112,6 +117,11 @@ class Controller:
         """Whether the API server does not serve the kind at all: then no cluster of it exists."""
         return any(reflector.missing for reflector in self.reflectors)
 
+    async def report(self, key: Key) -> Database | Unknown | None:
+        """Return what a cluster's database reports now, by reads alone; None if there is no such cluster here."""
+        target = self._reconciler.target(key)
+        return None if target is None else await observe_read_only(self.family.engine, target)
+
     async def run(self) -> None:
         """Work on the clusters, once all of them are known, until the queue is closed."""
         await self.caches.wait_synced()
@@ -124,3 +134,4 @@ class Controller:
     async def stop(self, grace: float) -> None:
         """Finish running work, within `grace` seconds."""
         await self._workers.stop(grace)
+        await self._histories.flush()

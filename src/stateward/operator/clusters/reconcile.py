@@ -16,7 +16,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
-from stateward.engines.connection.base import EngineError
+from stateward.engines.connection.base import EngineError, Target
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import Fence
 from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
@@ -28,6 +28,7 @@ from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Outcome, Performer
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch, ending
+from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     StatusPace,
@@ -107,6 +108,7 @@ class Parts:
     clock: Clock
     limit: ReplacementLimit
     exit_watch: ExitWatch
+    histories: Histories
     fence: Fence
     rights: PodRights
     pod_policy: Level
@@ -140,6 +142,7 @@ class Reconciler:
         self._clock = parts.clock
         self._limit = parts.limit
         self._exit_watch = parts.exit_watch
+        self._histories = parts.histories
         self._fence = parts.fence
         self._wanted = DesiredStates(parts.family, parts.pod_policy)
         self._rights = parts.rights
@@ -148,6 +151,11 @@ class Reconciler:
         """The actions of the last round of each cluster."""
         self._status_pace = StatusPace(parts.clock)
         self._told: set[Key] = set()
+        self._targets: dict[Key, Target] = {}
+
+    def target(self, key: Key) -> Target | None:
+        """Return how the database of a cluster was reached in its last round; None if this process has had none."""
+        return self._targets.get(key)
 
     async def reconcile(self, key: Key) -> float | None:
         """Reconcile one cluster; returns the seconds until the next reconciliation, None if the cluster is gone."""
@@ -166,6 +174,8 @@ class Reconciler:
             self._data.forget(key)
             self._done.pop(key, None)
             self._status_pace.forget(key)
+            self._histories.forget(key)
+            self._targets.pop(key, None)
             self._shared_objects.forget(key)
             return None
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
@@ -231,8 +241,10 @@ class Reconciler:
         refused = (*existing.barred, *refused, *unknown, *closed)
         uid, desired = existing.cluster.metadata.uid, self._wanted.desired(existing.cluster)
         # Some databases prove their answer by a change that they revert at once.
+        target = self._family.target(existing)
+        self._targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
         async with self._fence():
-            database = await self._family.engine.observe(self._family.target(existing))
+            database = await self._family.engine.observe(target)
         existing, lost = with_cluster_file(existing, database)
         refused = (*refused, *lost)
         if refused:
@@ -310,8 +322,11 @@ class Reconciler:
             after = status(turn.observed, shown, known, now)
         self._metrics.cluster(self._kind.engine, key, shown, after)
         idle = seconds_without_progress(after, now)
+        self._histories.note(key, turn.existing.cluster, after, now)
+        # The history comes first: Ready means that nothing is left to write.
+        later = await self._histories.write(key, settled=shown.settled)
         if after == before:
-            return shown.settled, idle, 0.0
+            return shown.settled, idle, later
         urgent = is_urgent(before, after) or is_new(failed, before)
         held = 0.0 if urgent else self._status_pace.seconds_left(key, state_changes=moves_on(before, after))
         if held > 0:
@@ -319,7 +334,7 @@ class Reconciler:
         self._announcer.changed(turn.existing.cluster, before, after)
         await self._patch_status(key, turn.existing.cluster, after)
         self._status_pace.wrote(key)
-        return shown.settled, idle, 0.0
+        return shown.settled, idle, later
 
     async def tell_failure(self, key: Key, sentence: str) -> None:
         """Record failing reconciliations in the status, unless already recorded; raises ApiError, Conflict."""
@@ -330,6 +345,7 @@ class Reconciler:
         except NotFound:
             return
         after = failure_status(cluster.status, key.name, sentence, self._now())
+        self._histories.note(key, cluster, after, self._now())
         if after != cluster.status and cluster.metadata.deletion_timestamp is None:
             await self._patch_status(key, cluster, after)
             self._announcer.changed(cluster, cluster.status, after)

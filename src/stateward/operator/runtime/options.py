@@ -31,6 +31,10 @@ class OperatorOptions:
     webhook_port: int = 9443
     webhook_client_ca: str = ""
     """File with the CA of the certificate that clients of the webhook have to show; empty: all clients are answered."""
+    database_view: bool = False
+    """Whether users that may get a cluster may ask this process what its database reports."""
+    database_view_host: str = "0.0.0.0"  # noqa: S104
+    database_view_port: int = 9444
     max_replacements: int = 5
     """How many members are replaced by themselves at once, over all clusters."""
     detection_service_account: str = ""

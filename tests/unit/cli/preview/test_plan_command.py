@@ -9,6 +9,7 @@ import pytest
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.cli.preview.inputs import ProxyTransport, endpoints
+from stateward.cli.shared.exit_codes import ExitCode
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status
@@ -83,7 +84,7 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
 
 def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: FakeApi) -> None:
     result = run("plan", "-f", "-", stdin=CHANGED % "2.19.5")
-    assert result.exit_code == 0
+    assert result.exit_code == ExitCode.CHANGES
     assert "2.17.1 → 2.19.5" in result.output
     assert "logs-hot-0       recreate  rolling  70 s   version" in result.output
     assert "min, if all goes well" in result.output
@@ -101,7 +102,7 @@ def test_the_right_to_view_a_namespace_is_enough_for_a_plan(run: Run, running: F
     unchanged = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
     assert "no member would change" in unchanged.output
     said = run("plan", "-f", "-", stdin=CHANGED % "2.19.5")
-    assert said.exit_code == 0
+    assert said.exit_code == ExitCode.CHANGES
     assert [line for line in said.output.splitlines() if "recreate" in line] == [
         line for line in everything.splitlines() if "recreate" in line
     ]
@@ -130,7 +131,7 @@ def test_a_refused_change_ends_with_code_1(run: Run, running: FakeApi) -> None:
 
 def test_a_cluster_that_is_not_there_is_planned_as_new(run: Run, api: FakeApi) -> None:
     result = run("plan", "-f", "-", "-n", "elsewhere", stdin=CHANGED % "2.19.5")
-    assert result.exit_code == 0
+    assert result.exit_code == ExitCode.CHANGES
     assert "2.19.5 (a new cluster)" in result.output
     assert "form the cluster on logs-managers-0" in result.output
 
@@ -163,7 +164,7 @@ def test_a_file_that_is_no_cluster_says_all_that_is_wrong(run: Run) -> None:
 
 
 def test_neither_a_file_nor_a_name_is_a_usage_error(run: Run) -> None:
-    assert run("plan").exit_code == 2
+    assert run("plan").exit_code == ExitCode.USAGE
 
 
 def test_a_name_that_the_file_does_not_have_is_a_failure(run: Run) -> None:

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from stateward.cli.main import cli
 from stateward.cli.run import simulate as command
+from stateward.cli.shared.exit_codes import ExitCode
 from stateward.simulation.campaign.campaign import Report, report
 from stateward.simulation.campaign.record import Campaign, Record, RecordError, read
 from stateward.simulation.campaign.run import Outcome, Plan
@@ -158,7 +159,7 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path, text: str, message:
     [("--seed", "1", "--shard", "1/2"), ("--seed", "1", "--results", "x"), ("--merge", "/dev/null", "--shard", "1/2")],
 )
 def test_options_that_exclude_each_other_are_refused(words: tuple[str, ...]) -> None:
-    assert simulated(*words).exit_code == 2
+    assert simulated(*words).exit_code == ExitCode.USAGE
 
 
 def test_a_failing_run_is_made_small_written_and_repeated(

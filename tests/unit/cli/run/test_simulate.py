@@ -5,6 +5,7 @@ from click.testing import CliRunner, Result
 
 from stateward.cli.main import cli
 from stateward.cli.run import simulate as command
+from stateward.cli.shared.exit_codes import ExitCode
 from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign import campaign, run
 from stateward.simulation.campaign.branches import branches, out_of_reach
@@ -64,7 +65,7 @@ def test_a_campaign_that_misses_one_fails_and_names_it_and_one_that_meets_all_do
 
 def test_ordinary_days_are_those_of_databases_with_shards() -> None:
     result = simulated("--engine", "foundationdb", "--seed", "1", "--days", "1")
-    assert result.exit_code == 2
+    assert result.exit_code == ExitCode.USAGE
     assert "use --hours" in result.stderr
 
 
@@ -118,7 +119,7 @@ def test_the_runs_of_a_campaign_are_those_that_are_repeated(monkeypatch: pytest.
 
 def test_hours_and_days_exclude_each_other() -> None:
     result = simulated("--seed", "1", "--hours", "1", "--days", "1")
-    assert result.exit_code == 2
+    assert result.exit_code == ExitCode.USAGE
     assert "not both" in result.stderr
 
 
@@ -132,7 +133,7 @@ def test_ordinary_days_are_mostly_skipped_and_the_report_says_so() -> None:
 
 def test_a_trace_is_that_of_one_run() -> None:
     result = simulated("--trace")
-    assert result.exit_code == 2
+    assert result.exit_code == ExitCode.USAGE
     assert "--trace prints one run: name it with --seed" in result.stderr
 
 

@@ -7,6 +7,7 @@ from click.shell_completion import ShellComplete
 from stateward.cli.main import cli
 from stateward.kube.objects.errors import TransportError
 from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.samples import cluster
 
 
 def complete(api: FakeApi, *words: str) -> list[str]:
@@ -27,7 +28,27 @@ def test_a_server_that_does_not_answer_completes_nothing(api: FakeApi) -> None:
     assert complete(api, "status", "") == []
 
 
-@pytest.mark.parametrize("name", ["status", "plan", "explain", "pause", "resume", "restart"])
+@pytest.mark.parametrize(
+    "name", ["status", "plan", "explain", "pause", "resume", "restart", "timeline", "events", "logs", "diagnose"]
+)
 def test_every_command_about_a_cluster_completes_its_name(api: FakeApi, name: str) -> None:
     assert isinstance(cli, click.Group)
     assert complete(api, name, "lo") == ["logs"]
+
+
+def test_members_and_pools_are_completed_of_the_cluster_that_is_named(api: FakeApi) -> None:
+    other = cluster()
+    other["metadata"] |= {"name": "audit"}
+    other["status"]["memberStates"] = [{"name": "audit-all-0"}]
+    other["status"]["pools"] = [{"name": "all"}]
+    api.add("osclusters", other)
+    assert complete(api, "explain", "logs", "logs-h") == ["logs-hot-0", "logs-hot-1"]
+    assert complete(api, "explain", "audit", "") == ["audit-all-0"]
+    assert complete(api, "logs", "logs", "logs-m") == ["logs-managers-0"]
+    assert complete(api, "restart", "logs", "--pool", "") == ["hot", "managers"]
+    assert complete(api, "restart", "logs", "--member", "logs-m") == ["logs-managers-0"]
+
+
+@pytest.mark.parametrize("verb", ["stop", "start", "replace", "keep"])
+def test_commands_about_a_member_complete_members_of_all_clusters(api: FakeApi, verb: str) -> None:
+    assert complete(api, verb, "logs-hot") == ["logs-hot-0", "logs-hot-1"]

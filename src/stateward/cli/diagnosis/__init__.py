@@ -1,0 +1,1 @@
+"""Commands that show what has happened: `timeline`, `events`, `logs` and `diagnose`."""

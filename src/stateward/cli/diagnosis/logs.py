@@ -1,0 +1,134 @@
+"""`logs`: the operator's decisions about a cluster, or the log of a member's database process."""
+
+import json
+from collections.abc import Callable
+
+import click
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.cli.diagnosis.operator_pods import decisions, operator_pods, parsed, read_log, readable
+from stateward.cli.diagnosis.timeline import asked
+from stateward.cli.shared import screen
+from stateward.cli.shared.completion import cluster_names, member_names
+from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.find import find_member, read_cluster
+from stateward.cli.shared.output import FORMS, JSON, NAME, YAML
+from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.kube.client.client import RawRequest
+from stateward.kube.objects.errors import Forbidden, NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import PODS
+from stateward.operator.objects.kinds import kind_of
+
+NO_RIGHT = "you may not read the operator's pods: ask for the right to get pods/log there, or name a MEMBER"
+
+
+@click.command()
+@click.argument("name", shell_complete=cluster_names)
+@click.argument("member", required=False, shell_complete=member_names)
+@click.option("-f", "--follow", is_flag=True, help="Follow the log until you press Ctrl-C.")
+@click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
+@click.option("--since", default="", metavar="DURATION", help="Only the last 90s, 30m, 12h.")
+@click.option("-p", "--previous", is_flag=True, help="With a MEMBER: the log of its previous container.")
+@click.option("-c", "--container", default="", help="With a MEMBER: another container of its pod than the database's.")
+@operator_option
+@click.option("-o", "--output", type=click.Choice(FORMS), default="table", show_default=True, help="json: one a line.")
+@target_options
+def logs(name: str, member: str | None, *, follow: bool, tail: int | None, previous: bool, **rest: str) -> None:
+    """Print the operator's decisions about a cluster, or a member's log.
+
+    Without a MEMBER: what the operator has logged about cluster NAME, from all its pods in the order of time. With a
+    MEMBER: the log of its database process, as `kubectl logs` prints it.
+    """
+    since, container, output = rest.pop("since"), rest.pop("container"), rest.pop("output")
+    query = {"sinceSeconds": str(int(asked(since)))} if since else {}
+    if member is None and (previous or container):
+        raise click.UsageError("--previous and --container need a MEMBER")
+
+    async def work(session: Session) -> None:
+        cluster = await read_cluster(session, name)
+        if member is None:
+            await operator_log(session, cluster, query, Printer(output, tail, follow=follow))
+            return
+        wanted = query | {"container": container or kind_of(cluster).engine}
+        wanted |= {"previous": "true"} if previous else {}
+        wanted |= {"tailLines": str(tail)} if tail else {}
+        await member_log(session, cluster, member, wanted, follow=follow)
+
+    run(work, **rest)
+
+
+class Printer:
+    """Prints entries of the operator's log in the form that was chosen."""
+
+    def __init__(self, output: str, tail: int | None, *, follow: bool) -> None:
+        self._output = output
+        self.tail = tail
+        self.follow = follow
+
+    def __call__(self, entry: Json) -> None:
+        """Print one entry."""
+        if self._output == JSON:
+            click.echo(json.dumps(entry))
+        elif self._output == YAML:
+            click.echo("---")
+            screen.show_document(entry, YAML)
+        else:
+            click.echo(str(entry.get("event", "")) if self._output == NAME else readable(entry))
+
+
+async def operator_log(session: Session, cluster: Cluster, query: dict[str, str], show: Printer) -> None:
+    """Print what the operator says about a cluster; raise Failure without the right to read it."""
+    key, namespace = Key(cluster.metadata.namespace, cluster.metadata.name), session.operator_namespace
+    try:
+        found = await decisions(session, namespace, key, query)
+        for entry in found[-show.tail :] if show.tail else found:
+            show(entry)
+        pods = await operator_pods(session, namespace)
+    except Forbidden as error:
+        raise Failure(f"{error.message}; {NO_RIGHT}") from error
+    if not pods:
+        raise Failure(f"there is no operator in namespace {namespace!r}; name its place with --operator-namespace")
+    if not found:
+        click.echo(f"the logs of {len(pods)} operator pods have nothing about {key}", err=True)
+    if show.follow:
+        leading = next((pod for pod in pods if _running(pod)), pods[0])
+        pod = Key(namespace, leading["metadata"]["name"])
+        await followed(session, pod, {"container": "operator"}, lambda line: _if_about(line, key, show))
+
+
+def _running(pod: Json) -> bool:
+    return pod.get("status", {}).get("phase") == "Running"
+
+
+def _if_about(line: str, key: Key, show: Printer) -> None:
+    entry = parsed(line)
+    if entry is not None and entry.get("cluster") == str(key):
+        show(entry)
+
+
+async def member_log(session: Session, cluster: Cluster, member: str, query: dict[str, str], *, follow: bool) -> None:
+    """Print the log of a member's pod; raise Failure if it has none."""
+    found = find_member(cluster, member)
+    pod = Key(cluster.metadata.namespace, names.pod(found.name))
+    try:
+        if follow:
+            await followed(session, pod, query, click.echo, from_now=False)
+            return
+        for line in await read_log(session, pod, query):
+            click.echo(line)
+    except NotFound as error:
+        raise Failure(
+            f"{found.name} has no pod now; `explain {cluster.metadata.name} {found.name}` says why"
+        ) from error
+
+
+async def followed(
+    session: Session, pod: Key, query: dict[str, str], show: Callable[[str], None], *, from_now: bool = True
+) -> None:
+    """Print the lines of a log until it ends; raise ApiError."""
+    more = {"follow": "true", **({"sinceSeconds": "1"} if from_now else {})}
+    async for line in session.lines(RawRequest(PODS.path_of(pod, "log"), query=query | more)):
+        show(line.decode(errors="replace"))

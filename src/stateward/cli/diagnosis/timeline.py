@@ -1,0 +1,143 @@
+"""`timeline`: the history of a cluster as a Gantt chart, in the terminal or as a picture."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Group
+from rich.text import Text
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.duration import DurationError, parse_duration
+from stateward.cli.diagnosis.stored_history import Found, read_history
+from stateward.cli.shared import screen
+from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.output import name_of, output_option, print_output
+from stateward.cli.shared.picture import version
+from stateward.cli.shared.session import Session, run, target_options
+from stateward.planning.model.times import rfc3339
+from stateward.timeline.chart import Line, legend, lines
+from stateward.timeline.from_history import latest_work, timeline_of
+from stateward.timeline.model import Band, Timeline, cut, totals
+from stateward.timeline.phases import STYLES, band_style
+from stateward.timeline.times import clock, duration
+
+NARROW, WIDE = 60, 120
+"""Columns of the chart: at least, and without a terminal."""
+
+
+@click.command()
+@click.argument("name", shell_complete=cluster_names)
+@click.option("--since", default="", metavar="DURATION", help="Only the last 90s, 30m, 12h; default: the latest work.")
+@click.option("--all", "everything", is_flag=True, help="The whole history, as far as it goes back.")
+@click.option("--html", "page_file", default="", metavar="FILE", help="Write a page with the picture and a table.")
+@click.option("--svg", "svg_file", default="", metavar="FILE", help="Write the picture alone.")
+@output_option
+@target_options
+def timeline(name: str, *, since: str, everything: bool, output: str, **target: str) -> None:
+    """Draw the history of a cluster.
+
+    The chart has a row for each member of cluster NAME that had something to do, with its phases as letters and colours
+    (a legend explains them), the health of the database and whether it accepted writes, and edits of the spec. The
+    operator keeps the history in the ConfigMap NAME-history, at most 1,000 entries.
+
+    --html and --svg write self-contained files, for light and dark screens. Times are in UTC.
+    """
+    page_file, svg_file = target.pop("page_file"), target.pop("svg_file")
+    seconds = asked(since)
+
+    async def work(session: Session) -> tuple[Cluster, Found, float]:
+        cluster = await read_cluster(session, name)
+        return cluster, await read_history(session, cluster), session.now()
+
+    cluster, found, now = run(work, **target)
+    whole = timeline_of(found.history, name, now, subtitle=subtitle(cluster))
+    begin = whole.begin if everything else now - seconds if seconds else latest_work(whole)
+    shown = cut(whole, max(begin, whole.begin), whole.end) if begin < whole.end else whole
+    if found.note:
+        click.echo(found.note, err=True)
+    if page_file or svg_file:
+        written(shown, page_file, svg_file)
+        return
+    print_output(output, document(shown, cluster), [name_of(cluster)], lambda: screen.show(view(shown)))
+
+
+def asked(since: str) -> float:
+    """Return the seconds of the option --since, 0 without it; raise UsageError."""
+    try:
+        return parse_duration(since) if since else 0.0
+    except DurationError as error:
+        raise click.UsageError(f"--since: {error}") from error
+
+
+def subtitle(cluster: Cluster) -> str:
+    """Return the kind, the place and the version of a cluster."""
+    return f"{cluster.kind} in namespace {cluster.metadata.namespace}, {version(cluster)}"
+
+
+def written(shown: Timeline, page_file: str, svg_file: str) -> None:
+    """Write the picture to the files that were asked for; raise OSError."""
+    from stateward.timeline.page import page  # noqa: PLC0415 - only what is drawn is imported
+    from stateward.timeline.svg import svg  # noqa: PLC0415
+
+    for name, draw in ((page_file, page), (svg_file, svg)):
+        if name:
+            Path(name).write_text(draw(shown), encoding="utf-8")
+            click.echo(f"{name}: {clock(shown.begin, date=True)} to {clock(shown.end, date=True)} UTC")
+
+
+def view(shown: Timeline) -> Group:
+    """Return the chart for a terminal: head, bands, rows, axis, events and legend."""
+    console = screen.console()
+    label = max([12, *(len(row.name) for row in shown.rows)])
+    width = max(NARROW, console.width - label - 3) if console.is_terminal else WIDE
+    period = f"{clock(shown.begin, date=True)} to {clock(shown.end, date=True)} UTC, "
+    head = Text.assemble((shown.title, "bold"), f"  {shown.subtitle}\n", (period, "dim"))
+    head.append(duration(shown.end - shown.begin), "dim")
+    parts = [head, Text(), *(drawn(line, label) for line in lines(shown, width)), Text()]
+    parts += [Text(f"{clock(mark.at, seconds=True)}  {mark.text}") for mark in shown.marks]
+    parts += [Text(), *(spent(band, shown) for band in shown.bands)]
+    for phase, meaning in legend(shown):
+        style = STYLES[phase]
+        parts.append(Text.assemble((f" {style.letter} ", f"reverse {style.terminal}"), f" {phase.value}: {meaning}"))
+    return Group(*parts)
+
+
+def drawn(line: Line, label: int) -> Text:
+    """Return a line of the chart with its label."""
+    found = Text(f"{line.label:>{label}}  ", no_wrap=True, overflow="crop")
+    for text, style in line.pieces:
+        found.append(text, style or None)
+    return found
+
+
+def spent(band: Band, shown: Timeline) -> Text:
+    """Return how long a band had each of its values."""
+    parts = sorted(totals(shown, band.name).items(), key=lambda each: -each[1])
+    said = ", ".join(f"{value} ({band_style(value).letter}) {duration(seconds)}" for value, seconds in parts)
+    return Text(f"{band.name}: {said}")
+
+
+def document(shown: Timeline, cluster: Cluster) -> dict[str, Any]:
+    """Return the timeline for programs; `endTime` is null while something lasts."""
+
+    def period(begin: float, end: float | None) -> dict[str, str | None]:
+        return {"startTime": rfc3339(begin), "endTime": None if end is None else rfc3339(end)}
+
+    return {
+        "kind": cluster.kind,
+        "name": cluster.metadata.name,
+        "namespace": cluster.metadata.namespace,
+        "startTime": rfc3339(shown.begin),
+        "endTime": rfc3339(shown.end),
+        "members": [{"name": row.name, "pool": row.group} for row in shown.rows if row.group],
+        "spans": [
+            {"subject": s.row, "phase": s.phase.value, **period(s.begin, s.end), "reason": s.text} for s in shown.spans
+        ],
+        "bands": [
+            {"name": b.name, "values": [{"value": s.value, **period(s.begin, s.end)} for s in b.stretches]}
+            for b in shown.bands
+        ],
+        "events": [{"time": rfc3339(m.at), "subject": m.row or shown.title, "message": m.text} for m in shown.marks],
+    }

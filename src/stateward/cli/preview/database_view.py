@@ -1,0 +1,49 @@
+"""Asks the operator what a cluster's database reports, if the database cannot be reached with the viewer's own rights.
+
+The way is the API server's proxy to the operator's Service, with the viewer's token: the operator has the API server
+check whose it is and whether this user may get the cluster. A user without a token, such as one with a client
+certificate, cannot be recognized there.
+"""
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.cli.shared.session import Session
+from stateward.kube.client.client import RawRequest
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resources import SERVICES
+from stateward.operator.database_view.address import PATH, PORT_NAME, SERVICE, TOKEN_HEADER
+from stateward.operator.database_view.answers import decode
+from stateward.operator.objects.kinds import kind_of
+from stateward.planning.model.database import Database, Unknown
+
+ATTEMPTS = 3
+"""Of several operator processes only the leader knows the clusters, and the Service chooses one of them."""
+NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (`stateward manifests --database-view`)"
+NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
+
+
+async def ask_operator(session: Session, cluster: Cluster) -> Database | Unknown:
+    """Return what the operator says about the cluster's database, or why it cannot be asked."""
+    token = await session.token()
+    if not token:
+        return Unknown(NO_TOKEN)
+    request = RawRequest(path_of(cluster, session.operator_namespace), headers={TOKEN_HEADER: token})
+    why = NOT_INSTALLED
+    for _ in range(ATTEMPTS):
+        try:
+            return decode(await session.api.request(request))
+        except Forbidden as error:
+            return Unknown(f"the operator cannot be asked: {error.message}")
+        except NotFound:
+            return Unknown(NOT_INSTALLED)
+        except ApiError as error:
+            why = f"the operator cannot be asked: {error.message}"
+    return Unknown(why)
+
+
+def path_of(cluster: Cluster, namespace: str) -> str:
+    """Return the path of the endpoint through the API server."""
+    resource: Resource[Cluster] = kind_of(cluster).resource
+    meta = cluster.metadata
+    asked = PATH.format(namespace=meta.namespace, plural=resource.plural, name=meta.name)
+    return SERVICES.path(namespace, f"https:{SERVICE}:{PORT_NAME}", "proxy") + asked

@@ -1,0 +1,1 @@
+"""The reference page of the command line, generated from the commands themselves."""

@@ -1,0 +1,5 @@
+"""Where the endpoint is: what its server and its clients agree on."""
+
+TOKEN_HEADER = "X-Stateward-Token"  # noqa: S105 - the name of a header
+SERVICE, PORT_NAME = "stateward-database-view", "view"
+PATH = "/v1/namespaces/{namespace}/{plural}/{name}/database"

@@ -1,0 +1,75 @@
+"""The user of a token, and whether this user may get a cluster: two questions to the API server, and its answers.
+
+The operator decides nothing by itself: a TokenReview says which user a token belongs to, and a SubjectAccessReview
+whether this user may get this cluster. An answer that is anything but a clear yes is a no.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from stateward.api.values.base import GROUP, Json
+from stateward.kube.client.client import Api, RawRequest
+from stateward.kube.objects.metadata import Key
+from stateward.packages.format.trees import at, items, obj, text
+
+TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+LONGEST = 8 * 1024
+"""Characters of a token: as many as the server reads of a header."""
+
+
+class User(Struct, frozen=True):
+    """A user as the API server knows it."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Json = {}
+
+
+async def user_of(api: Api, token: str) -> User | None:
+    """Return the user of a token; None if the API server does not know it. Raise ApiError."""
+    if not token or len(token) > LONGEST:
+        return None
+    return authenticated(await _asked(api, TOKENS, token_review(token)))
+
+
+async def may_get(api: Api, user: User, plural: str, key: Key) -> bool:
+    """Return whether a user may get a cluster; raise ApiError."""
+    return allowed(await _asked(api, ACCESS, access_review(user, plural, key)))
+
+
+async def _asked(api: Api, path: str, body: Json) -> Any:
+    return msgspec.json.decode(await api.request(RawRequest(path, "POST", body=body)))
+
+
+def token_review(token: str) -> Json:
+    """Return the question about a token: whether it is one for the API server itself."""
+    return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+
+
+def access_review(user: User, plural: str, key: Key) -> Json:
+    """Return the question about a right."""
+    attributes = {"verb": "get", "group": GROUP, "resource": plural, "namespace": key.namespace, "name": key.name}
+    who = {"user": user.name, "uid": user.uid, "groups": list(user.groups), "extra": user.extra}
+    spec = {name: value for name, value in who.items() if value} | {"resourceAttributes": attributes}
+    return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+
+
+def authenticated(answer: Any) -> User | None:
+    """Return the user in an answer about a token; None unless it says that the token is valid, and whose it is."""
+    status = obj(at(answer, "status"))
+    user = obj(status.get("user"))
+    name = text(user.get("username"))
+    if status.get("authenticated") is not True or text(status.get("error")) or not name:
+        return None
+    groups = tuple(group for group in items(user.get("groups")) if isinstance(group, str))
+    return User(name, text(user.get("uid")), groups, obj(user.get("extra")))
+
+
+def allowed(answer: Any) -> bool:
+    """Return whether an answer about a right is a clear yes."""
+    status = obj(at(answer, "status"))
+    return status.get("allowed") is True and status.get("denied") is not True

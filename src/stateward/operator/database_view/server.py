@@ -1,0 +1,112 @@
+"""The endpoint, over TLS: GET /v1/namespaces/NAMESPACE/PLURAL/NAME/database with the user's token in a header.
+
+Users reach it through the API server's proxy for Services, which removes the header Authorization: the token has a
+header of its own. First the user is authenticated, then the right is checked, and only then anything about the cluster
+is looked up: an answer never tells whether a cluster exists that the user may not get.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import structlog
+from aiohttp import web
+
+from stateward.engines.connection.access import show
+from stateward.kube.client.client import Api
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import Clock
+from stateward.operator.database_view.address import PATH, SERVICE, TOKEN_HEADER
+from stateward.operator.database_view.answers import encode, shown
+from stateward.operator.database_view.reviews import may_get, user_of
+from stateward.operator.objects.kinds import CLUSTER_KINDS
+from stateward.operator.runtime.listener import serve
+from stateward.pki import Pair, issue, new_authority
+from stateward.planning.model.database import Database, Unknown
+
+_log = structlog.get_logger(__name__)
+
+PLURALS = frozenset(kind.resource.plural for kind in CLUSTER_KINDS)
+CONCURRENT = 4
+"""Requests that are answered at once; each asks the API server twice and a database once."""
+YEARS = 1.0
+"""The life of the certificate, which no process outlives by much: it is made at the start, and renewed in time."""
+RENEWAL = YEARS * 365 * 86400 / 2
+
+Ask = Callable[[str, Key], Awaitable[Database | Unknown | None]]
+"""Returns what a cluster's database reports, by the plural of its kind; None if there is no such cluster."""
+
+
+@dataclass(slots=True)
+class DatabaseViewServer:
+    """Answers requests about databases."""
+
+    api: Api
+    ask: Ask
+    namespace: str
+    clock: Clock
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENT))
+    _context: ssl.SSLContext | None = None
+    _made: float = 0.0
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer one request, or refuse it."""
+        plural = request.match_info["plural"]
+        key = Key(request.match_info["namespace"], request.match_info["name"])
+        if plural not in PLURALS:
+            return refusal(404, "no such kind of cluster")
+        if self.slots.locked():
+            return refusal(429, "other requests are being answered; try again")
+        async with self.slots:
+            try:
+                return await self._answer(request.headers.get(TOKEN_HEADER, ""), plural, key)
+            except ApiError as error:
+                _log.warning("a request for a database's report cannot be judged", error=error.message)
+                return refusal(503, "the API server cannot be asked about your rights now")
+
+    async def _answer(self, token: str, plural: str, key: Key) -> web.Response:
+        user = await user_of(self.api, token)
+        if user is None:
+            return refusal(401, f"the header {TOKEN_HEADER} has no token that the API server accepts")
+        if not await may_get(self.api, user, plural, key):
+            return refusal(403, f"you may not get {plural} {key}")
+        found = await self.ask(plural, key)
+        if found is None:
+            return refusal(404, f"this operator process manages no {plural} {key}")
+        return web.Response(body=encode(shown(found)), content_type="application/json")
+
+    def context(self) -> ssl.SSLContext:
+        """Return the TLS context, with a certificate that is renewed long before it expires."""
+        now = self.clock.now().timestamp()
+        if self._context is None or now - self._made > RENEWAL:
+            self._context, self._made = _context(certificate(self.namespace, now)), now
+        return self._context
+
+    @asynccontextmanager
+    async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
+        """Serve for the block; yields the port. Raises OSError if it is in use."""
+        async with serve(host, port, [web.get(PATH, self.answer)], tls=self.context) as bound:
+            yield bound
+
+
+def refusal(code: int, why: str) -> web.Response:
+    """Return a refusal with its reason, in the API server's own form."""
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": why}
+    return web.json_response(body, status=code)
+
+
+def certificate(namespace: str, now: float) -> Pair:
+    """Return a new certificate of the Service, of an authority that exists only for it."""
+    names = [f"{SERVICE}.{namespace}.svc", f"{SERVICE}.{namespace}.svc.cluster.local"]
+    authority = new_authority("stateward database view", now, YEARS).signs
+    return issue(authority, names[0], names, now, YEARS * 365)
+
+
+def _context(pair: Pair) -> ssl.SSLContext:
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    show(made, pair.certificate, pair.key)
+    return made

@@ -1,0 +1,109 @@
+"""`plan` and `explain` of clusters whose database the viewer cannot reach: the operator is asked, with their token."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from stateward.cli.main import cli
+from stateward.cli.shared.session import Session, Target
+from stateward.kube.client.client import RawRequest
+from stateward.kube.objects.errors import Forbidden, UnknownResource
+from stateward.operator.database_view.address import TOKEN_HEADER
+from stateward.operator.database_view.answers import encode, shown
+from stateward.planning.model.database import Copy, CopyState, Database, Health, Node, Unit
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.preview.test_plan_command import running as running  # noqa: PLC0414 - a fixture
+
+VIEW = (
+    "/api/v1/namespaces/stateward-system/services/https:stateward-database-view:view/proxy"
+    "/v1/namespaces/default/osclusters/logs/database"
+)
+MEMBERS = ("logs-hot-0", "logs-hot-1", "logs-managers-0")
+NODES = {name: Node(name, "2.17.1", data="hot" in name, voting="managers" in name) for name in MEMBERS}
+UNIT = Unit("docs[0]", 1, (Copy(CopyState.STARTED, primary=True, member="logs-hot-1"),))
+REPORT = Database("uuid", Health.GREEN, NODES, (UNIT,), "logs-managers-0", frozenset({"logs-managers-0"}), secured=True)
+
+
+class Viewer:
+    """A user with a token, or without one."""
+
+    def __init__(self, api: FakeApi) -> None:
+        self.api = api
+        self.token = "viewer's"
+        self.sent: list[RawRequest] = []
+        self.answer: Any = encode(shown(REPORT))
+        plain = api.request
+
+        async def request(asked: RawRequest) -> bytes:
+            if "database-view" not in asked.path:
+                return await plain(asked)
+            self.sent.append(asked)
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+
+        api.request = request  # type: ignore[method-assign]
+
+    @asynccontextmanager
+    async def open(self, target: Target) -> AsyncGenerator[Session]:
+        async def token() -> str:
+            return self.token
+
+        async with self.api.open(target) as session:
+            yield replace(session, token=token)
+
+    def types(self, *words: str) -> Result:
+        return CliRunner().invoke(cli, words, obj=self.open)
+
+
+@pytest.fixture
+def viewer(running: FakeApi) -> Viewer:
+    for (plural, _), document in running.objects.items():
+        if plural == "osclusters":
+            document["spec"] = {**document["spec"], "security": {"enabled": True}}
+    return Viewer(running)
+
+
+def test_a_secured_database_is_seen_as_the_operator_sees_it(viewer: Viewer) -> None:
+    said = viewer.types("plan", "logs")
+    assert "the database could not be reached" not in said.output
+    assert [(unquote(asked.path), asked.headers) for asked in viewer.sent] == [(VIEW, {TOKEN_HEADER: "viewer's"})]
+
+
+def test_the_namespace_of_the_operator_can_be_named(viewer: Viewer) -> None:
+    viewer.types("plan", "logs", "--operator-namespace", "elsewhere")
+    assert viewer.sent[0].path.startswith("/api/v1/namespaces/elsewhere/services/")
+
+
+def test_a_user_without_a_token_is_told_and_sends_nothing(viewer: Viewer) -> None:
+    viewer.token = ""
+    said = viewer.types("plan", "logs").output
+    assert "your credentials have no token, only a client certificate" in said
+    assert viewer.sent == []
+
+
+@pytest.mark.parametrize(
+    ("error", "says", "times"),
+    [
+        (Forbidden("you may not get osclusters default/logs"), "you may not get osclusters default/logs", 1),
+        (UnknownResource("this operator process manages no osclusters default/logs"), "manages no osclusters", 3),
+    ],
+)
+def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Exception, says: str, times: int) -> None:
+    viewer.answer = error
+    said = viewer.types("plan", "logs").output
+    assert "it is secured, and only the operator has credentials" in said
+    assert says in said
+    assert len(viewer.sent) == times
+
+
+def test_a_plan_without_a_report_takes_members_from_the_status(viewer: Viewer) -> None:
+    viewer.answer = msgspec.json.encode({"unknown": "no answer within 10 s"})
+    said = viewer.types("plan", "logs").output
+    assert "no answer within 10 s" in said

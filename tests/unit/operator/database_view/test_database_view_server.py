@@ -1,0 +1,135 @@
+"""The endpoint: rights come before everything else, and a process that does not know a cluster says so."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from stateward.kube.client.client import RawRequest
+from stateward.kube.objects.errors import TransportError
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.clock import SystemClock
+from stateward.operator.database_view.address import TOKEN_HEADER
+from stateward.operator.database_view.answers import decode
+from stateward.operator.database_view.reviews import TOKENS
+from stateward.operator.database_view.server import CONCURRENT, RENEWAL, DatabaseViewServer
+from stateward.planning.model.database import Database, Health, Unknown
+
+
+@dataclass
+class Server:
+    """The API server's opinion: Ann may get clusters, Bob may not; everybody else is not known."""
+
+    broken: bool = False
+    reviews: int = 0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    full: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def request(self, request: RawRequest) -> bytes:
+        self.reviews += 1
+        if self.reviews == CONCURRENT:
+            self.full.set()
+        await self.gate.wait()
+        if self.broken:
+            raise TransportError("reset")
+        spec: Any = msgspec.json.decode(msgspec.json.encode(request.body))["spec"]
+        if request.path == TOKENS:
+            known = spec["token"] in {"ann", "bob"}
+            return msgspec.json.encode({"status": {"authenticated": known, "user": {"username": spec["token"]}}})
+        return msgspec.json.encode({"status": {"allowed": spec["user"] == "ann"}})
+
+
+@dataclass
+class Endpoint:
+    api: Server
+    port: int
+    asked: list[tuple[str, Key]]
+    served: DatabaseViewServer
+
+    async def get(self, token: str = "", path: str = "prod/osclusters/logs") -> tuple[int, bytes]:
+        url = f"https://127.0.0.1:{self.port}/v1/namespaces/{path}/database"
+        headers = {TOKEN_HEADER: token} if token else {}
+        async with aiohttp.ClientSession() as session, session.get(url, headers=headers, ssl=False) as answer:
+            return answer.status, await answer.read()
+
+
+@pytest.fixture
+async def endpoint() -> AsyncGenerator[Endpoint]:
+    api, asked = Server(), list[tuple[str, Key]]()
+
+    async def ask(plural: str, key: Key) -> Database | Unknown | None:
+        asked.append((plural, key))
+        return Database("i", Health.GREEN, {}) if key.name == "logs" else None
+
+    server = DatabaseViewServer(api, ask, "stateward-system", SystemClock())  # type: ignore[arg-type]
+    async with server.serving("127.0.0.1", 0) as port:
+        yield Endpoint(api, port, asked, server)
+
+
+async def test_a_user_with_the_right_gets_the_report(endpoint: Endpoint) -> None:
+    status, body = await endpoint.get("ann")
+    assert (status, decode(body)) == (200, Database("i", Health.GREEN, {}))
+    assert endpoint.asked == [("osclusters", Key("prod", "logs"))]
+
+
+async def test_without_the_right_nothing_is_looked_up(endpoint: Endpoint) -> None:
+    assert [(await endpoint.get(token))[0] for token in ("", "eve", "bob")] == [401, 401, 403]
+    assert (await endpoint.get("ann", "prod/secrets/logs"))[0] == 404
+    assert endpoint.asked == []
+
+
+async def test_a_cluster_that_this_process_does_not_know_is_told_only_to_those_with_the_right(
+    endpoint: Endpoint,
+) -> None:
+    assert (await endpoint.get("bob", "prod/osclusters/other"))[0] == 403
+    status, body = await endpoint.get("ann", "prod/osclusters/other")
+    assert status == 404
+    assert b"manages no osclusters prod/other" in body
+
+
+async def test_rights_that_cannot_be_checked_are_no_rights(endpoint: Endpoint) -> None:
+    endpoint.api.broken = True
+    assert (await endpoint.get("ann"))[0] == 503
+    assert endpoint.asked == []
+
+
+async def test_more_requests_than_are_answered_at_once_are_sent_away(endpoint: Endpoint) -> None:
+    endpoint.api.gate.clear()
+    waiting = [asyncio.create_task(endpoint.get("ann")) for _ in range(CONCURRENT)]
+    await endpoint.api.full.wait()
+    assert (await endpoint.get("ann"))[0] == 429
+    endpoint.api.gate.set()
+    assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
+
+
+async def test_no_other_path_or_method_is_served(endpoint: Endpoint) -> None:
+    base = f"https://127.0.0.1:{endpoint.port}"
+    async with aiohttp.ClientSession() as session:
+        for method, path in (("GET", "/"), ("POST", "/v1/namespaces/prod/osclusters/logs/database"), ("GET", "/v1")):
+            async with session.request(method, base + path, ssl=False) as answer:
+                assert answer.status in {404, 405}
+
+
+def test_the_certificate_is_renewed_in_half_of_its_life() -> None:
+    class Clock(SystemClock):
+        at = 0.0
+
+        def now(self) -> Any:
+            from datetime import UTC, datetime
+
+            return datetime.fromtimestamp(1_767_000_000 + self.at, UTC)
+
+    clock = Clock()
+    server = DatabaseViewServer(None, None, "s", clock)  # type: ignore[arg-type]
+    first = server.context()
+    clock.at = RENEWAL - 1
+    assert server.context() is first
+    clock.at = RENEWAL + 1
+    assert server.context() is not first
