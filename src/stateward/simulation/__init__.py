@@ -13,5 +13,6 @@ is a pure function of its seed and its plan, so the same seed repeats it exactly
     faults        faults and their schedule
     properties    invariants and the goal
     campaign      runs by seed, one or many
+    interactive   one world that a person drives
     forecast      a smaller world for `plan`, without API server and faults
 """

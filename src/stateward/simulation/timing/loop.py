@@ -35,6 +35,7 @@ class WorldLoop(asyncio.BaseEventLoop):
         self._turns = self._steps = 0
         self._hour_ends = HOUR
         self._most_steps, self._deadline, self._allowed = 0, 0.0, 0.0
+        self._pause_after = float("inf")
         super().__init__()
         # The base class asks its selector to sleep until the next timer; here this advances the time.
         self._selector = self
@@ -44,6 +45,17 @@ class WorldLoop(asyncio.BaseEventLoop):
         self._most_steps, self._deadline, self._allowed = steps, time.perf_counter() + seconds, seconds
         self._steps, self._hour_ends = 0, self._now + HOUR
 
+    def run_until(self, when: float) -> None:
+        """Run every step that is due up to this virtual time, and return.
+
+        It sets no timer, and the clock stays at the last step: where a run pauses changes nothing in it.
+        """
+        self._pause_after = when
+        try:
+            self.run_forever()
+        finally:
+            self._pause_after = float("inf")
+
     def time(self) -> float:
         """Seconds of virtual time since the creation of the loop."""
         return self._now
@@ -52,8 +64,11 @@ class WorldLoop(asyncio.BaseEventLoop):
         """Advance time to the next timer instead of sleeping; raises Deadlock if there is none, or Exhausted."""
         if timeout is None:
             raise Deadlock("all tasks wait and no timer is set")
+        timers = self._timers
+        if timeout > 0 and timers and timers[0].when() > self._pause_after:
+            self.stop()
+            return ()
         if timeout > 0:
-            timers = self._timers
             self._now = min(timers[0].when(), self._now + timeout) if timers else self._now + timeout
             if self._now >= self._hour_ends:
                 self._hour_ends, self._steps = self._now + HOUR, 0
