@@ -11,4 +11,6 @@ steering  restart, stop, start, replace, keep, pause, resume, detect
 packages  package, installation
 run       operator, manifests, simulate, completion
 reference the reference page of all commands, for `make docs`
+page      the page in a browser, without a host
+dashboard dashboard: the page for an API server
 """

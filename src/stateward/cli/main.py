@@ -50,6 +50,7 @@ COMMANDS = {
     "installation": Entry(
         "packages.installations:installation", "Show installations of packages, and run their plans."
     ),
+    "dashboard": Entry("dashboard.dashboard:dashboard", "Show clusters in a browser, and change them there."),
     "manifests": Entry("run.manifests:manifests", "Print everything to install."),
     "simulate": Entry("run.simulate:simulate", "Search for bugs of the operator in simulated worlds."),
     "completion": Entry("run.completion:completion", "Print the completion script of a shell."),

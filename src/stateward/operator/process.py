@@ -8,7 +8,7 @@ import asyncio
 import random
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api
+from stateward.kube.client.exec import Execute
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.election.fence import FencedApi, LostLease, unfenced
 from stateward.kube.election.lease import LeaderElection
@@ -189,8 +190,15 @@ class Operator:
         return self.election.fence(LEASE_MARGIN) if self.options.leader_elect else unfenced()
 
 
-async def run_operator(options: OperatorOptions) -> None:
-    """Run the operator until SIGTERM or SIGINT; raises ConfigError, OSError or LostLease."""
+OpenPage = Callable[[Api, Execute, OperatorOptions], AbstractAsyncContextManager[object]]
+"""Serves the page of clusters for a block."""
+
+
+async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -> None:
+    """Run the operator, with a page if one is given, until SIGTERM or SIGINT.
+
+    Raises ConfigError, OSError or LostLease.
+    """
     connection = connect(kubeconfig=options.kubeconfig, context=options.context)
     options = replace(
         options,
@@ -218,6 +226,8 @@ async def run_operator(options: OperatorOptions) -> None:
         if options.database_view:
             view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock)
             await stack.enter_async_context(view.serving(options.database_view_host, options.database_view_port))
+        if page is not None:
+            await stack.enter_async_context(page(api, api.execute, options))
         if options.webhook:
             package_reviews = PackageReviews(api, options.namespaces or ("",), beside)
             ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None

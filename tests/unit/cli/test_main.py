@@ -59,7 +59,7 @@ def test_debug_shows_the_failure_itself() -> None:
 
 
 def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def lose(_: object) -> None:
+    async def lose(_: object, page: object) -> None:
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [LostLease("the lease was lost")])])
 
     monkeypatch.setattr("stateward.cli.run.operator.run_operator", lose)
@@ -68,7 +68,7 @@ def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def interrupted(_: object) -> None:
+    async def interrupted(_: object, page: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("stateward.cli.run.operator.run_operator", interrupted)

@@ -8,7 +8,7 @@ import click
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.cli.shared.failures import Failure, leaf
-from stateward.operator.process import LostLease, run_operator
+from stateward.operator.process import LostLease, OpenPage, run_operator
 from stateward.operator.runtime import logs
 from stateward.operator.runtime.options import ANY, LABELLED, OperatorOptions
 
@@ -74,6 +74,13 @@ OPTIONS = (
         PORT,
         envvar="STATEWARD_DATABASE_VIEW_LISTEN_PORT",
     ),
+    option("page", "Serve the page of clusters, read-only; see docs/dashboard.md."),
+    option(
+        "page_host",
+        "A loopback address is for an authenticating proxy in the same pod. At another one, clients show a token of"
+        " Kubernetes, and must be allowed to list all clusters.",
+    ),
+    option("page_port", "Of the page; 0 chooses a free port.", PORT, envvar="STATEWARD_PAGE_LISTEN_PORT"),
     option("max_replacements", "Automatic replacements in progress at once, over all clusters.", AT_LEAST_ONE),
     option(
         "detection_service_account",
@@ -112,6 +119,15 @@ OPTIONS = (
 )
 
 
+def page_of(options: OperatorOptions) -> OpenPage | None:
+    """Return what serves the page; None without it. Only then are its modules in memory."""
+    if not options.page:
+        return None
+    from stateward.cli.dashboard.in_operator import operator_page  # noqa: PLC0415
+
+    return operator_page
+
+
 @click.command(params=list(OPTIONS))
 def operator(**settings: object) -> None:
     """Run the operator.
@@ -124,7 +140,7 @@ def operator(**settings: object) -> None:
         raise click.UsageError("--webhook-client-ca needs --webhook")
     logs.configure(options.log_level)
     try:
-        asyncio.run(run_operator(options))
+        asyncio.run(run_operator(options, page=page_of(options)))
     except (LostLease, ExceptionGroup) as error:
         if isinstance(leaf(error), LostLease):
             raise Failure(f"{leaf(error)}; the next start tries again") from error

@@ -42,23 +42,36 @@ def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: b
         raise click.UsageError("--pool, --member and --recreate each stand alone, and --recreate is always rolling")
 
     async def work(session: Session) -> None:
-        cluster = await read_cluster(session, name)
-        check_pool(cluster, pool)
-        resource = kind_of(cluster).resource
         if recreate:
-            patch = restart_patch(cluster, pool, session.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
-            await session.api.patch(resource, session.key(name), patch, kind=PatchKind.JSON)
-        elif member:
-            await schedule_member(session, name, member, coordinated=coordinated)
+            await request_new_pods(session, name, pool)
         else:
-            asked = schedule_patch(pool, coordinated=coordinated)
-            await session.api.patch(resource, session.key(name), asked, kind=PatchKind.MERGE)
+            await request_restart(session, name, pool=pool, member=member, coordinated=coordinated)
 
     run(work, **target)
     what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
     restart = "restarts" if member else "restart"
     how = "when it is safe" if not coordinated else "with all members that restart together" if member else "together"
     click.echo(f"{what} of {name} {restart} {how}; `status {name} --watch` follows it")
+
+
+async def request_restart(
+    session: Session, name: str, *, pool: str = "", member: str = "", coordinated: bool = False
+) -> None:
+    """Request a restart of all members of a cluster, of one pool, or of one member; raise Failure and ApiError."""
+    cluster = await read_cluster(session, name)
+    check_pool(cluster, pool)
+    if member:
+        await schedule_member(session, name, member, coordinated=coordinated)
+        return
+    asked = schedule_patch(pool, coordinated=coordinated)
+    await session.api.patch(kind_of(cluster).resource, session.key(name), asked, kind=PatchKind.MERGE)
+
+
+async def request_new_pods(session: Session, name: str, pool: str) -> None:
+    """Request new pods for all members, or for those of one pool; raise Failure and ApiError."""
+    cluster = await read_cluster(session, name)
+    patch = restart_patch(cluster, pool, session.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+    await session.api.patch(kind_of(cluster).resource, session.key(name), patch, kind=PatchKind.JSON)
 
 
 def phase_of(*, coordinated: bool) -> str:

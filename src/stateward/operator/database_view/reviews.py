@@ -41,6 +41,11 @@ async def may_get(api: Api, user: User, plural: str, key: Key) -> bool:
     return allowed(await _asked(api, ACCESS, access_review(user, plural, key)))
 
 
+async def may_list(api: Api, user: User, plural: str, namespace: str) -> bool:
+    """Return whether a user may list the clusters of a namespace, or with an empty one of all; raise ApiError."""
+    return allowed(await _asked(api, ACCESS, access_review(user, plural, Key(namespace, ""), "list")))
+
+
 async def _asked(api: Api, path: str, body: Json) -> Any:
     return msgspec.json.decode(await api.request(RawRequest(path, "POST", body=body)))
 
@@ -50,9 +55,9 @@ def token_review(token: str) -> Json:
     return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
 
 
-def access_review(user: User, plural: str, key: Key) -> Json:
+def access_review(user: User, plural: str, key: Key, verb: str = "get") -> Json:
     """Return the question about a right."""
-    attributes = {"verb": "get", "group": GROUP, "resource": plural, "namespace": key.namespace, "name": key.name}
+    attributes = {"verb": verb, "group": GROUP, "resource": plural, "namespace": key.namespace, "name": key.name}
     who = {"user": user.name, "uid": user.uid, "groups": list(user.groups), "extra": user.extra}
     spec = {name: value for name, value in who.items() if value} | {"resourceAttributes": attributes}
     return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}

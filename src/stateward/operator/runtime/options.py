@@ -35,6 +35,11 @@ class OperatorOptions:
     """Whether users that may get a cluster may ask this process what its database reports."""
     database_view_host: str = "0.0.0.0"  # noqa: S104
     database_view_port: int = 9444
+    page: bool = False
+    """Whether the page of clusters is served, read-only."""
+    page_host: str = "127.0.0.1"
+    """A loopback address is for an authenticating proxy in the pod; at another one, clients show a token."""
+    page_port: int = 8084
     max_replacements: int = 5
     """How many members are replaced by themselves at once, over all clusters."""
     detection_service_account: str = ""

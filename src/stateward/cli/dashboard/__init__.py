@@ -1,0 +1,1 @@
+"""The page for the clusters of an API server, with the rights of the viewer's kubeconfig."""
