@@ -7,13 +7,16 @@ SANDBOX := $(PY) -m sandbox
 # `sysctl fs.inotify.max_user_instances=512`.
 WORKERS ?= 2
 
-.PHONY: help demo test check unit e2e bench sandbox sandbox-down release docs lock bootstrap
+.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs lock bootstrap
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 bootstrap:
 	@bin/bootstrap
+
+tour: bootstrap ## a minute, without cluster, root or Go: the operator upgrades a cluster in memory while a node is lost
+	@.venv/bin/stateward tour
 
 demo: bootstrap ## the main job, live: a real OpenSearch upgraded under load, on a real Kubernetes on this machine
 	@$(PY) -m demo

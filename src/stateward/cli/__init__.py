@@ -13,4 +13,5 @@ run       operator, manifests, simulate, completion
 reference the reference page of all commands, for `make docs`
 page      the page in a browser, without a host
 dashboard dashboard: the page for an API server
+tour      tour: the page and the terminal for a world in memory
 """

@@ -50,6 +50,7 @@ COMMANDS = {
     "installation": Entry(
         "packages.installations:installation", "Show installations of packages, and run their plans."
     ),
+    "tour": Entry("tour.tour:tour", "Watch an upgrade under load while a node is lost."),
     "dashboard": Entry("dashboard.dashboard:dashboard", "Show clusters in a browser, and change them there."),
     "manifests": Entry("run.manifests:manifests", "Print everything to install."),
     "simulate": Entry("run.simulate:simulate", "Search for bugs of the operator in simulated worlds."),

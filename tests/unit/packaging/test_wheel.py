@@ -55,6 +55,15 @@ def test_the_wheel_alone_prints_what_is_to_be_installed(installed: Path) -> None
     assert "kind: Deployment" in printed
 
 
+def test_the_tour_plays_from_the_wheel_alone_and_serves_its_page(installed: Path) -> None:
+    words = [installed / "stateward", "tour", "--speed", "1000"]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(installed)}
+    done = subprocess.run(words, check=False, capture_output=True, text=True, cwd=installed, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "The page: http://127.0.0.1:" in done.stdout
+    assert "documents acknowledged, all found again" in done.stdout
+
+
 def test_the_same_source_makes_the_same_bytes_at_any_place_and_time(tmp_path: Path) -> None:
     made = [_built(tmp_path / name, mask, clock) for name, mask, clock in (("a", 0o022, 0), ("b/deeper", 0o077, 10**9))]
     assert made[0].keys() == made[1].keys()

@@ -1,0 +1,152 @@
+"""The page in a real Chromium: what a viewer sees, with the mouse, with the keyboard, and with hostile names.
+
+It needs Chromium on the machine (Debian's package `chromium`), and no API server.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from stateward.cli.dashboard.host import opened
+from stateward.cli.page.server import open_page
+from stateward.cli.tour.host import TourHost
+from stateward.cli.tour.player import Player
+from stateward.simulation.interactive.scenario import scenario
+from tests.support.browser import PROGRAMS, Tab, program, tab
+from tests.support.memory_server import MemoryServer, cluster, many
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(program() is None, reason=f"the page is not tested in a browser: none of {PROGRAMS} is here"),
+]
+CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
+"""Gives the texts whose contrast with their ground is below 4.5, as WCAG AA asks for."""
+HOSTILE = '<img src=x onerror="window.attacked=1"><script>window.attacked=1</script>'
+
+
+@pytest.fixture
+async def browser(tmp_path: Path) -> AsyncGenerator[Tab]:
+    """Give a tab of a new browser; nothing may be on its console at the end."""
+    async with tab(tmp_path) as found:
+        await found.look(1400, 1000)
+        yield found
+        assert found.said == []
+
+
+@pytest.fixture
+async def player() -> AsyncGenerator[Player]:
+    """Give a tour with time running, without its script."""
+    made = Player(scenario("opensearch"), 0, 10.0, lambda _: [])
+    await made.start()
+    playing = asyncio.create_task(made.play())
+    made.paused = False
+    yield made
+    playing.cancel()
+    await asyncio.gather(playing, return_exceptions=True)
+    await made.close()
+
+
+async def text(browser: Tab, selector: str) -> str:
+    return str(await browser.run(f"document.querySelector({selector!r}).innerText"))
+
+
+async def test_a_viewer_of_the_tour_sees_members_presses_keys_and_watches_the_timeline(
+    browser: Tab, player: Player
+) -> None:
+    async with open_page(TourHost(player)) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('.card').length == 9")
+        await browser.until("document.querySelectorAll('.shard.primary').length >= 8")
+        await browser.press("v")
+        await browser.until("document.querySelector('#upgrade').innerText.includes('2.19.5')")
+        await browser.until("[...document.querySelectorAll('#line .label')].some(e => e.textContent == 'wait')")
+        await browser.press("k")
+        await browser.until("[...document.querySelectorAll('.card')].some(e => e.innerText.includes('Missing'))")
+        assert "loses its power" in await text(browser, "#line")
+        assert "Missing" in await text(browser, "#waits")
+        await browser.press("b")
+        await browser.press("+")
+        await browser.press("+")
+        await browser.until("document.querySelector('#verdict').innerText.includes('all found again')", 60)
+
+
+async def test_a_button_shows_the_plan_and_changes_only_what_is_confirmed(browser: Tab, player: Player) -> None:
+    async with open_page(TourHost(player)) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('.card').length == 9")
+        pause = "document.querySelector('[data-key=\"verb pause\"]')"
+        await browser.run(f"{pause}.click()")
+        await browser.until("document.querySelector('#dialog').innerText.includes('no member would change')")
+        await browser.press("Escape")
+        assert await browser.run("document.querySelector('#dialog').open") is False
+        assert player.frame.cluster.spec.update is None
+        await browser.run(f"{pause}.click()")
+        await browser.until("document.querySelector('#dialog .first') !== null")
+        await browser.run("document.querySelector('#dialog .first').click()")
+        await browser.until("document.querySelector('#cluster-title').innerText.includes('paused')")
+        assert player.frame.cluster.spec.update is not None
+
+
+async def test_a_member_is_explained_by_keyboard_alone(browser: Tab, player: Player) -> None:
+    async with open_page(TourHost(player)) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('.card').length == 9")
+        for _ in range(40):
+            await browser.press("Tab")
+            if await browser.run("document.activeElement.classList.contains('card')"):
+                break
+        name = await browser.run("document.activeElement.getAttribute('aria-label')")
+        assert "Ready" in name
+        await browser.press("Enter")
+        await browser.until("document.querySelector('#dialog').innerText.includes('it serves, and matches its spec')")
+        assert await browser.run("document.activeElement.id") == "dialog-title"
+
+
+async def test_names_and_messages_are_text_and_never_markup(browser: Tab) -> None:
+    server = MemoryServer()
+    hostile = cluster(2)
+    hostile["status"]["activity"] = hostile["status"]["memberStates"][0]["reason"] = HOSTILE
+    wait = {"subject": HOSTILE, "reason": HOSTILE, "message": HOSTILE, "sinceTime": "2026-11-21T11:57:00Z"}
+    hostile["status"]["waiting"] = [wait]
+    hostile["status"]["memberStates"][0]["node"] = HOSTILE
+    server.add(hostile)
+    async with opened(server.session(), "dashboard", read_only=False) as host, open_page(host) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('#rows tr').length == 1")
+        assert HOSTILE in await text(browser, "#rows")
+        await browser.run("document.querySelector('#rows a').click()")
+        await browser.until("document.querySelectorAll('.card').length == 5")
+        assert HOSTILE in await text(browser, "#waits")
+        assert await browser.run("document.images.length") == 0
+        assert await browser.run("typeof window.attacked") == "undefined"
+
+
+async def test_five_hundred_clusters_and_a_hundred_and_twenty_members_are_fast(browser: Tab) -> None:
+    server = MemoryServer()
+    for each in (*many(500), cluster(998, 120)):
+        server.add(each)
+    async with opened(server.session(), "dashboard", read_only=True) as host, open_page(host) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('#rows tr').length == 501")
+        filtered = """new Promise(done => { const began = performance.now(), filter = document.querySelector('#filter');
+            filter.value = 'red'; filter.dispatchEvent(new Event('input'));
+            requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began))); })"""
+        assert await browser.run(filtered) < 1000
+        assert await browser.run("document.querySelectorAll('#rows tr').length") == 71
+        await browser.run("location.hash = encodeURIComponent('data/opensearch/logs-998')")
+        await browser.until("document.querySelectorAll('.card').length == 120")
+        drawn = "(() => { const began = performance.now(); dispatchEvent(new Event('resize'));"
+        assert await browser.run(f"{drawn} return performance.now() - began; }})()") < 1000
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_texts_have_enough_contrast_in_both_colour_schemes(browser: Tab, player: Player, *, dark: bool) -> None:
+    await browser.look(1400, 1000, dark=dark)
+    async with open_page(TourHost(player)) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('.card').length == 9")
+        await browser.press("v")
+        await browser.until("document.querySelectorAll('.card.wait').length > 0")
+        assert await browser.run(CONTRAST) == []
