@@ -20,7 +20,7 @@ def verdict(frame: Frame, failures: Sequence[str] = ()) -> Verdict:
     found = "all found again" if not lost else f"{lost:,} of them lost"
     text = (
         f"{writes.acknowledged:,} documents acknowledged, {found}; {writes.red:.0f} s in red health;"
-        f" longest time in which an index took no write: {writes.longest:.0f} s"
+        f" longest time without a write to some part of the data: {writes.longest:.0f} s"
     )
     if not frame.settled:
         text += "; the tour was left before the cluster had its desired state"

@@ -13,6 +13,7 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.world.world import World
 
+UNMEASURED = ""
 EVERY = 1.0
 """Seconds between two looks."""
 FOUNDATIONDB_RATE = 900.0
@@ -22,8 +23,8 @@ FOUNDATIONDB_RATE = 900.0
 class Writes(Struct, frozen=True, rename="camel"):
     """The measurements so far; times in seconds."""
 
-    health: str = "unknown"
-    """The database's own state: green, yellow, red or unknown."""
+    health: str = UNMEASURED
+    """The database's own state: green, yellow, red or unknown; empty before the first look."""
     acknowledged: int = 0
     found: int = 0
     """Acknowledged documents of which a complete copy exists on a disk now."""
@@ -56,7 +57,7 @@ class WriteMeter:
             health,
             acknowledged,
             found,
-            max(0.0, (acknowledged - before.acknowledged) / EVERY),
+            max(0.0, (acknowledged - before.acknowledged) / EVERY) if before.health != UNMEASURED else 0.0,
             before.red + (EVERY if health == "red" else 0.0),
             paused,
             max(before.longest, paused),

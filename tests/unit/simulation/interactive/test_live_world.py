@@ -85,6 +85,7 @@ def test_documents_are_acknowledged_and_found_again_after_a_lost_node() -> None:
     with closing(begin(scenario("opensearch"), 0)) as live:
         assert live.meter is not None
         before = live.meter.latest.acknowledged
+        assert live.meter.latest.per_second == 0.0
         node = lose_node(live)
         assert live.lost_nodes() == [node]
         assert lose_node(live) == ""

@@ -207,7 +207,7 @@ function drawTour(tour) {
     number("of them found on disks now", count(writes.found), writes.acknowledged ? el("small", {}, ` ${writes.found === writes.acknowledged ? "all" : `${count(writes.acknowledged - writes.found)} missing`}`) : null),
     number("writes a second", el("span", {}, count(writes.perSecond)), spark(state.rates)),
     number("in red health", `${count(writes.red)} s`),
-    number("longest without a write", `${count(writes.longest)} s`, el("small", {}, " one index"))));
+    number("longest without a write", `${count(writes.longest)} s`)));
   drawn("controls", tour.controls, () => put("controls", ...tour.controls.map((control) => el("button", { type: "button", "data-key": `control ${control.command}`, disabled: !control.enabled, onclick: () => command(control.command) }, control.label, el("kbd", { "aria-label": `key ${control.key}` }, control.key)))));
   $("verdict").hidden = !tour.verdict;
   if (tour.verdict) drawn("verdict", tour.verdict, () => { $("verdict").className = `verdict ${tour.verdictTone}`; put("verdict", tour.verdict); say(tour.verdict); });
