@@ -114,6 +114,7 @@ class Operator:
             pod_policy=Level(options.pod_policy),
             labelled=options.pod_references == LABELLED,
             network_policies=options.network_policies,
+            wave=options.wave,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
@@ -203,11 +204,9 @@ async def run_operator(options: OperatorOptions) -> None:
         operator = Operator(api, families, options)
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
-        operator.companions += [
-            restarts,
-            installation_control(operator, lambda user: api.acting_as(user).execute, beside),
-            network_control(operator),
-        ]
+        operator.companions += [restarts, network_control(operator)]
+        if not options.wave:  # What belongs to no cluster has one operator.
+            operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
             operator.companions.append(detection_control(operator))
         else:
@@ -240,6 +239,7 @@ def restart_control(operator: Operator) -> RestartControl:
             namespaces=options.namespaces or ("",),
             rng=operator.rng,
             gauge=operator.metrics,
+            workloads=not options.wave,
         )
     )
 
