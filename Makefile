@@ -32,7 +32,7 @@ check: bootstrap ## format, lint, types, import contracts, generated files, word
 	@echo "==> lint"; .venv/bin/ruff check --quiet .
 	@echo "==> types (a minute or two)"; .venv/bin/basedpyright --level error
 	@echo "==> import contracts"; .venv/bin/lint-imports --no-cache --no-logo || { echo "an import points the wrong way: see above"; exit 1; }
-	@echo "==> generated files"; $(PY) -m stateward.api.generate --check && $(PY) -m stateward.cli.reference --check
+	@echo "==> generated files"; $(PY) -m release.generated --check && $(PY) -m stateward.cli.reference --check
 	@echo "==> words of the docs"; $(PY) -m release.prose
 	@echo "==> known weaknesses of dependencies"; $(PY) -m release.audit
 
@@ -54,11 +54,11 @@ sandbox: bootstrap ## a throw-away real Kubernetes with three nodes on this mach
 sandbox-down: bootstrap ## end it and leave nothing
 	@$(SANDBOX) down
 
-release: bootstrap ## what a release consists of, in dist/: wheel, bill of materials, provenance, sums (IMAGE=1: the image too)
+release: bootstrap ## what a release consists of, in dist/: wheel, chart, bundle, bill of materials, provenance (IMAGE=1: the image)
 	@$(PY) -m release $(if $(IMAGE),--image)
 
-docs: bootstrap ## generate the reference pages and the CRDs from the types and commands
-	@$(PY) -m stateward.api.generate
+docs: bootstrap ## generate the CRDs, the plain manifests and the reference pages
+	@$(PY) -m release.generated
 	@$(PY) -m stateward.cli.reference
 
 lock: bootstrap ## renew the hashed locks from pyproject.toml

@@ -4,7 +4,8 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
-from stateward.cli.run.manifests import SOURCE_NAMESPACE, documents, source, with_settings
+from stateward.cli.run.chart import NAMESPACE, objects
+from stateward.cli.run.manifests import image_values
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.metadata import Key
@@ -40,9 +41,7 @@ async def install(api: Api, image: str) -> None:
 
     New clusters are not secured: the sandbox's images have official names, but most of them not the security plugin.
     """
-    for document in documents(source()):
-        settings = {"STATEWARD_AGENT_IMAGE": image, "STATEWARD_SECURE_NEW_CLUSTERS": "false"}
-        wanted = with_settings(document, image, SOURCE_NAMESPACE, 1, settings)
+    for wanted in objects({"image": image_values(image), "replicas": 1, "secureNewClusters": False}):
         if wanted["kind"] == "Deployment":
             # The name of the image stays the same when its content changes: the pod has to be told.
             wanted["spec"]["template"]["metadata"]["annotations"] = {
@@ -59,7 +58,7 @@ async def until_available(api: Api) -> None:
     try:
         async with asyncio.timeout(PATIENCE):
             while True:
-                last = unavailable(await api.get(kind, Key(SOURCE_NAMESPACE, "stateward")))
+                last = unavailable(await api.get(kind, Key(NAMESPACE, "stateward")))
                 if not last:
                     return
                 await asyncio.sleep(1)

@@ -1,6 +1,7 @@
 """`python -m release [--out DIR] [--image]`: makes what a release consists of, from the commit that is checked out.
 
-Wheel, source distribution, bill of materials, a copy of the packages that we would have to carry, provenance and sums.
+Wheel, source distribution, chart, manifests, OLM bundle, krew plug-in, bill of materials, a copy of the packages that
+we would have to carry, provenance and sums.
 All but the image is the same to the byte wherever and whenever it is made: the only time in it is the commit's.
 """
 
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from release import installation
 from release.provenance import Source, statement, sums
 from release.tools import ROOT, MissingToolsError, program
 
@@ -107,6 +109,9 @@ def make(root: Path, out: Path, *, with_image: bool = False) -> list[str]:
         distributions(place, fresh, found.epoch)
         (fresh / "stateward.cdx.json").write_bytes(materials(place, found.epoch))
         carry(place, fresh)
+        for path, content in installation.files(place, found.epoch).items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_bytes(content)
         if with_image:
             image(place, fresh, found.epoch)
         (fresh / "provenance.json").write_bytes(statement(found, place, fresh))

@@ -39,7 +39,7 @@ SANDBOX = "stateward-bench"
 CRD = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", PartialObject, False
 )
-DEFINITION = Path(__file__).parents[2] / "charts/stateward/crds/stateward.dev_osclusters.yaml"
+DEFINITION = Path(__file__).parents[2] / "charts/stateward/files/crds/stateward.dev_osclusters.yaml"
 PRETEND_NODES = 20
 AT_ONCE = 16
 """Clusters that are applied at the same time."""

@@ -44,7 +44,7 @@ from stateward.packages.rendering.step_objects import render_plan
 from stateward.packages.restarts.guards import SETTLE_SECONDS
 from stateward.packages.restarts.restarts import digest_in
 
-DEFINITIONS = Path(__file__).parents[2] / "charts/stateward/crds"
+DEFINITIONS = Path(__file__).parents[2] / "charts/stateward/files/crds"
 _APPLY = ApplyOptions("bench", force=True)
 RENDERS = 50
 

@@ -57,9 +57,11 @@ def is_built() -> bool:
     return any((cache_root() / "kubelite").glob("*/kubelite"))
 
 
-def go_build(module: Path, output: Path, progress: Progress, title: str, flags: str, package: str = ".") -> None:
+def go_build(  # noqa: PLR0913 - the last two are for programs of other modules
+    module: Path, output: Path, progress: Progress, title: str, flags: str, package: str = ".", *, tags: str = ""
+) -> None:
     """Build a Go program, saying how far it is; raise SandboxError if it does not build."""
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": f"-mod=readonly -tags={tags}"}
     total = _packages(module, package, progress, title, environment)
     output.parent.mkdir(parents=True, exist_ok=True)
     fresh = output.with_name(f".{output.name}.new")

@@ -26,13 +26,14 @@ def install(sandbox: Sandbox) -> None:
     """Install the definitions, the roles and the Deployment, and wait until the operator's pod is Ready."""
     image = sandbox.load_image("stateward")
     documents: list[Any] = []
-    for folder in ("crds", "manifests"):
+    for folder in ("files/crds", "manifests"):
         for file in sorted((CHART / folder).glob("*.yaml")):
             documents += [doc for doc in yaml.safe_load_all(file.read_text()) if doc]
     # A namespace before what is in it, whatever the files are called.
     documents.sort(key=lambda doc: doc["kind"] not in {"Namespace", "CustomResourceDefinition"})
     for document in documents:
         if document["kind"] == "Deployment":
+            document["spec"]["replicas"] = 1  # the memory of the machine is for databases
             (container,) = document["spec"]["template"]["spec"]["containers"]
             container["image"] = image
             # The sandbox's images have official names, but most of them not the security plugin.

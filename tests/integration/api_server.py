@@ -45,7 +45,7 @@ async def own_namespace(kubeconfig: Path, prefix: str) -> AsyncGenerator[tuple[H
 
 async def define(api: Api, *kinds: Resource[Any]) -> None:
     """Have the API server know the kinds of Stateward, and wait until it serves these."""
-    for path in sorted((ROOT / "charts/stateward/crds").glob("*.yaml")):
+    for path in sorted((ROOT / "charts/stateward/files/crds").glob("*.yaml")):
         body = yaml.safe_load(path.read_text())
         await api.apply(DEFINITIONS, Key("", body["metadata"]["name"]), body, ApplyOptions("test", force=True))
     deadline = time.monotonic() + PATIENCE

@@ -1,6 +1,12 @@
 {{/* Labels of every object. */}}
 {{- define "stateward.labels" -}}
 app.kubernetes.io/name: stateward
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* Labels by which the operator's pods are found. */}}

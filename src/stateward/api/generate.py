@@ -1,11 +1,11 @@
 """Write the CustomResourceDefinitions and the reference pages from the types, or check that they are up to date.
 
-Run as `python -m stateward.api.generate [--check]` in the root of the repository.
+`make docs` writes these and all other generated files: see `release.generated`.
 """
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import yaml
@@ -21,7 +21,9 @@ _HEADER = "# Generated from the types in src/stateward/api; renew it with `make 
 
 def files() -> Mapping[Path, str]:
     """Return the content of every generated file, by its path from the root of the repository."""
-    crds = {Path(f"charts/stateward/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + as_yaml(crd(kind)) for kind in KINDS}
+    crds = {
+        Path(f"charts/stateward/files/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + as_yaml(crd(kind)) for kind in KINDS
+    }
     pages = {Path(f"docs/reference/{kind.name.lower()}.md"): page(kind) for kind in KINDS}
     return crds | pages | {Path("docs/reference/what-a-change-does.md"): living.page()}
 
@@ -54,24 +56,22 @@ def write(root: Path, wanted: Mapping[Path, str], paths: list[Path]) -> None:
         (root / path).write_text(wanted[path], encoding="utf-8")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write what is outdated, or say what is and return 1."""
+def main(
+    arguments: list[str] | None = None, *, wanted: Callable[[Path], Mapping[Path, str]] = lambda _: files()
+) -> int:
+    """Write what is outdated, or say what is and return 1; `wanted` returns the files for the root of a repository."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file is outdated")
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="root of the repository")
     options = parser.parse_args(arguments)
-    wanted = files()
-    paths = outdated(options.root, wanted)
+    content = wanted(options.root)
+    paths = outdated(options.root, content)
     if not options.check:
-        write(options.root, wanted, paths)
+        write(options.root, content, paths)
     _report([str(path) for path in paths], check=options.check)
     return 1 if options.check and paths else 0
 
 
 def _report(paths: list[str], *, check: bool) -> None:
     for path in paths:
-        sys.stdout.write(f"{path} is not what the types say: run `{COMMAND}`\n" if check else f"wrote {path}\n")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        sys.stdout.write(f"{path} is out of date: run `{COMMAND}`\n" if check else f"wrote {path}\n")

@@ -115,6 +115,7 @@ class Operator:
             pod_policy=Level(options.pod_policy),
             labelled=options.pod_references == LABELLED,
             network_policies=options.network_policies,
+            wave=options.wave,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
         self.companions: list[Companion] = []
@@ -211,11 +212,9 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         operator = Operator(api, families, options)
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
-        operator.companions += [
-            restarts,
-            installation_control(operator, lambda user: api.acting_as(user).execute, beside),
-            network_control(operator),
-        ]
+        operator.companions += [restarts, network_control(operator)]
+        if not options.wave:  # What belongs to no cluster has one operator.
+            operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
             operator.companions.append(detection_control(operator))
         else:
@@ -250,6 +249,7 @@ def restart_control(operator: Operator) -> RestartControl:
             namespaces=options.namespaces or ("",),
             rng=operator.rng,
             gauge=operator.metrics,
+            workloads=not options.wave,
         )
     )
 

@@ -30,7 +30,7 @@ from tests.support.fakes import FakeDatabase
 pytestmark = pytest.mark.integration
 
 FILES = (
-    "crds/stateward.dev_osclusters",
+    "files/crds/stateward.dev_osclusters",
     *(
         f"manifests/{name}"
         for name in ("namespace", "service-account", "operator-role", "detection-role", "leases-role")

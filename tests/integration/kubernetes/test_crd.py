@@ -40,7 +40,7 @@ def api(control_plane: Path) -> KubeApi:
     api = KubeApi(control_plane)
     for kind, path in zip(CLUSTER_KINDS, DEFINITIONS, strict=True):
         (definition,) = yaml.safe_load_all(
-            (ROOT / f"charts/stateward/crds/stateward.dev_{kind.plural}.yaml").read_text()
+            (ROOT / f"charts/stateward/files/crds/stateward.dev_{kind.plural}.yaml").read_text()
         )
         api.apply(path, definition)
         deadline = time.monotonic() + 30

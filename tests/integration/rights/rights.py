@@ -73,7 +73,7 @@ def granted(documents: Iterable[Json]) -> set[Right]:
 
 
 def manifest(*names: str) -> list[Json]:
-    """Return what is in files of the chart, such as `manifests/namespace` or `crds/stateward.dev_swpackages`."""
+    """Return what is in files of the chart, such as `manifests/namespace` or `files/crds/stateward.dev_swpackages`."""
     return [body for name in names for body in yaml.safe_load_all((CHART / f"{name}.yaml").read_text())]
 
 

@@ -165,5 +165,5 @@ def test_a_user_who_may_edit_a_namespace_may_edit_its_clusters(api: KubeApi, rol
 def test_every_file_is_in_the_kustomization() -> None:
     listed = yaml.safe_load((ROOT / "charts/stateward/kustomization.yaml").read_text())["resources"]
     folder = ROOT / "charts/stateward"
-    found = [str(p.relative_to(folder)) for part in ("crds", "manifests") for p in (folder / part).glob("*.yaml")]
+    found = [str(p.relative_to(folder)) for part in ("files/crds", "manifests") for p in (folder / part).glob("*.yaml")]
     assert sorted(listed) == sorted(found)

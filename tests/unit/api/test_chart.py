@@ -1,118 +1,173 @@
-"""The Helm chart says what the plain manifests say; both are written by hand, so that both can be read."""
+"""The Helm chart, rendered without Helm: values, schema, and the objects that come of them."""
 
 import json
-import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
-import gotpl
+import jsonschema
 import pytest
 import yaml
 
+from release.generated.values import leaves as described
+from release.generated.values import values
 from stateward.api.generate import files
+from stateward.cli.run.chart import ORDER, merged, objects, rendered
+from stateward.cli.shared.failures import Failure
+from tests.support.chart_values import SETS, leaves
 
 CHART = Path(__file__).parents[3] / "charts/stateward"
-INCLUDED = re.compile(r'\{\{-? include "(?P<name>[\w.]+)" [.$] (\| nindent (?P<indent>\d+) )?\}\}')
-DEFINED = re.compile(r'\{\{- define "(?P<name>[\w.]+)" -\}\}\n(?P<text>.*?)\n\{\{- end \}\}', re.DOTALL)
-VALUES = {
-    "{{ .Release.Name }}": "stateward",
-    "{{ $.Release.Name }}": "stateward",
-    "{{ .Release.Namespace }}": "stateward-system",
-    "{{ $.Release.Namespace }}": "stateward-system",
-    "{{ .Values.replicas }}": "1",
-    "{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:"
-    "{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}": "stateward",
-    "{{ .Values.image.pullPolicy }}": "IfNotPresent",
-    "{{ .Values.podPolicy }}": "baseline",
-    "{{ .Values.podReferences }}": "labelled",
-    "{{ .Values.secureNewClusters | quote }}": '"true"',
-}
+VALUES = (CHART / "values.yaml").read_text()
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 
 
-def expanded(template: str) -> list[str]:
-    """Fill in the names and the included parts of a template; the rest of its actions stay as they are."""
-    parts = {m["name"]: m["text"] for m in DEFINED.finditer((CHART / "templates/_names.tpl").read_text())}
-
-    def included(match: re.Match[str]) -> str:
-        indent = " " * int(match["indent"] or 0)
-        return (
-            "\n".join(indent + line for line in parts[match["name"]].splitlines()).lstrip()
-            if indent
-            else parts[match["name"]]
-        )
-
-    text = INCLUDED.sub(included, (CHART / "templates" / template).read_text())
-    text = text.replace("{{- toYaml .Values.resources | nindent 10 }}", _resources())
-    for place, value in VALUES.items():
-        text = text.replace(place, value)
-    return lines(text)
+def one(given: dict[str, Any], kind: str) -> Any:
+    (found,) = [each for each in objects(given) if each["kind"] == kind]
+    return found
 
 
-def _resources() -> str:
-    return yaml.safe_dump(yaml.safe_load((CHART / "values.yaml").read_text())["resources"])
+def pod(given: dict[str, Any]) -> Any:
+    return one(given, "Deployment")["spec"]["template"]["spec"]
 
 
-def lines(text: str) -> list[str]:
-    """Return the lines without indent, comments and template actions."""
-    stripped = (line.strip() for line in text.splitlines())
-    return [line for line in stripped if line and not line.startswith(("#", "{{"))]
+def test_every_template_is_rendered() -> None:
+    assert {path.stem for path in (CHART / "templates").glob("*.yaml")} == set(ORDER)
+
+
+def test_the_sets_of_values_use_every_value() -> None:
+    used = set[str]().union(*(leaves(given) for given in SETS.values()))
+    assert [value.path for value in described(values(VALUES)) if value.path not in used] == []
+
+
+@pytest.mark.parametrize("path", [value.path for value in described(values(VALUES))])
+def test_every_value_changes_an_object(path: str) -> None:
+    (name, given), *_ = [(name, given) for name, given in SETS.items() if path in leaves(given)]
+    assert rendered(CHART, given) != rendered(CHART, _without(given, path.split("."))), f"{path} in {name}"
+
+
+def _without(given: dict[str, Any], path: list[str]) -> dict[str, Any]:
+    head, *rest = path
+    rests = {key: value for key, value in given.items() if key != head}
+    return {**rests, head: _without(given[head], rest)} if rest else rests
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_schema_accepts_what_the_chart_accepts(name: str) -> None:
+    whole = merged(yaml.safe_load(VALUES), SETS[name])
+    jsonschema.validate(whole, SCHEMA, jsonschema.Draft7Validator)
 
 
 @pytest.mark.parametrize(
-    "file",
+    "wrong",
     [
-        "manifests/deployment",
-        "manifests/detection-role",
-        "manifests/leases-role",
-        "manifests/operator-role",
-        "manifests/packages-role",
-        "manifests/foundationdb-role",
-        "manifests/service",
-        "manifests/service-account",
-        "manifests/user-roles",
-        "network/network-policy",
-        "webhook/webhook",
+        {"replica": 2},
+        {"replicas": "2"},
+        {"replicas": -1},
+        {"image": {"digest": "sha256:ab"}},
+        {"image": {"tags": "1"}},
+        {"podPolicy": "strict"},
+        {"metrics": {"rules": {"labels": {"a": 1}}}},
     ],
 )
-def test_every_line_of_a_manifest_is_in_its_template_in_order(file: str) -> None:
-    rest = iter(expanded(f"{Path(file).name}.yaml"))
-    missing = [line for line in lines((CHART / f"{file}.yaml").read_text()) if line not in rest]
-    assert missing == []
+def test_the_schema_refuses_wrong_values(wrong: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(merged(yaml.safe_load(VALUES), wrong), SCHEMA, jsonschema.Draft7Validator)
+
+
+def test_a_misspelled_value_is_refused_by_its_path() -> None:
+    with pytest.raises(Failure, match=r"no value image\.tags"):
+        objects({"image": {"tags": "1"}})
+
+
+def test_two_monitors_of_the_same_process_are_refused() -> None:
+    both = {"serviceMonitor": {"enabled": True}, "podMonitor": {"enabled": True}}
+    with pytest.raises(Failure, match="scrapes every process twice"):
+        objects({"metrics": both})
+
+
+def test_the_release_of_a_wave_has_a_lease_of_its_own_and_no_webhook() -> None:
+    found = objects({"wave": "canary", "crds": {"install": False}}, "ops", "canary")
+    assert found[-1]["spec"]["template"]["spec"]["containers"][0]["args"][1:] == [
+        "--wave=canary",
+        "--lease-name=canary",
+    ]
+    with pytest.raises(Failure, match="without a wave"):
+        objects({"wave": "canary", "webhook": True})
 
 
 @pytest.mark.parametrize(
-    ("values", "image"),
+    ("given", "image"),
     [
         ({"tag": "", "digest": ""}, "r.example/stateward:0.1.0"),
         ({"tag": "own", "digest": ""}, "r.example/stateward:own"),
         ({"tag": "own", "digest": "sha256:ab"}, "r.example/stateward@sha256:ab"),
     ],
 )
-def test_a_digest_names_the_image_of_operator_and_agent(values: dict[str, str], image: str) -> None:
-    deployment = (CHART / "templates/deployment.yaml").read_text()
-    parts = [line for line in deployment.splitlines() if "stateward.image" in line]
-    assert [line.strip().partition(":")[0] for line in parts] == ["image", "value"]
-    names = (CHART / "templates/_names.tpl").read_text()
-    called = [line.replace("include", "template") for line in parts]
-    data = {"Values": {"image": {"repository": "r.example/stateward", **values}}, "Chart": {"AppVersion": "0.1.0"}}
-    given = yaml.safe_load((CHART / "values.yaml").read_text())["image"]
-    assert given.keys() >= values.keys()
-
-    def default(other: object, value: object) -> object:
-        return value or other
-
-    functions = {"default": default, "toJson": json.dumps}
-    rendered = gotpl.Template("\n".join((names, *called)), functions=functions).render(data)
-    assert [line.strip() for line in rendered.splitlines() if line.strip()] == [f"image: {image}", f"value: {image}"]
+def test_a_digest_identifies_the_image_of_operator_and_agent(given: dict[str, str], image: str) -> None:
+    (container,) = pod({"image": {"repository": "r.example/stateward", **given}})["containers"]
+    assert container["image"] == image
+    assert {"name": "STATEWARD_AGENT_IMAGE", "value": image} in container["env"]
 
 
-def test_the_chart_brings_the_definitions() -> None:
-    generated = {path.name for path in files() if path.suffix == ".yaml"}
-    assert {path.name for path in (CHART / "crds").iterdir()} == generated
+def test_the_default_is_two_processes_on_different_nodes_and_one_may_be_evicted() -> None:
+    assert one({}, "Deployment")["spec"]["replicas"] == 2
+    assert [each["topologyKey"] for each in pod({})["topologySpreadConstraints"]] == [
+        "kubernetes.io/hostname",
+        "topology.kubernetes.io/zone",
+    ]
+    assert one({}, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+
+
+def test_a_selector_of_pods_selects_the_operators_pods() -> None:
+    found = objects({"metrics": {"podMonitor": {"enabled": True}}})
+    labels = one({}, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    selectors = [
+        each["spec"]["selector"].get("matchLabels", each["spec"]["selector"])
+        for each in found
+        if each["kind"] in {"Deployment", "PodDisruptionBudget", "PodMonitor", "Service"}
+    ]
+    assert len(selectors) == 4
+    assert all(selector.items() <= labels.items() for selector in selectors)
+
+
+def test_the_service_monitor_selects_the_metrics_service_alone() -> None:
+    found = objects({"webhook": True, "metrics": {"serviceMonitor": {"enabled": True}}})
+    (monitor,) = [each for each in found if each["kind"] == "ServiceMonitor"]
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    selected = [each for each in found if each["kind"] == "Service" and wanted <= each["metadata"]["labels"].items()]
+    assert [each["metadata"]["name"] for each in selected] == ["stateward-metrics"]
+    assert monitor["spec"]["endpoints"][0]["port"] in {port["name"] for port in selected[0]["spec"]["ports"]}
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_crds_are_those_of_the_types_and_stay_unless_they_are_not_kept(keep: bool) -> None:
+    generated = {path.name for path in files() if path.parent.name == "crds"}
+    assert {path.name for path in (CHART / "files/crds").iterdir()} == generated
+    found = [each for each in objects({"crds": {"keep": keep}}) if each["kind"] == "CustomResourceDefinition"]
+    plain = [yaml.safe_load((CHART / "files/crds" / name).read_text()) for name in sorted(generated)]
+    assert [each["spec"] for each in found] == [each["spec"] for each in plain]
+    marks = [each["metadata"].get("annotations", {}) for each in found]
+    assert marks == [{"helm.sh/resource-policy": "keep"} if keep else {}] * len(found)
+
+
+def test_an_operator_of_some_namespaces_has_rights_in_these_alone() -> None:
+    found = objects({"namespaces": ["a", "b"]})
+    roles = {each["metadata"].get("namespace") for each in found if each["kind"] == "Role"}
+    assert roles == {"a", "b", "stateward-system"}
+    (cluster,) = [each for each in found if (each["kind"], each["metadata"]["name"]) == ("ClusterRole", "stateward")]
+    assert {verb for rule in cluster["rules"] for verb in rule["verbs"]} <= {"get", "list", "watch"}
+    assert [arg for arg in pod({"namespaces": ["a", "b"]})["containers"][0]["args"] if "namespace" in arg] == [
+        "--namespace=a",
+        "--namespace=b",
+    ]
+
+
+def test_every_object_has_the_common_labels() -> None:
+    made = [each for each in objects(SETS["placed"]) if each["kind"] != "Namespace"]
+    assert [each["metadata"]["name"] for each in made if each["metadata"]["labels"].get("team") != "data"] == []
 
 
 def test_versions_agree() -> None:
-    import tomllib
-
     project = tomllib.loads((CHART.parents[1] / "pyproject.toml").read_text())["project"]
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     kustomization = yaml.safe_load((CHART / "kustomization.yaml").read_text())
@@ -121,5 +176,4 @@ def test_versions_agree() -> None:
 
 def test_the_operators_pod_gets_no_service_links() -> None:
     """A Service called stateward-metrics sets STATEWARD_METRICS_PORT=tcp://… in every pod beside it."""
-    (deployment,) = yaml.safe_load_all((CHART / "manifests/deployment.yaml").read_text())
-    assert deployment["spec"]["template"]["spec"]["enableServiceLinks"] is False
+    assert pod({})["enableServiceLinks"] is False

@@ -80,18 +80,6 @@ def test_the_reasons_in_the_playbook_are_those_that_exist() -> None:
     assert named - ADVICE.keys() - causes - {"OnDelete", "OpenSearchCluster"} == set()
 
 
-def test_the_metrics_in_the_table_are_those_that_exist() -> None:
-    from stateward.operator.runtime.metrics import Metrics
-
-    names = {metric.name for metric in Metrics().registry.collect()}
-    rows = re.findall(r"^\| (`(?:stateward|controller|workqueue)_.*?) \|", text("docs/operations.md"), re.MULTILINE)
-    listed: set[str] = set()
-    for row in rows:
-        found = re.findall(r"`([a-z_]+)`", row)
-        listed |= {name if not name.startswith("_") else found[0].rpartition("_")[0] + name for name in found}
-    assert {name.removesuffix("_total") for name in listed} == names
-
-
 def test_the_sample_cluster_is_valid_without_a_warning() -> None:
     import yaml
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stateward.cli.run.manifests import image_values
 from stateward.cli.shared.exit_codes import ExitCode
 from stateward.operator.database_view.address import PORT_NAME, SERVICE
 from stateward.operator.runtime.options import OperatorOptions
@@ -54,15 +55,6 @@ def test_manifests_bring_the_database_view_where_it_is_requested(run: Run) -> No
     assert "--database-view" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-def test_the_chart_has_the_same_database_view() -> None:
-    template = (ROOT / "charts/stateward/templates/database-view.yaml").read_text()
-    lines = [line for line in template.splitlines() if not line.startswith("{{-")]
-    plain = "\n".join(lines).replace("{{ .Release.Namespace }}", "stateward-system")
-    shown = list(yaml.safe_load_all(plain.replace("{{ .Release.Name }}", "stateward")))
-    shipped = (ROOT / "charts/stateward/database-view/database-view.yaml").read_text()
-    assert shown == list(yaml.safe_load_all(shipped))
-
-
 def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:
     words = ("manifests", "--webhook", "--webhook-client-ca", "api-server-ca")
     pod = list(yaml.safe_load_all(run(*words).output))[-1]["spec"]["template"]["spec"]
@@ -97,13 +89,42 @@ def test_manifests_say_what_pods_may_be_and_use(run: Run, words: str, policy: st
     assert {"name": "STATEWARD_POD_REFERENCES", "value": references} in container["env"]
 
 
-def test_the_wheel_carries_every_manifest() -> None:
+def test_the_wheel_carries_the_chart() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert all(target == f"stateward/charts/{Path(origin).name}" for origin, target in included.items())
-    listed = yaml.safe_load((ROOT / "charts/stateward/kustomization.yaml").read_text(encoding="utf-8"))["resources"]
-    folders = {f"charts/stateward/{name.partition('/')[0]}" for name in listed}
-    assert folders | {"charts/stateward/kustomization.yaml"} <= included.keys()
+    assert included == {"charts/stateward": "stateward/charts"}
+
+
+def test_manifests_take_a_file_of_helm_values_and_options_override_it(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("replicas: 5\npodPolicy: restricted\nmetrics: {podMonitor: {enabled: true}}\n")
+    found = list(yaml.safe_load_all(run("manifests", "--values", str(file), "--replicas", "3").output))
+    assert "PodMonitor" in {document["kind"] for document in found}
+    assert found[-1]["spec"]["replicas"] == 3
+    assert {"name": "STATEWARD_POD_POLICY", "value": "restricted"} in found[-1]["spec"]["template"]["spec"][
+        "containers"
+    ][0]["env"]
+
+
+@pytest.mark.parametrize(("text", "said"), [("- 1", "must contain an object"), ("a: [", "is not YAML")])
+def test_a_file_without_values_is_refused(run: Run, tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(text)
+    result = run("manifests", "--values", str(file))
+    assert (result.exit_code, said in result.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("image", "values"),
+    [
+        ("stateward", ("stateward", "", "")),
+        ("r:5000/stateward", ("r:5000/stateward", "", "")),
+        ("r:5000/stateward:1", ("r:5000/stateward", "1", "")),
+        ("r/stateward:1@sha256:ab", ("r/stateward", "1", "sha256:ab")),
+    ],
+)
+def test_an_image_is_split_into_the_values_of_the_chart(image: str, values: tuple[str, str, str]) -> None:
+    assert tuple(image_values(image).values()) == values
 
 
 def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
@@ -117,6 +138,11 @@ def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
 def test_manifests_refuse_names_that_the_server_would_refuse_half_way(run: Run, words: tuple[str, str]) -> None:
     result = run("manifests", *words)
     assert (result.exit_code, words[1] in result.output) == (ExitCode.USAGE, True)
+
+
+def test_manifests_can_leave_the_crds_out(run: Run) -> None:
+    found = list(yaml.safe_load_all(run("manifests", "--no-crds").output))
+    assert "CustomResourceDefinition" not in {document["kind"] for document in found}
 
 
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:

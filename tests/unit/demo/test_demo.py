@@ -16,7 +16,7 @@ from demo.verdict import Verdict
 from demo.view import View, screen
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import errors, validate
-from stateward.cli.run.manifests import documents, source
+from stateward.cli.run.chart import objects
 from tests.unit.cli.samples import cluster
 
 
@@ -26,7 +26,7 @@ def test_the_cluster_of_the_demo_is_valid() -> None:
 
 
 def test_every_manifest_has_a_path_in_the_api() -> None:
-    paths = {resource_of(document).path(document["metadata"].get("namespace", "")) for document in documents(source())}
+    paths = {resource_of(document).path(document["metadata"].get("namespace", "")) for document in objects({})}
     assert "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" in paths
     assert "/apis/apps/v1/namespaces/stateward-system/deployments" in paths
     assert "/api/v1/namespaces" in paths

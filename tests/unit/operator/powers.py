@@ -26,7 +26,16 @@ from stateward.api.values.base import Json
 OWN = "stateward.dev/"
 LABELS = {"cluster", "engine", "pool", "member", "ordinal", "roles", "serves", "votes", "purpose"}
 ANNOTATIONS = {
-    *("inputs", "version", "staged-version", "bootstrap-candidate", "agent", "config-checksum", "created-for"),
+    *(
+        "inputs",
+        "version",
+        "staged-version",
+        "bootstrap-candidate",
+        "agent",
+        "config-checksum",
+        "created-for",
+        "template-revision",
+    ),
     *("agent-authority", "agent-token-ends"),
 }
 CHOSEN = {"Service"}

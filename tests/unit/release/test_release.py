@@ -67,7 +67,8 @@ def test_the_same_commit_makes_the_same_bytes_and_says_what_they_are(
     release.make(repository, tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert names == sorted(contents(tmp_path / "one"))
-    assert sum(name.endswith((".whl", ".tar.gz")) for name in names) == 3
+    assert sum(name.endswith((".whl", ".tar.gz")) for name in names) == 4
+    assert {"stateward.yaml", "stateward.krew.yaml", "bundle/metadata/annotations.yaml"} <= set(names)
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=tmp_path / "one", check=True)
     assert json.loads((tmp_path / "one/stateward.cdx.json").read_text())["time"] == 1700000000
     said = json.loads((tmp_path / "one/provenance.json").read_text())

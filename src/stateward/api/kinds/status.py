@@ -125,6 +125,13 @@ class ClusterStatus(Record):
             extra={"map_keys": ["name"]},
         ),
     ] = field(default_factory=list)
+    outdated_pods: Annotated[
+        int,
+        Meta(
+            description="Pods that an earlier version of Stateward made. Each is renewed when it is next recreated"
+            " for a change, or by the annotation stateward.dev/apply-pending; the cluster is Ready with them."
+        ),
+    ] = 0
     conditions: Annotated[
         list[Condition],
         Meta(

@@ -20,6 +20,7 @@ from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.database_view import ask_operator
 from stateward.cli.preview.offered_data import Objects, with_offered
 from stateward.cli.preview.pacing import Pacing, asked, pacing
+from stateward.cli.shared.picture import outdated
 from stateward.cli.shared.session import Session
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, RefusedError, Target, UnreachableError
@@ -97,6 +98,7 @@ async def read_inputs(
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
+    notes += (outdated(pending),) if (pending := cluster.status.outdated_pods) else ()
     problems = tuple(validate(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
     if SECRETS.kind in denied:

@@ -1,12 +1,13 @@
 """`stateward operator`: runs the operator until it is stopped. Each flag has an environment variable."""
 
 import asyncio
+import re
 from typing import Any
 
 import click
 
 from stateward.api.pod_policy import Level
-from stateward.api.values.names import LABEL_ALLOWED
+from stateward.api.values.names import LABEL_ALLOWED, LABEL_WAVE
 from stateward.cli.shared.failures import Failure, leaf
 from stateward.operator.process import LostLease, OpenPage, run_operator
 from stateward.operator.runtime import logs
@@ -15,6 +16,18 @@ from stateward.operator.runtime.options import ANY, LABELLED, OperatorOptions
 DEFAULTS = OperatorOptions()
 PORT = click.IntRange(0, 65535)
 AT_LEAST_ONE = click.IntRange(min=1)
+
+
+class LabelValue(click.ParamType[str]):
+    """A value that a label can have, or nothing."""
+
+    name = "label value"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value; fails for others, which no label could match."""
+        if value and re.fullmatch(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", value) is None:
+            self.fail(f"{value!r} is not a value of a label", param, ctx)
+        return value
 
 
 def option(name: str, text: str = "", kind: Any = None, **more: Any) -> click.Option:
@@ -35,6 +48,12 @@ OPTIONS = (
     option("kubeconfig", "Default: as for kubectl, or the pod's own."),
     option("context", "Context of the kubeconfig."),
     option("namespaces", "Only these; repeatable.", flags=["-n", "--namespace"], multiple=True),
+    option(
+        "wave",
+        f"Only clusters with the label {LABEL_WAVE}=WAVE, and neither installations nor restarts of other workloads.",
+        LabelValue(),
+        metavar="WAVE",
+    ),
     option("workers", "Clusters to reconcile at once.", AT_LEAST_ONE),
     option(
         "leader_elect",

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
+from stateward.api.values.names import ANNOTATION_APPLY, ANNOTATION_CLAIM
 from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.ages import age
 from stateward.planning.model.intent import State
@@ -50,11 +51,24 @@ def summary(cluster: Cluster, now: float) -> Table:
     table.add_row("health", Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta")))
     table.add_row("members", f"{status.members.ready} of {status.members.desired} ready")
     table.add_row("activity", status.activity or "no operator has observed this cluster yet; check that one is running")
+    if claim := cluster.metadata.annotations.get(ANNOTATION_CLAIM):
+        table.add_row("wave", f"managed by the operator of wave {claim}")
+    if status.outdated_pods:
+        table.add_row("pending", outdated(status.outdated_pods))
     if status.last_progress_time:
         table.add_row("progress", f"{age(status.last_progress_time, now)} ago")
     if 0 < status.observed_generation < cluster.metadata.generation:
         table.add_row("note", Text("the operator has not observed the latest change of the spec yet", style="yellow"))
     return table
+
+
+def outdated(pods: int) -> str:
+    """Return what is pending since an upgrade of the operator."""
+    some = "1 pod" if pods == 1 else f"{pods} pods"
+    return (
+        f"{some} of an earlier version of Stateward; renewed when next recreated, or by the annotation"
+        f" {ANNOTATION_APPLY}=true"
+    )
 
 
 def version(cluster: Cluster) -> str:

@@ -11,6 +11,11 @@ from stateward.engines.pods import agent
 from stateward.engines.pods.merge import merge
 from stateward.planning.model.observation import Inputs
 
+TEMPLATE_REVISION = 1
+"""Revision of Stateward's own part of pod templates, for all engines. Increase it when pods should be recreated for a
+change of that part: pods of an earlier revision are reported, and recreated when the user agrees or with their next
+restart. A change that can wait without a report needs no new revision.
+"""
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
@@ -19,6 +24,11 @@ def input_annotations(inputs: Inputs, version: str) -> dict[str, str]:
     """Return the annotations that record the inputs of an object."""
     text = json.dumps(dict(inputs), sort_keys=True, separators=(",", ":"))
     return {names.ANNOTATION_INPUTS: text, names.ANNOTATION_VERSION: version}
+
+
+def template_annotations() -> dict[str, str]:
+    """Return the annotation that records which revision a pod has."""
+    return {names.ANNOTATION_TEMPLATE: str(TEMPLATE_REVISION)}
 
 
 def agent_annotations(files: Mapping[str, str]) -> dict[str, str]:

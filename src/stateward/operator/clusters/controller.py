@@ -65,6 +65,8 @@ class Common:
     """Whether objects of others that clusters use need the label that allows it."""
     network_policies: bool = False
     """Whether clusters get NetworkPolicies."""
+    wave: str = ""
+    """The wave whose clusters it manages; empty for the operator of all others."""
 
 
 class Controller:
@@ -73,7 +75,7 @@ class Controller:
     def __init__(self, family: Family, common: Common) -> None:
         api, clock = common.api, common.clock
         self.family = family
-        self.caches = Caches(family.kind, common.objects)
+        self.caches = Caches(family.kind, common.objects, common.wave)
         observer = common.metrics.queue(family.kind.resource.plural)
         self.queue = WorkQueue[Key](clock=clock, observer=observer, rng=common.rng)
         self.data = ReferencedData(api, common.namespace, clock)

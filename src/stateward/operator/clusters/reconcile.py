@@ -16,6 +16,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
+from stateward.api.values.names import ANNOTATION_CLAIM
 from stateward.engines.connection.base import EngineError, Target
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import Fence
@@ -44,6 +45,7 @@ from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation, with_answers
+from stateward.operator.objects.waves import HANDOVER, Turn, turn
 from stateward.operator.observe.desired_state import DesiredStates
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
@@ -152,6 +154,8 @@ class Reconciler:
         self._status_pace = StatusPace(parts.clock)
         self._told: set[Key] = set()
         self._targets: dict[Key, Target] = {}
+        self._claimed: dict[Key, float] = {}
+        """When this process first saw its claim on each cluster."""
 
     def target(self, key: Key) -> Target | None:
         """Return how the database of a cluster was reached in its last round; None if this process has had none."""
@@ -164,25 +168,53 @@ class Reconciler:
         if existing is None or existing.cluster.metadata.deletion_timestamp is not None:
             if existing is None:
                 await self._keeper.gone(key)
-            self._metrics.forget(self._kind.engine, key)
-            self._caches.forget(key)
-            self._keeper.forget(key)
-            self._files.forget(key)
-            self._transport.forget(key)
-            self._wanted.forget(key)
-            self._rights.forget(key)
-            self._data.forget(key)
-            self._done.pop(key, None)
-            self._status_pace.forget(key)
-            self._histories.forget(key)
-            self._targets.pop(key, None)
-            self._shared_objects.forget(key)
+            self._forget(key)
             return None
+        whose = turn(existing.cluster, self._caches.wave)
+        if whose is not Turn.MANAGE:
+            return await self._hand_over(key, existing.cluster, whose)
+        if (left := self._handover_left(key)) > 0:
+            return left
         with structlog.contextvars.bound_contextvars(cluster=str(key)):
             try:
                 return await self._round(key, existing)
             finally:
                 self._limit.release(existing.cluster.metadata.uid)
+
+    def _forget(self, key: Key) -> None:
+        """Drop everything that is remembered of a cluster."""
+        self._metrics.forget(self._kind.engine, key)
+        self._caches.forget(key)
+        self._keeper.forget(key)
+        self._files.forget(key)
+        self._transport.forget(key)
+        self._wanted.forget(key)
+        self._rights.forget(key)
+        self._data.forget(key)
+        self._done.pop(key, None)
+        self._status_pace.forget(key)
+        self._histories.forget(key)
+        self._targets.pop(key, None)
+        self._shared_objects.forget(key)
+        self._claimed.pop(key, None)
+
+    async def _hand_over(self, key: Key, cluster: Cluster, whose: Turn) -> None:
+        """Claim or release a cluster that this operator does not manage yet, or no longer; raises ApiError."""
+        self._forget(key)
+        if whose is Turn.LEAVE:
+            return
+        claim = self._caches.wave if whose is Turn.CLAIM else None
+        exact = {"uid": cluster.metadata.uid, "resourceVersion": cluster.metadata.resource_version}
+        patch = {"metadata": {**exact, "annotations": {ANNOTATION_CLAIM: claim}}}
+        await self._api.patch(self._kind.resource, key, patch, kind=PatchKind.MERGE)
+        _log.info("claimed" if claim else "released", cluster=str(key))
+
+    def _handover_left(self, key: Key) -> float:
+        """Return the seconds until this operator may begin with a cluster that it has claimed."""
+        if not self._caches.wave:
+            return 0.0
+        since = self._claimed.setdefault(key, self._clock.monotonic())
+        return HANDOVER - (self._clock.monotonic() - since)
 
     async def _round(self, key: Key, existing: ClusterObjects) -> float | None:
         try:
@@ -229,6 +261,8 @@ class Reconciler:
         existing = await read_live(self._api, key, self._kind)
         if existing.cluster.metadata.deletion_timestamp is not None:
             raise NotFound(f"{key} is being deleted")
+        if turn(existing.cluster, self._caches.wave) is not Turn.MANAGE:
+            raise NotFound(f"{key} is managed by another operator")
         return existing
 
     async def _decide(self, existing: ClusterObjects) -> Round:

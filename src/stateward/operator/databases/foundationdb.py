@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FaultDomain, FoundationDBCluster
 from stateward.api.kinds.replacement import RemovalStatus
@@ -20,6 +22,7 @@ from stateward.engines.foundationdb.spec.connection import Address
 from stateward.engines.foundationdb.spec.desired import desired
 from stateward.engines.foundationdb.spec.identity import PORT, cluster_file, description
 from stateward.engines.foundationdb.spec.inputs import processes as processes_of
+from stateward.engines.pods.agent import VERSION
 from stateward.engines.pods.objects import MemberObjects
 from stateward.kube.objects.pods import Pod, mounts
 from stateward.operator.databases.agents import Agents
@@ -46,7 +49,8 @@ class FoundationDBFamily:
 
     def desired(self, cluster: Cluster) -> Desired:
         """Return what should be, with every default filled in."""
-        return desired(foundationdb_cluster(cluster))
+        found = desired(foundationdb_cluster(cluster))
+        return replace(found, agent=VERSION if self._agent_image and found.in_place else "")
 
     def member_objects(  # noqa: PLR0913 - the last three are for few members, and by name
         self,

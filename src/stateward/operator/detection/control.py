@@ -106,7 +106,7 @@ class DetectionControl:
     def _wanted(self) -> Mapping[str, Wanted]:
         found: dict[str, Wanted] = {}
         for caches in self._setting.kinds:
-            for cluster in caches.clusters.all():
+            for cluster in caches.managed():
                 policy = cluster.spec.replacement
                 if policy is None or not policy.enabled or cluster.metadata.deletion_timestamp is not None:
                     continue

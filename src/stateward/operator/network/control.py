@@ -27,6 +27,7 @@ from stateward.kube.timing.clock import Clock
 from stateward.operator.network.policy import network_policy, policy_name
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.kinds import ClusterKind
+from stateward.operator.objects.waves import Turn, turn
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.runtime.periodic import Periodic
 from stateward.planning.report.reconcile_failure import REASON
@@ -95,7 +96,7 @@ class NetworkControl:
     def _wanted(self) -> Mapping[Key, Wanted]:
         found: dict[Key, Wanted] = {}
         for caches in self._setting.kinds if self._setting.everywhere else ():
-            for cluster in caches.clusters.all():
+            for cluster in caches.managed():
                 # An invalid spec and a deleted cluster change nothing: no port is opened or closed.
                 good = cluster.metadata.deletion_timestamp is None and not errors(validate(cluster))
                 body = network_policy(cluster, caches.kind.engine, self._setting.namespace) if good else None
@@ -139,8 +140,11 @@ class NetworkControl:
         labels, meta = policy.metadata.labels, policy.metadata
         key = Key(meta.namespace, labels.get(names.LABEL_CLUSTER, ""))
         for caches in self._setting.kinds:
-            if caches.kind.engine != labels.get(names.LABEL_ENGINE) or caches.clusters.get(key) is None:
+            cached = caches.clusters.get(key)
+            if caches.kind.engine != labels.get(names.LABEL_ENGINE) or cached is None:
                 continue
+            if turn(cached, caches.wave) is not Turn.MANAGE:
+                return False
             with suppress(NotFound):  # It goes with its cluster.
                 cluster = await self._setting.api.get(caches.kind.resource, key)
                 return meta.controller_uid == cluster.metadata.uid

@@ -22,6 +22,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
+from stateward.operator.objects.waves import Turn, turn
 from stateward.planning.report.urgency import is_urgent
 
 __all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled_by"]
@@ -75,8 +76,9 @@ class Objects:
 class Caches:
     """Clusters of one kind, and what each of them consists of."""
 
-    def __init__(self, kind: ClusterKind = OPENSEARCH, objects: Objects | None = None) -> None:
+    def __init__(self, kind: ClusterKind = OPENSEARCH, objects: Objects | None = None, wave: str = "") -> None:
         self.kind = kind
+        self.wave = wave
         self._objects = objects or Objects()
         self.clusters: Store[Cluster] = Store(kind.resource.plural, namespaces=self._objects.namespaces)
         self._expectations: dict[Key, Expectations] = {}
@@ -95,6 +97,10 @@ class Caches:
         """Return the reflectors of the clusters' store, one per namespace."""
         for namespace in self._objects.namespaces:
             yield Reflector(api, self.kind.resource, Selection(namespace), self.clusters, options)
+
+    def managed(self) -> Iterator[Cluster]:
+        """Yield the clusters that this operator manages."""
+        return (cluster for cluster in self.clusters.all() if turn(cluster, self.wave) is Turn.MANAGE)
 
     async def wait_synced(self) -> None:
         """Wait until every store has the whole state."""

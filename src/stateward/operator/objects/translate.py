@@ -69,6 +69,7 @@ def observation(
         waits=waits(status),
         changing=changing(status),
         schedule=schedule(meta.annotations),
+        apply_pending=meta.annotations.get(names.ANNOTATION_APPLY) == "true",
         stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
         orphans=orphans(existing),
         settled_writes=existing.caught_up,
@@ -190,6 +191,7 @@ def workload(stateful_set: StatefulSet) -> o.Workload:
         observed=stateful_set.observed,
         terminating=stateful_set.metadata.terminating,
         agent=template.get(names.ANNOTATION_AGENT, ""),
+        revision=revision(template),
     )
 
 
@@ -219,12 +221,20 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         claims=names.claim(meta.labels.get(names.LABEL_MEMBER, "")) in source.claim_names,
         bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),
         agent=names.ANNOTATION_AGENT in annotations,
+        agent_version=annotations.get(names.ANNOTATION_AGENT, ""),
+        revision=revision(annotations),
         checksum=annotations.get(names.ANNOTATION_CHECKSUM, ""),
         phase=parse_phase(annotations.get(names.ANNOTATION_PHASE, "")) or Phase.NONE,
         begun=names.ANNOTATION_RESTART_STARTED in annotations,
         strange_phase=invalid_phase(annotations.get(names.ANNOTATION_PHASE, "")),
         candidate=annotations.get(names.ANNOTATION_BOOTSTRAP_CANDIDATE) == "true",
     )
+
+
+def revision(annotations: Mapping[str, str]) -> int:
+    """Return the recorded revision of a template; 0 without one, and for one that is not a number."""
+    text = annotations.get(names.ANNOTATION_TEMPLATE, "")
+    return int(text) if text.isdecimal() and text.isascii() else 0
 
 
 def invalid_phase(text: str) -> str:

@@ -70,6 +70,8 @@ class Setting:
     workers: int = 8
     settle: float = SETTLE_SECONDS
     classes: float = CLASSES_SECONDS
+    workloads: bool = True
+    """Whether it restarts workloads; without, it only watches the data that clusters use."""
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
 
@@ -82,7 +84,9 @@ class RestartControl:
         self._api = setting.api
         self._clock = setting.clock
         names = setting.namespaces
-        self._workloads: dict[str, Store[WorkloadView]] = {kind: Store(kind, namespaces=names) for kind in WORKLOADS}
+        self._workloads: dict[str, Store[WorkloadView]] = {
+            kind: Store(kind, namespaces=names) for kind in WORKLOADS if setting.workloads
+        }
         self._sources: dict[str, Store[SourceView]] = {kind: Store(kind, namespaces=names) for kind in SOURCES}
         self._uses = Uses[Workload]()
         self._settling: dict[Workload, Settling] = {}
@@ -134,8 +138,8 @@ class RestartControl:
 
     def _reflectors(self, options: ReflectorOptions) -> Iterator[Reflector[Any]]:
         for namespace in self._setting.namespaces:
-            for kind, resource in WORKLOADS.items():
-                yield Reflector(self._api, resource, Selection(namespace), self._workloads[kind], options)
+            for kind, store in self._workloads.items():
+                yield Reflector(self._api, WORKLOADS[kind], Selection(namespace), store, options)
             for kind, source in SOURCES.items():
                 yield Reflector(self._api, source, Selection(namespace), self._sources[kind], options)
 

@@ -5,7 +5,8 @@ Names of controller-runtime are used if they mean the same, so that existing das
 
 from contextlib import suppress
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from msgspec import Struct
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
 from stateward import __version__
 from stateward.api.kinds.status import ClusterStatus
@@ -19,81 +20,126 @@ CLUSTER = ("engine", "namespace", "name")
 disable_created_metrics()
 
 
+class Described(Struct, frozen=True):
+    """One metric for the reference page; the name is the one that Prometheus stores, without the suffix of a series."""
+
+    name: str
+    type: str
+    labels: tuple[str, ...]
+    meaning: str
+
+    @property
+    def unit(self) -> str:
+        """Return the unit, which the name tells."""
+        name = self.name.removesuffix("_total")
+        if name.endswith(("_timestamp_seconds", "_time_seconds")) and self.type == "gauge":
+            return "seconds since the epoch"
+        return "seconds" if "_seconds" in name else "bytes" if name.endswith("_bytes") else ""
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Return the names of its series."""
+        if self.type != "histogram":
+            return (self.name,)
+        return tuple(f"{self.name}_{part}" for part in ("bucket", "sum", "count"))
+
+
+PROCESS = (
+    Described("process_resident_memory_bytes", "gauge", (), "Memory of the operator's process, without its workers."),
+    Described("process_virtual_memory_bytes", "gauge", (), "Address space of the process."),
+    Described("process_cpu_seconds_total", "counter", (), "CPU time of the process."),
+    Described("process_start_time_seconds", "gauge", (), "When the process was started."),
+    Described("process_open_fds", "gauge", (), "Open files and connections."),
+    Described("process_max_fds", "gauge", (), "Limit on open files and connections."),
+)
+"""Metrics of every process, by Prometheus' own collector."""
+
+
 class Metrics:
     """All metrics of one operator process, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        registry = self.registry
-        self.build = Gauge(
-            "stateward_build_info", "Always 1; the version of the running operator.", ("version",), registry=registry
-        )
+        self.described: list[Described] = [*PROCESS]
+        ProcessCollector(registry=self.registry)
+        gauge, counter, histogram = self._gauge, self._counter, self._histogram
+        self.build = gauge("stateward_build_info", "Always 1; the version of the running operator.", ("version",))
         self.build.labels(__version__).set(1)
-        self.desired = Gauge("stateward_cluster_members_desired", "Desired members.", CLUSTER, registry=registry)
-        self.ready = Gauge("stateward_cluster_members_ready", "Members that serve.", CLUSTER, registry=registry)
-        self.health = Gauge(
+        self.leader = gauge(
+            "stateward_leader", "1 while this process is the leader, and 0 while it stands by; only the leader works."
+        )
+        self.desired = gauge("stateward_cluster_members_desired", "Desired members.", CLUSTER)
+        self.ready = gauge("stateward_cluster_members_ready", "Members that serve.", CLUSTER)
+        self.health = gauge(
             "stateward_cluster_health",
-            "1 for the health that the database reports.",
+            "1 for the health that the database reports (green, yellow, red or unknown), else 0.",
             (*CLUSTER, "health"),
-            registry=registry,
         )
-        self.settled = Gauge(
-            "stateward_cluster_settled",
-            "1 if the cluster matches its spec and no step is pending.",
+        self.settled = gauge(
+            "stateward_cluster_settled", "1 if the cluster matches its spec and no step is pending.", CLUSTER
+        )
+        self.stalled = gauge("stateward_cluster_stalled", "1 if manual intervention is required.", CLUSTER)
+        self.waiting = gauge("stateward_cluster_waiting", "Steps that wait.", CLUSTER)
+        self.outdated = gauge(
+            "stateward_cluster_outdated_pods",
+            "Pods that an earlier version of Stateward made; each is renewed when it is next recreated.",
             CLUSTER,
-            registry=registry,
         )
-        self.stalled = Gauge(
-            "stateward_cluster_stalled", "1 if manual intervention is required.", CLUSTER, registry=registry
+        self.oldest_wait = gauge(
+            "stateward_cluster_oldest_wait_timestamp_seconds",
+            "When the step began to wait that has waited longest; no series if nothing waits.",
+            CLUSTER,
         )
-        self.waiting = Gauge("stateward_cluster_waiting", "Steps that wait.", CLUSTER, registry=registry)
-        self.progress = Gauge(
+        self.progress = gauge(
             "stateward_cluster_last_progress_timestamp_seconds",
-            "When a change of the cluster last made progress, in seconds since the epoch; 0 if there was none.",
+            "When a change of the cluster last made progress; 0 if there was none.",
             CLUSTER,
-            registry=registry,
         )
-        self.secured = Gauge(
-            "stateward_cluster_secured", "1 if the cluster has TLS and users.", CLUSTER, registry=registry
-        )
-        self.certificates = Gauge(
+        self.secured = gauge("stateward_cluster_secured", "1 if the cluster has TLS and users.", CLUSTER)
+        self.certificates = gauge(
             "stateward_cluster_certificate_expiry_timestamp_seconds",
-            "Expiry of the first certificate to expire, in seconds since the epoch; only for secured clusters.",
+            "Expiry of the first certificate of members and clients to expire; only for secured clusters.",
             CLUSTER,
-            registry=registry,
         )
-        self.actions = Counter("stateward_actions", "Actions performed.", (*CLUSTER, "action"), registry=registry)
-        self.failures = Gauge(
+        self.authority = gauge(
+            "stateward_cluster_ca_expiry_timestamp_seconds",
+            "Expiry of the certificate of the cluster's CA; only for secured clusters.",
+            CLUSTER,
+        )
+        self.actions = counter("stateward_actions_total", "Executed steps.", (*CLUSTER, "action"))
+        self.failures = gauge(
             "stateward_consecutive_reconcile_failures",
             "Failed reconciliations of one resource in a row, from the second one on.",
             ("controller", "resource"),
-            registry=registry,
         )
-        self.leader = Gauge("stateward_leader", "1 while this process is the leader.", registry=registry)
-        self.reconciled = Counter(
-            "controller_runtime_reconcile", "Reconciliations.", ("controller", "result"), registry=registry
+        self.reconciled = counter(
+            "controller_runtime_reconcile_total", "Reconciliations, by success or error.", ("controller", "result")
         )
-        self.reconcile_time = Histogram(
-            "controller_runtime_reconcile_time_seconds",
-            "Duration of a reconciliation in seconds.",
-            ("controller",),
-            registry=registry,
+        self.reconcile_time = histogram(
+            "controller_runtime_reconcile_time_seconds", "Duration of a reconciliation.", ("controller",)
         )
-        self.queue_depth = Gauge(
-            "workqueue_depth", "Keys that are ready to be processed.", ("name",), registry=registry
+        self.queue_depth = gauge("workqueue_depth", "Keys that are ready to be processed.", ("name",))
+        self.queue_wait = histogram(
+            "workqueue_queue_duration_seconds", "Time from a key's readiness to its processing.", ("name",)
         )
-        self.queue_wait = Histogram(
-            "workqueue_queue_duration_seconds",
-            "Seconds from a key's readiness to its processing.",
-            ("name",),
-            registry=registry,
+        self.watch_restarts = counter(
+            "stateward_watch_restarts_total", "Watches that were restarted.", ("store", "reason")
         )
-        self.watch_restarts = Counter(
-            "stateward_watch_restarts", "Watches that were restarted.", ("store", "reason"), registry=registry
+        self.unreadable_objects = counter(
+            "stateward_unreadable_objects_total", "Objects that cannot be decoded.", ("store",)
         )
-        self.unreadable_objects = Counter(
-            "stateward_unreadable_objects", "Objects that cannot be decoded.", ("store",), registry=registry
-        )
+
+    def _gauge(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Gauge:
+        self.described.append(Described(name, "gauge", labels, meaning))
+        return Gauge(name, meaning, labels, registry=self.registry)
+
+    def _counter(self, name: str, meaning: str, labels: tuple[str, ...]) -> Counter:
+        self.described.append(Described(name, "counter", labels, meaning))
+        return Counter(name, meaning, labels, registry=self.registry)
+
+    def _histogram(self, name: str, meaning: str, labels: tuple[str, ...]) -> Histogram:
+        self.described.append(Described(name, "histogram", labels, meaning))
+        return Histogram(name, meaning, labels, registry=self.registry)
 
     def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus) -> None:
         """Record the state of a cluster."""
@@ -105,23 +151,21 @@ class Metrics:
         self.settled.labels(*labels).set(plan.settled)
         self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
         self.waiting.labels(*labels).set(len(plan.waits))
+        self.outdated.labels(*labels).set(status.outdated_pods)
         self.secured.labels(*labels).set(status.security is not None and status.security.enabled)
-        if (
-            status.security is not None
-            and (end := parse_time(status.security.certificates_expiration_time)) is not None
-        ):
-            self.certificates.labels(*labels).set(end)
-        moved = parse_time(status.last_progress_time)
-        self.progress.labels(*labels).set(moved or 0)
+        if status.security is not None:
+            _set(self.certificates, labels, parse_time(status.security.certificates_expiration_time))
+            _set(self.authority, labels, parse_time(status.security.ca_expiration_time))
+        begun = [time for wait in status.waiting if (time := parse_time(wait.since_time)) is not None]
+        _set(self.oldest_wait, labels, min(begun, default=None))
+        self.progress.labels(*labels).set(parse_time(status.last_progress_time) or 0)
 
     def forget(self, engine: str, key: Key) -> None:
         """Drop the series of a cluster that is gone."""
         labels = (engine, key.namespace, key.name)
-        gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.progress)
-        gauges += (self.secured, self.certificates)
-        for gauge in gauges:
-            with suppress(KeyError):
-                gauge.remove(*labels)
+        gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.oldest_wait, self.progress)
+        for gauge in (*gauges, self.outdated, self.secured, self.certificates, self.authority):
+            _set(gauge, labels, None)
         series = {"engine": engine, "namespace": key.namespace, "name": key.name}
         self.health.remove_by_labels(series)
         self.actions.remove_by_labels(series)
@@ -153,6 +197,15 @@ class Metrics:
     def unreadable(self, store: str) -> None:
         """Count an object that could not be read."""
         self.unreadable_objects.labels(store).inc()
+
+
+def _set(gauge: Gauge, labels: tuple[str, ...], value: float | None) -> None:
+    """Set the series of a cluster; without a value it has none, because 0 would be a point in time."""
+    if value is not None:
+        gauge.labels(*labels).set(value)
+        return
+    with suppress(KeyError):
+        gauge.remove(*labels)
 
 
 class QueueMetrics:

@@ -16,6 +16,8 @@ class OperatorOptions:
     kubeconfig: str = ""
     context: str = ""
     namespaces: tuple[str, ...] = ()
+    wave: str = ""
+    """The wave whose clusters it manages; empty: all that the operator of no wave has claimed."""
     workers: int = 16
     leader_elect: bool = True
     lease_namespace: str = ""

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.outdated import OUTDATED, is_outdated, renewal_due
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version
 from stateward.planning.model.observation import Effect, Inputs, Member, Pool, Unknown
 from stateward.planning.model.process import AGENT_PATIENCE
@@ -45,6 +46,8 @@ def change_of(facts: Facts, member: Member) -> Change:
         return Change()
     names = differing(member.pod.inputs, member_target(facts, member, pool))
     effects = [(effect_of(pool, name), name) for name in names]
+    if renewal_due(facts, member):
+        effects.append((Effect.RECREATE, OUTDATED))
     hard = [(effect, name) for effect, name in effects if effect > Effect.RELOAD]
     if not hard:
         return Change()
@@ -148,6 +151,8 @@ def staged(facts: Facts, member: Member) -> bool:
     """Return whether the member's next pod would have the desired inputs."""
     pool, workload = facts.pools.get(member.pool), member.workload
     if pool is None or workload is None:
+        return False
+    if renewal_due(facts, member) and is_outdated(facts, workload):
         return False
     target = written_target(facts, member, pool)
     return not differing(workload.inputs, target) and member.config is not None and not differing(member.config, target)

@@ -128,6 +128,8 @@ class Desired(Struct, frozen=True):
     """Whether a process is restarted in its pod if that is enough."""
     agent: str = ""
     """Version of the agent that new pods get; empty if it is unknown, or if they get none."""
+    template_revision: int = 0
+    """Revision of the operator's own part of pod templates, as new pods get it; 0 if it is unknown."""
     delete_volumes: bool = False
     """Whether volumes of members that left are deleted."""
     own_volumes: bool | None = None

@@ -38,6 +38,8 @@ class Workload(Struct, frozen=True):
     terminating: bool = False
     agent: str = ""
     """Version of the agent that its next pod gets; empty if it gets none."""
+    revision: int = 0
+    """Revision of the operator's own part of the template; 0 if an operator without revisions wrote it."""
 
 
 class Pod(Struct, frozen=True):
@@ -71,6 +73,10 @@ class Pod(Struct, frozen=True):
     """Whether it waits for the grant to form the cluster if its volume is empty."""
     agent: bool = False
     """Whether an agent is process 1 of its container."""
+    agent_version: str = ""
+    """Version of Stateward whose agent it was created with."""
+    revision: int = 0
+    """Revision of the operator's own part of the template from which it was created."""
     checksum: str = ""
     """Recorded checksum of the configuration that its process runs with; empty without a record."""
     phase: Phase = Phase.NONE

@@ -130,6 +130,8 @@ class Observation(Struct, frozen=True):
     changing: Changing | None = None
     """When the data of ConfigMaps and Secrets that the members use last changed; None if it never did."""
     schedule: Schedule | None = None
+    apply_pending: bool = False
+    """Whether the user agrees that pods of an earlier version of the operator are recreated."""
     stopped: frozenset[str] = frozenset()
     """Members whose processes the user wants kept stopped."""
     orphans: tuple[Orphan, ...] = ()

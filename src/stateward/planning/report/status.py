@@ -9,6 +9,7 @@ import msgspec
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.facts.missing_members import missing, same_kind, still_missing
+from stateward.planning.facts.outdated import outdated_pods
 from stateward.planning.facts.upgrade_order import members_upgraded, newer
 from stateward.planning.model.actions import RecordBootstrap, Release
 from stateward.planning.model.intent import State, Wait
@@ -48,6 +49,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         pools=pools,
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
+        outdated_pods=outdated_pods(facts),
         data_digests=before.data_digests,
         data_change=before.data_change,
         last_removal_time=last_removal_time(facts, plan, before),

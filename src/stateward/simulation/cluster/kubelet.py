@@ -104,7 +104,7 @@ class Kubelets:
             self._waiting(run, pod, "ContainerCreating", problem)
             self._context.later(3.0, self._begin, run)
             return
-        if {image_version(pod), beside_version(pod)} & set(self.behavior.missing):
+        if {image_version(pod), *init_versions(pod)} & set(self.behavior.missing):
             self._context.count("image not pulled")
             self._waiting(run, pod, "ImagePullBackOff", f"Back-off pulling image {image_of(pod)}")
             self._context.later(30.0, self._begin, run)
@@ -240,6 +240,11 @@ def beside_version(pod: Stored) -> str:
     """Return the version of the image whose init container adds programs of another version."""
     images = [c.get("image", "") for c in items(pod.doc["spec"], "initContainers") if c["name"] == "stateward-beside"]
     return tag_version(str(images[0])) if images else ""
+
+
+def init_versions(pod: Stored) -> set[str]:
+    """Return the versions in the tags of the images of a pod's init containers."""
+    return {tag_version(str(c.get("image", ""))) for c in items(pod.doc["spec"], "initContainers")}
 
 
 def tag_version(image: str) -> str:

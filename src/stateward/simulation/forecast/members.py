@@ -51,7 +51,7 @@ class Members:
         self.pools: Mapping[str, Pool] = {pool.name: pool for pool in desired.pools}
         self.all: dict[str, Member] = {}
         self._queue, self._durations, self._listener = queue, durations, listener
-        self._version = desired.version
+        self._version, self._revision, self._agent = desired.version, desired.template_revision, desired.agent
         self._uid, self._owner = start.uid, start.uid if desired.own_volumes else ""
         self._zones: dict[str, str] = {}
         self._managed: set[str] = set()
@@ -94,7 +94,8 @@ class Members:
         name, version, desired = action.member, action.version, self.pools[action.pool]
         inputs = desired.inputs if version == self._version else desired.held_inputs
         inputs = with_immutable_inputs(desired, desired.crossings.get(action.crossing, inputs), action.keeps)
-        workload = Workload(ref=self._ref(name), inputs=inputs, version=version, replicas=1, observed=True)
+        agent = self._agent if name in self._managed else ""
+        workload = Workload(self._ref(name), inputs, version, 1, observed=True, agent=agent, revision=self._revision)
         self.all[name] = replace(self.all[name], workload=workload, config=inputs)
 
     def end(self, name: str) -> None:
@@ -170,6 +171,8 @@ class Members:
             claims=member.claim is not None,
             candidate=not self._listener.formed,
             agent=name in self._managed,
+            agent_version=workload.agent,
+            revision=workload.revision,
         )
         self.all[name] = replace(member, pod=pod)
         self._coming(self.all[name], pod)

@@ -54,6 +54,7 @@ class Process:
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
+        self.wave = ""
         self.api: WorldApi | None = None
         self._world = world
         self._leader_elect = leader_elect
@@ -88,6 +89,7 @@ class Process:
             max_replacements=self.max_replacements,
             pod_policy=self.pod_policy,
             pod_references=self.pod_references,
+            wave=self.wave,
         )
         rng = context.stream(f"{identity}/jitter")
         heard = DecisionMetrics(context)

@@ -3,7 +3,11 @@
 from prometheus_client import generate_latest
 
 from stateward import __version__
+from stateward.api.kinds.security import SecurityStatus
+from stateward.api.kinds.status import ClusterStatus, WaitStatus
+from stateward.kube.objects.metadata import Key
 from stateward.operator.runtime.metrics import Metrics
+from stateward.planning.plan import Plan
 
 
 def test_the_version_is_a_metric_and_no_series_reports_when_it_was_created() -> None:
@@ -19,3 +23,23 @@ def test_the_version_is_a_metric_and_no_series_reports_when_it_was_created() -> 
 def test_a_metric_with_a_point_in_time_reports_it_in_its_name() -> None:
     text = generate_latest(Metrics().registry).decode()
     assert "stateward_cluster_certificate_expiry_timestamp_seconds" in text
+
+
+def test_the_oldest_wait_and_the_expiries_are_points_in_time_and_absent_without_one() -> None:
+    metrics, key = Metrics(), Key("prod", "logs")
+    plan = Plan(actions=(), intents={}, waits=(), budgets=(), activity="", settled=True)
+    waits = [
+        WaitStatus(subject="a", reason="NotSafeYet", message="", since_time=since)
+        for since in ("2026-01-01T00:01:00Z", "2026-01-01T00:00:00Z")
+    ]
+    security = SecurityStatus(
+        enabled=True, ca_expiration_time="2027-01-01T00:00:00Z", certificates_expiration_time="2026-03-01T00:00:00Z"
+    )
+    metrics.cluster("opensearch", key, plan, ClusterStatus(waiting=waits, security=security))
+    labels = {"engine": "opensearch", "namespace": "prod", "name": "logs"}
+    for name, when in (("oldest_wait", 1767225600), ("ca_expiry", 1798761600), ("certificate_expiry", 1772323200)):
+        assert metrics.registry.get_sample_value(f"stateward_cluster_{name}_timestamp_seconds", labels) == when
+    metrics.cluster("opensearch", key, plan, ClusterStatus())
+    assert "stateward_cluster_oldest_wait_timestamp_seconds{" not in generate_latest(metrics.registry).decode()
+    metrics.forget("opensearch", key)
+    assert 'name="logs"' not in generate_latest(metrics.registry).decode()

@@ -31,7 +31,8 @@ def template(pool: ResolvedPool, ordinal: int, build: Build) -> Json:
 def annotations(pool: ResolvedPool, build: Build) -> dict[str, str]:
     """Return the annotations of a pod."""
     beside = build.beside(pool.cluster.spec.version)
-    said = {**made_from(pool, build), **({names.ANNOTATION_STAGED_VERSION: beside} if beside else {})}
+    said = {**made_from(pool, build), **pods.template_annotations()}
+    said |= {names.ANNOTATION_STAGED_VERSION: beside} if beside else {}
     return {**said, **(pods.agent_annotations(config_files(pool, build)) if pool.managed else {})}
 
 

@@ -9,6 +9,7 @@ from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.identity import cluster_file
 from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs
 from stateward.engines.foundationdb.spec.pools import TIERS, ResolvedPool, resolve
+from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
 from stateward.planning.model.observation import Desired, Inputs, Pool, ProtocolSwitch, Refusal, SoleCopy, Surge
 
@@ -39,6 +40,7 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         order=tuple(update.order or ()),
         replace_on_shrink=volumes.when_shrunk is VolumeShrink.REPLACE,
         in_place=update.in_place is InPlace.PREFERRED,
+        template_revision=TEMPLATE_REVISION,
         delete_volumes=volumes.when_scaled is Retention.DELETE,
         own_volumes=volumes.when_deleted is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),

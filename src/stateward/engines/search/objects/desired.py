@@ -3,6 +3,7 @@
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
 from stateward.api.values.quantity import parse_bytes
 from stateward.engines.pods import agent
+from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
 from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
@@ -31,6 +32,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         replace_on_shrink=volumes.when_shrunk is VolumeShrink.REPLACE,
         in_place=update.in_place is InPlace.PREFERRED,
         agent=agent.VERSION if flavor.agent_image and update.in_place is InPlace.PREFERRED else "",
+        template_revision=TEMPLATE_REVISION,
         delete_volumes=volumes.when_scaled is Retention.DELETE,
         own_volumes=volumes.when_deleted is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),

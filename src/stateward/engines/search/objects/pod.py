@@ -35,7 +35,11 @@ def template(pool: ResolvedPool, ordinal: int, version: str) -> Json:
     own: Json = {
         "metadata": {
             "labels": member_labels(pool, ordinal),
-            "annotations": {**_annotations(pool, version, waits=waits), **_agent_annotations(pool, ordinal, version)},
+            "annotations": {
+                **_annotations(pool, version, waits=waits),
+                **pods.template_annotations(),
+                **_agent_annotations(pool, ordinal, version),
+            },
         },
         "spec": _spec(pool, ordinal, version, waits=waits),
     }

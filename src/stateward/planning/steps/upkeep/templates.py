@@ -4,7 +4,7 @@ A member's next pod must be created from what its current pod has, or from the c
 change that restarts no member is written without waiting, and a change that was reverted before it was applied is
 reverted here too. Otherwise an eviction, days later, would apply what the spec no longer asks for.
 
-A new version of Stateward restarts no member; its agent comes with each member's next pod.
+A new version of Stateward restarts no member, and writes no template: see `facts.outdated`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from stateward.planning.facts.change import change_of, downgrade_problem, member
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action
 from stateward.planning.model.intent import Intent, StepResult
-from stateward.planning.model.observation import Effect, Member
+from stateward.planning.model.observation import Effect
 from stateward.planning.model.referenced_data import record_data
 from stateward.planning.steps.rollout.prepare import stage
 
@@ -31,15 +31,7 @@ def templates(facts: Facts, claimed: Mapping[str, Intent]) -> StepResult:
             or change_of(facts, member).effect is not Effect.NONE
         ):
             continue
-        complete = staged(facts, member)
-        if not complete or has_old_agent(facts, member):
-            why = "has the newer agent" if complete else "has the configuration that it runs now"
-            actions.append(stage(facts, member, f"its next pod {why}"))
+        if not staged(facts, member):
+            actions.append(stage(facts, member, "its next pod has the configuration that it runs now"))
         actions += record_data(member, member_target(facts, member, pool))
     return StepResult(actions=tuple(actions))
-
-
-def has_old_agent(facts: Facts, member: Member) -> bool:
-    """Return whether the member's next pod would get another version of the agent than pods get now."""
-    workload, agent = member.workload, facts.obs.desired.agent
-    return workload is not None and bool(workload.agent and agent) and workload.agent != agent

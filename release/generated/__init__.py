@@ -1,0 +1,1 @@
+"""Generated files that describe the installation: values of the chart, plain manifests, metrics, alerts, bundles."""

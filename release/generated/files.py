@@ -1,0 +1,49 @@
+"""Every generated file of the repository, by its path."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from release.generated import dashboard, monitoring, values
+from stateward.api import generate
+from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
+
+CHART = Path("charts/stateward")
+_HEADER = "# Generated from the templates of the chart; renew it with `make docs`.\n"
+OPTIONAL: Mapping[str, tuple[str, dict[str, object]]] = {
+    "webhook": ("webhook", {"webhook": True}),
+    "database-view": ("database-view", {"databaseView": True}),
+    "network-policy": ("network", {"networkPolicies": True}),
+}
+"""Templates that render nothing by default: the folder of their manifest, and the values that enable them."""
+
+
+def files(root: Path) -> Mapping[Path, str]:
+    """Return the content of every generated file, by its path from the root of the repository."""
+    text = (root / CHART / "values.yaml").read_text(encoding="utf-8")
+    rules = (root / CHART / "files/rules.yaml").read_text(encoding="utf-8")
+    return {
+        **generate.files(),
+        CHART / "values.schema.json": values.schema(text),
+        CHART / "files/dashboard.json": dashboard.dashboard(),
+        Path("docs/reference/helm-values.md"): values.page(text),
+        Path("docs/reference/metrics.md"): monitoring.metrics_page(),
+        Path("docs/reference/alerts.md"): monitoring.alerts_page(rules),
+        **manifests(root / CHART),
+    }
+
+
+def manifests(chart: Path) -> Mapping[Path, str]:
+    """Return the plain manifests for `kubectl apply -k`: the templates with default values."""
+    plain = {part: text for part, text in unchecked(chart, {}).items() if part != "crds" and tidy(text)}
+    found = {CHART / "manifests" / f"{part}.yaml": _HEADER + tidy(text) for part, text in plain.items()}
+    for part, (folder, given) in OPTIONAL.items():
+        found[CHART / folder / f"{part}.yaml"] = _HEADER + tidy(unchecked(chart, given)[part])
+    namespace = yaml.safe_dump(namespace_object(NAMESPACE), sort_keys=False)
+    return {**found, CHART / "manifests/namespace.yaml": _HEADER + namespace}
+
+
+def tidy(text: str) -> str:
+    """Return a rendered template without empty lines and spaces at the ends of lines."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines() if line.strip())

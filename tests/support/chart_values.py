@@ -1,0 +1,75 @@
+"""Sets of values for the chart, which together use every value at least once."""
+
+from typing import Any
+
+Values = dict[str, Any]
+
+_LABELS = {"team": "data"}
+_DIGEST = "sha256:" + "ab" * 32
+
+SETS: dict[str, Values] = {
+    "defaults": {},
+    "one namespace": {
+        "replicas": 3,
+        "namespaces": ["logs", "metrics"],
+        "defaultServiceAccount": "packages",
+        "installationAccounts": ["packages"],
+        "userRoles": False,
+        "crds": {"install": False},
+    },
+    "restricted": {
+        "image": {
+            "repository": "registry.example/stateward",
+            "digest": _DIGEST,
+            "pullPolicy": "Always",
+            "pullSecrets": [{"name": "registry"}],
+        },
+        "crds": {"keep": False},
+        "webhook": True,
+        "webhookClientCA": "api-server-ca",
+        "databaseView": True,
+        "networkPolicies": True,
+        "secureNewClusters": False,
+        "podPolicy": "restricted",
+        "podReferences": "any",
+    },
+    "monitored": {
+        "metrics": {
+            "serviceMonitor": {"enabled": True, "interval": "10s", "labels": {"release": "prometheus"}},
+            "rules": {"enabled": True, "labels": {"release": "prometheus"}},
+            "dashboard": {"enabled": True, "labels": {"grafana": "yes"}, "annotations": {"folder": "databases"}},
+        },
+        "logLevel": "debug",
+    },
+    "monitored by pod": {
+        "metrics": {"podMonitor": {"enabled": True, "interval": "1m", "labels": {"release": "prometheus"}}},
+        "podDisruptionBudget": {"enabled": False},
+    },
+    "placed": {
+        "image": {"tag": "nightly"},
+        "wave": "canary",
+        "arguments": ["--workers=8", "--max-replacements=2"],
+        "env": [{"name": "TZ", "value": "UTC"}],
+        "resources": {"limits": {"memory": "4Gi"}, "requests": {"cpu": "1"}},
+        "serviceAccount": {"annotations": {"cloud.example/role": "stateward"}},
+        "commonLabels": _LABELS,
+        "podLabels": _LABELS,
+        "podAnnotations": {"note": "x"},
+        "priorityClassName": "system-cluster-critical",
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "tolerations": [{"key": "infra", "operator": "Exists"}],
+        "affinity": {"nodeAffinity": {}},
+        "topologySpreadConstraints": [],
+        "podSecurityContext": {"runAsUser": None, "runAsGroup": None},
+        "securityContext": {"privileged": False},
+    },
+}
+
+
+def leaves(values: Values, path: str = "") -> set[str]:
+    """Return the paths of all values in a set, down to those that are not objects."""
+    found: set[str] = set()
+    for key, value in values.items():
+        where = f"{path}{key}"
+        found |= {where} | (leaves(value, f"{where}.") if isinstance(value, dict) else set())
+    return found

@@ -1,0 +1,153 @@
+"""What a release has for each way to install: complete, and naming what is there."""
+
+import hashlib
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from release import installation, krew
+from stateward import __version__
+from stateward.api.schema.crd import KINDS
+from stateward.cli.run.chart import objects
+
+ROOT = Path(__file__).parents[3]
+FILES = installation.files(ROOT, "1700000000")
+PLUGIN = f"kubectl-stateward-{__version__}.tar.gz"
+
+
+def document(path: str) -> Any:
+    return yaml.safe_load(FILES[path])
+
+
+def unpacked(name: str) -> dict[str, tarfile.TarInfo]:
+    with tarfile.open(fileobj=io.BytesIO(FILES[name])) as archive:
+        return {entry.name: entry for entry in archive}
+
+
+CSV = document("bundle/manifests/stateward.clusterserviceversion.yaml")
+
+
+def test_the_manifests_of_a_release_are_those_of_the_command_line() -> None:
+    assert list(yaml.safe_load_all(FILES["stateward.yaml"])) == objects({})
+
+
+def test_the_chart_of_a_release_has_what_helm_needs_and_not_the_plain_manifests() -> None:
+    names = unpacked(f"stateward-chart-{__version__}.tgz").keys()
+    assert {"stateward/Chart.yaml", "stateward/values.schema.json", "stateward/templates/_names.tpl"} <= names
+    assert {f"stateward/files/crds/stateward.dev_{kind.plural}.yaml" for kind in KINDS} <= names
+    assert not [name for name in names if name.startswith(("stateward/manifests", "stateward/kustomization"))]
+
+
+def test_the_bundle_declares_its_folders_package_and_channel() -> None:
+    said = document("bundle/metadata/annotations.yaml")["annotations"]
+    prefix = "operators.operatorframework.io.bundle"
+    assert said[f"{prefix}.mediatype.v1"] == "registry+v1"
+    assert said[f"{prefix}.package.v1"] == "stateward"
+    assert said[f"{prefix}.channel.default.v1"] in said[f"{prefix}.channels.v1"].split(",")
+    recipe = FILES["bundle/bundle.Dockerfile"].decode()
+    assert all(f"LABEL {name}={value}" in recipe for name, value in said.items())
+
+
+def test_the_bundle_owns_every_kind_and_brings_its_definition() -> None:
+    owned = CSV["spec"]["customresourcedefinitions"]["owned"]
+    brought = {
+        body["metadata"]["name"]: body
+        for path in FILES
+        if path.startswith("bundle/manifests/")
+        for body in [document(path)]
+        if body["kind"] == "CustomResourceDefinition"
+    }
+    assert {each["name"] for each in owned} == brought.keys() == {f"{kind.plural}.stateward.dev" for kind in KINDS}
+    for each in owned:
+        spec = brought[each["name"]]["spec"]
+        assert (each["kind"], each["version"]) == (spec["names"]["kind"], spec["versions"][0]["name"])
+        assert each["description"]
+
+
+def test_the_bundle_runs_the_operator_of_the_chart_with_its_rights() -> None:
+    made = objects({})
+    (deployment,) = [each for each in made if each["kind"] == "Deployment"]
+    install = CSV["spec"]["install"]["spec"]
+    assert install["deployments"] == [{"name": "stateward", "spec": deployment["spec"]}]
+    roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in made if "rules" in each}
+    granted = {
+        (field, each["serviceAccountName"]): each["rules"]
+        for field in ("permissions", "clusterPermissions")
+        for each in install[field]
+    }
+    assert granted == {
+        ("clusterPermissions", "stateward"): roles["ClusterRole", "stateward"],
+        ("clusterPermissions", "stateward-detection"): roles["ClusterRole", "stateward-detection"],
+        ("permissions", "stateward"): roles["Role", "stateward-leases"],
+    }
+
+
+def test_the_bundle_can_be_installed_for_all_namespaces_and_shows_examples() -> None:
+    modes = {each["type"]: each["supported"] for each in CSV["spec"]["installModes"]}
+    assert modes == {"OwnNamespace": False, "SingleNamespace": False, "MultiNamespace": False, "AllNamespaces": True}
+    examples = yaml.safe_load(CSV["metadata"]["annotations"]["alm-examples"])
+    assert {each["kind"] for each in examples} == {kind.name for kind in KINDS[:3]}
+    assert CSV["metadata"]["name"] == f"stateward.v{CSV['spec']['version']}"
+    assert CSV["metadata"]["annotations"]["createdAt"] == "2023-11-14T22:13:20Z"
+
+
+def test_no_object_of_the_bundle_names_a_namespace_or_is_in_it_twice() -> None:
+    made = [document(path) for path in FILES if path.startswith("bundle/manifests/")]
+    assert [each["metadata"]["name"] for each in made if "namespace" in each["metadata"]] == []
+    names = [(each["kind"], each["metadata"]["name"]) for each in made]
+    assert len(names) == len(set(names))
+    assert not {kind for kind, _ in names} & {"Deployment", "ServiceAccount", "Role", "RoleBinding", "Namespace"}
+
+
+def test_the_krew_manifest_names_the_archive_and_what_is_in_it() -> None:
+    spec = document("stateward.krew.yaml")["spec"]
+    entries = unpacked(PLUGIN)
+    assert spec["version"] == f"v{__version__}"
+    assert len(spec["shortDescription"]) <= 50
+    for platform in spec["platforms"]:
+        assert platform["uri"].endswith(f"/{PLUGIN}")
+        assert platform["sha256"] == hashlib.sha256(FILES[PLUGIN]).hexdigest()
+        assert {each["from"] for each in platform["files"]} == entries.keys()
+        assert entries[platform["bin"]].mode & 0o111
+
+
+@pytest.mark.parametrize(
+    ("programs", "said", "code"),
+    [
+        (
+            {"stateward": f'[ "$1" = --version ] && echo "stateward, version {__version__}" || echo own "$@"'},
+            "own list -A",
+            0,
+        ),
+        (
+            {"stateward": 'echo "stateward, version 0.0.1"', "uvx": 'echo uvx "$@"'},
+            f"=={__version__} stateward list -A",
+            0,
+        ),
+        ({"pipx": 'echo pipx "$@"'}, f"run --quiet stateward=={__version__} list -A", 0),
+        ({}, "needs uv or pipx", 1),
+    ],
+)
+def test_the_launcher_runs_the_command_line_of_its_version(
+    programs: dict[str, str], said: str, code: int, tmp_path: Path
+) -> None:
+    for name, body in {"kubectl-stateward": krew.launcher(__version__), **programs}.items():
+        (tmp_path / name).write_text(body if body.startswith("#!") else f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    shell = tmp_path / "bin"
+    shell.mkdir()
+    (shell / "sh").symlink_to("/bin/sh")
+    done = subprocess.run(
+        [tmp_path / "kubectl-stateward", "list", "-A"],
+        env={"PATH": f"{tmp_path}:{shell}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
