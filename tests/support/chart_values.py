@@ -48,6 +48,8 @@ SETS: dict[str, Values] = {
     "placed": {
         "image": {"tag": "nightly"},
         "wave": "canary",
+        "page": True,
+        "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
         "arguments": ["--workers=8", "--max-replacements=2"],
         "env": [{"name": "TZ", "value": "UTC"}],
         "resources": {"limits": {"memory": "4Gi"}, "requests": {"cpu": "1"}},
