@@ -7,7 +7,7 @@ SANDBOX := $(PY) -m sandbox
 # `sysctl fs.inotify.max_user_instances=512`.
 WORKERS ?= 2
 
-.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs lock bootstrap
+.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs site lock bootstrap
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,7 @@ check: bootstrap ## format, lint, types, import contracts, generated files, word
 	@echo "==> import contracts"; .venv/bin/lint-imports --no-cache --no-logo || { echo "an import points the wrong way: see above"; exit 1; }
 	@echo "==> generated files"; $(PY) -m release.generated --check && $(PY) -m stateward.cli.reference --check
 	@echo "==> words of the docs"; $(PY) -m release.prose
+	@echo "==> docs site and its links"; NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --strict --site-dir .artifacts/site
 	@echo "==> known weaknesses of dependencies"; $(PY) -m release.audit
 
 unit: bootstrap ## the fast suites only: unit and simulation
@@ -60,6 +61,10 @@ release: bootstrap ## what a release consists of, in dist/: wheel, chart, bundle
 docs: bootstrap ## generate the CRDs, the plain manifests and the reference pages
 	@$(PY) -m release.generated
 	@$(PY) -m stateward.cli.reference
+
+site: bootstrap ## the docs as a site with search, in dist/site
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --strict
+	@echo "open dist/site/index.html"
 
 lock: bootstrap ## renew the hashed locks from pyproject.toml
 	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/bootstrap.in -o requirements/bootstrap.lock

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from release.generated import dashboard, monitoring, values
+from release.generated import dashboard, monitoring, reasons, values
 from stateward.api import generate
 from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
 
@@ -29,6 +29,7 @@ def files(root: Path) -> Mapping[Path, str]:
         CHART / "files/dashboard.json": dashboard.dashboard(),
         Path("docs/reference/helm-values.md"): values.page(text),
         Path("docs/reference/metrics.md"): monitoring.metrics_page(),
+        Path("docs/reference/wait-reasons.md"): reasons.page(),
         Path("docs/reference/alerts.md"): monitoring.alerts_page(rules),
         **manifests(root / CHART),
     }
