@@ -42,7 +42,7 @@ class Outcome(Struct, frozen=True):
     seed: int
     completed: bool
     seconds: float
-    """Until the desired state; if it was not reached, until nothing happened any more."""
+    """Until the desired state, as the operator reports it; if it was not reached, until nothing happened any more."""
     single: Total
     """Shards without a second copy."""
     red: Total
@@ -79,11 +79,14 @@ def play(
     doing, made = list[Doing](), plan(start, now)
     for made in rounds(world, durations, patience(start), watch):
         doing += steps(made, world.queue.now - now)
-    end, measures = world.queue.now, world.measures
+    settled_at, measures = world.queue.now, world.measures
+    if made.settled:
+        world.recover()
+    end = world.queue.now
     return Outcome(
         seed=seed,
         completed=made.settled,
-        seconds=end - now if made.settled else max([0.0, *(step.at for step in doing)]),
+        seconds=settled_at - now if made.settled else max([0.0, *(step.at for step in doing)]),
         single=measures.single.total(end),
         red=measures.red.total(end),
         refused=measures.refused.total(end),
@@ -119,7 +122,7 @@ def rounds(world: RehearsedWorld, durations: Durations, idle_limit: int, watch: 
         if watch is not None:
             watch(world.queue.now, seen, made)
         world.changed = False
-        if made.settled or idle >= idle_limit or number == MOST - 1:
+        if (made.settled and not world.pending) or idle >= idle_limit or number == MOST - 1:
             yield made
             return
         world.record(made)

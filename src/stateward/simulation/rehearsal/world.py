@@ -48,6 +48,8 @@ class RehearsedWorld(TimedWorld):
         self.measures = Measures(lambda: now, database.units if database else ())
         self.disturbed = False
         """Whether a fault has occurred."""
+        self.pending = 0
+        """Faults that have not occurred yet."""
         self._gone: dict[str, None] = {}
         """Members whose departure the database has not processed: it has no elected manager."""
         self._arriving: dict[str, None] = {}
@@ -56,6 +58,7 @@ class RehearsedWorld(TimedWorld):
         super().__init__(start, now, durations)
         self.measures.now = lambda: self.queue.now
         for fault in faults:
+            self.pending += 1
             self.queue.after(fault.at, partial(self._strike, fault))
 
     @property
@@ -75,6 +78,11 @@ class RehearsedWorld(TimedWorld):
             return replace(seen, database=Unknown(SILENT))
         voters = frozenset(self._configuration) if self.disturbed else seen.database.voters
         return replace(seen, database=replace(seen.database, health=self.measures.health, voters=voters))
+
+    def recover(self) -> None:
+        """Let recoveries end that need no operator, while shards lack copies."""
+        while (self.measures.red.on or self.measures.single.on) and not self.queue.empty:
+            self.queue.step()
 
     def record(self, made: Plan) -> None:
         """Record what the status would: states, waits, and since when members are missing."""
@@ -154,7 +162,7 @@ class RehearsedWorld(TimedWorld):
     # Faults.
 
     def _strike(self, fault: Fault) -> None:
-        self.disturbed = True
+        self.disturbed, self.pending = True, self.pending - 1
         names = [name for name in fault.members if name in self._members.all]
         if fault.kind is Kind.DISK:
             for name in names:
@@ -180,6 +188,7 @@ class RehearsedWorld(TimedWorld):
 
     def _drop(self, outages: dict[str, int], fault: Fault) -> None:
         del fault
+        self.changed = True
         for member in self._still_out(outages):
             self.left(member)
 
