@@ -18,18 +18,22 @@ from stateward.simulation.rehearsal.story import described
 from stateward.timeline.model import Timeline
 
 NOT_SHARDS = "how often shards lack copies or refuse writes is not known: the database does not report its shards"
-LIMITS = "each run is a model: other timings, at most one fault, no data written, no image pulled"
+LOST = "their data is lost unless what failed comes back"
+NO_POLICY = "members that stay away wait for a user: spec.replacement is not enabled"
+LIMITS = (
+    "it shows what a fault would cost, not how likely it is; assumed: all shards are written to, no image is pulled"
+)
 
 
 def rehearsed(
     found: PlanInputs, planned: Preview, said: Summary, faults: str, drawn: Timeline, *, shards: bool
 ) -> RenderableType:
     """Return the whole result: durations, what is exposed, what hurts most, and the worst run."""
-    parts: list[RenderableType] = [headline(found, planned), Text(f"{said.runs} runs, {faulty(faults)}", style="dim")]
+    parts: list[RenderableType] = [headline(found, planned), Text(f"{runs(said.runs)}, {faulty(faults)}", style="dim")]
     parts += [Text(), Text("DURATION", style="bold"), *durations(planned, said)]
     parts += [Text(), exposure(said)] if shards else [Text(), Text(NOT_SHARDS, style="yellow")]
     parts += [Text(line) for line in totals(said, shards=shards)]
-    for title, lines in (("DOES NOT COMPLETE", incomplete(said)), ("HURTS MOST", hurts(said, shards=shards))):
+    for title, lines in (("DOES NOT COMPLETE", incomplete(found, said)), ("HURTS MOST", hurts(said, shards=shards))):
         found_lines = list(lines)
         parts += [Text(), Text(title, style="bold"), *found_lines] if found_lines else []
     parts += [Text(), Text(f"WORST RUN: seed {said.worst.outcome.seed}", style="bold")]
@@ -84,12 +88,19 @@ def totals(said: Summary, *, shards: bool) -> Iterator[str]:
     """Yield what concerns all runs."""
     yield f"at most {said.most_down} members are down at once"
     if shards and said.lost:
-        yield f"in {said.lost} runs a shard has no complete copy at the end: data is lost without a snapshot"
+        yield f"in {runs(said.lost)} shards have no complete copy at the end: {LOST}"
 
 
-def incomplete(said: Summary) -> Iterator[Text]:
+def incomplete(found: PlanInputs, said: Summary) -> Iterator[Text]:
     """Yield what runs wait for that do not complete."""
-    yield from (Text(f"  {count} runs: {text}", style="yellow") for count, text in said.waits)
+    yield from (Text(f"  {runs(count)}: {text}", style="yellow") for count, text in said.waits)
+    if said.waits and not found.observed.desired.replacement.enabled:
+        yield Text(f"  {NO_POLICY}", style="dim")
+
+
+def runs(count: int) -> str:
+    """Return a number of runs in words."""
+    return f"{count} run{'s' if count != 1 else ''}"
 
 
 def hurts(said: Summary, *, shards: bool) -> Iterator[Text]:
@@ -126,7 +137,7 @@ def costs(run: Run, *, shards: bool) -> Iterator[str]:
         yield f"{outcome.lost} shards have no complete copy at the end"
     if shards:
         pairs = (("refused writes", outcome.refused), ("no copy of a shard", outcome.red))
-        yield from (f"{name} for {about(each.seconds)}" for name, each in pairs if each.times)
+        yield from (f"{name} for {about(each.seconds) or 'less than a second'}" for name, each in pairs if each.times)
         yield f"no second copy for {about(outcome.single.seconds)} ({about(quiet.single.seconds)} without the fault)"
     without = f" ({about(quiet.seconds)} without the fault)" if outcome.fault is not None else ""
     yield f"complete after {about(outcome.seconds)}{without}" if outcome.completed else "it does not complete"

@@ -94,7 +94,7 @@ def fault_of(start: Observation, kinds: Sequence[Kind], seed: int, length: float
     found = chosen(start, kind, number) if kind is not None else None
     if kind is None or found is None:
         return None
-    seconds = duration(kind, random.Random(f"fault {seed}"))  # noqa: S311 - repeatable
+    seconds = duration(kind, random.Random(f"fault {seed}"), returns=found.place.startswith("zone "))  # noqa: S311
     return Fault(kind, found.place, found.members, (seed * GOLDEN) % 1.0 * length, seconds)
 
 
@@ -107,14 +107,15 @@ def chosen(start: Observation, kind: Kind, number: int) -> Target | None:
     return found[(number - number // ZONES if wide else number) % len(found)] if found else None
 
 
-def duration(kind: Kind, rng: random.Random) -> float:
+def duration(kind: Kind, rng: random.Random, *, returns: bool) -> float:
     """Return for how long a fault lasts, in seconds.
 
-    Assumed: a reboot takes minutes, and one node in five does not return; every other failed volume is replaced by an
-    empty one at once, the others need a user or the replacement policy; a network recovers in seconds to minutes.
+    Assumed: a reboot takes minutes, and one node in five does not return, unless it `returns`, as zones do; every other
+    failed volume is replaced by an empty one at once, the others need a user or the replacement policy; a network
+    recovers in seconds to minutes.
     """
     if kind is Kind.NODE:
-        return math.inf if rng.random() < 0.2 else rng.lognormvariate(math.log(240.0), 0.8)
+        return math.inf if rng.random() < 0.2 and not returns else rng.lognormvariate(math.log(240.0), 0.8)
     if kind is Kind.DISK:
         return math.inf if rng.random() < 0.5 else 0.0
     return rng.lognormvariate(math.log(60.0), 1.0)

@@ -1,6 +1,7 @@
 """Many runs of one change, and what they say together."""
 
 from collections.abc import Callable, Iterable, Sequence
+from math import ceil
 
 from msgspec import Struct
 
@@ -128,10 +129,10 @@ def frequency(outcomes: Sequence[Outcome], of: Callable[[Outcome], Total]) -> Fr
     return Frequency(len(seconds), quantile(seconds, 0.5), quantile(seconds, 0.95), max(seconds), most)
 
 
-def quantile(values: Iterable[float], part: float) -> float:
+def quantile(values: Sequence[float], part: float) -> float:
     """Return the smallest value that at least this part of the values does not exceed."""
     ordered = sorted(values)
-    return ordered[max(0, min(len(ordered) - 1, -int(-part * len(ordered) // 1) - 1))]
+    return ordered[max(0, ceil(part * len(ordered)) - 1)]
 
 
 def waits(outcomes: Iterable[Outcome]) -> list[tuple[int, str]]:

@@ -43,7 +43,10 @@ class Watched:
 
     def __init__(self, start: Observation, of: Fault | None = None) -> None:
         self.rounds: list[tuple[float, Observation, Plan]] = []
-        self.outcome: Outcome = play(start, START, USUAL, 0, of, lambda *each: self.rounds.append(each))
+        self.outcome: Outcome = play(start, START, USUAL, 0, of, self._watch)
+
+    def _watch(self, now: float, seen: Observation, made: Plan) -> None:
+        self.rounds.append((now, seen, made))
 
     @property
     def end(self) -> Observation:
