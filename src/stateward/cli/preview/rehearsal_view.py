@@ -13,6 +13,7 @@ from stateward.cli.preview.preview import Preview
 from stateward.cli.shared.ages import about
 from stateward.cli.shared.picture import columns
 from stateward.cli.shared.timeline_view import view
+from stateward.simulation.rehearsal.measures import Total
 from stateward.simulation.rehearsal.rehearsal import Frequency, Run, Summary
 from stateward.simulation.rehearsal.story import described
 from stateward.timeline.model import Timeline
@@ -137,10 +138,17 @@ def costs(run: Run, *, shards: bool) -> Iterator[str]:
         yield f"{outcome.lost} shards have no complete copy at the end"
     if shards:
         pairs = (("refused writes", outcome.refused), ("no copy of a shard", outcome.red))
-        yield from (f"{name} for {about(each.seconds) or 'less than a second'}" for name, each in pairs if each.times)
-        yield f"no second copy for {about(outcome.single.seconds)} ({about(quiet.single.seconds)} without the fault)"
+        yield from (f"{name} {for_how_long(each)}" for name, each in pairs if each.times)
+        before = about(quiet.single.seconds) if quiet.single.times else "never"
+        without = f" ({before} without the fault)" if outcome.fault is not None else ""
+        yield f"no second copy {for_how_long(outcome.single)}{without}" if outcome.single.times else "all copies stay"
     without = f" ({about(quiet.seconds)} without the fault)" if outcome.fault is not None else ""
     yield f"complete after {about(outcome.seconds)}{without}" if outcome.completed else "it does not complete"
+
+
+def for_how_long(each: Total) -> str:
+    """Return how long something was so, as a clause; a run that does not complete ends while it still is."""
+    return f"for {about(each.seconds)}{', and longer' if each.lasting else ''}"
 
 
 def run_document(run: Run, *, shards: bool) -> dict[str, Any]:

@@ -13,12 +13,16 @@ from stateward.planning.model.observation import Health, Unit
 
 
 class Total(Struct, frozen=True):
-    """How long something was so, and how often, in seconds; `most` is the largest number of shards at once."""
+    """How long something was so, and how often, in seconds; `most` is the largest number of shards at once.
+
+    `lasting` is whether it still is so at the end.
+    """
 
     seconds: float = 0.0
     times: int = 0
     longest: float = 0.0
     most: int = 0
+    lasting: bool = False
 
 
 class Gauge:
@@ -52,7 +56,7 @@ class Gauge:
     def total(self, now: float) -> Total:
         """Return the total until now."""
         running = now - self._since if self.on else 0.0
-        return Total(self._seconds + running, self._times, max(self._longest, running), self._most)
+        return Total(self._seconds + running, self._times, max(self._longest, running), self._most, self.on)
 
     def _end(self, now: float) -> None:
         self._seconds += now - self._since

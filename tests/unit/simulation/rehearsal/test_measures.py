@@ -32,6 +32,7 @@ def test_a_gauge_adds_up_the_time_of_overlapping_states() -> None:
     gauge.set("c", 40.0, on=True)
     total = gauge.total(45.0)
     assert (total.seconds, total.times, total.longest, total.most) == (25.0, 2, 20.0, 2)
+    assert total.lasting
 
 
 def test_a_shard_with_one_copy_lacks_the_second_only_if_it_should_have_one() -> None:
