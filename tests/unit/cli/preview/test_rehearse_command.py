@@ -102,5 +102,18 @@ def test_a_cluster_that_does_not_exist_is_not_played(run: Run, api: FakeApi) -> 
     assert "the cluster does not exist yet" in result.stderr
 
 
+def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run, api: FakeApi) -> None:
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster"}
+    spec = {
+        "version": "7.3.69",
+        "pools": [{"name": "log", "processClass": "log", "replicas": 3, "storage": {"size": "1Gi"}}],
+    }
+    meta = {"name": "docs", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": 1}
+    api.add("fdbclusters", {**head, "metadata": meta, "spec": spec, "status": {}})
+    result = run("rehearse", "docs")
+    assert result.exit_code == ExitCode.FAILURE
+    assert "a rehearsal plays the rules of OpenSearch and Elasticsearch" in result.stderr
+
+
 def test_several_processes_give_the_same_result(run: Run, with_shards: FakeApi) -> None:
     assert played(run, "--runs", "10", "-j", "2").output == played(run, "--runs", "10", "-j", "1").output

@@ -1,28 +1,50 @@
 """One run: without faults it is the forecast, and a seed repeats it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stateward.simulation.forecast.forecast import run_forecast
 from stateward.simulation.rehearsal.faults import Kind
 from stateward.simulation.rehearsal.rehearsal import Rehearsal, one_run
 from stateward.simulation.rehearsal.run import play
 from stateward.simulation.rehearsal.timings import FIXED, drawn
+from tests.unit.cli.clusters import changed, running
 from tests.unit.simulation.rehearsal.samples import START, USUAL, Watched, fault, settled, upgrade
 
 KINDS = st.sampled_from(list(Kind))
 SECONDS = st.floats(0.0, 2000.0)
 
 
-@pytest.mark.parametrize("copies", [1, 2])
-def test_without_faults_and_with_the_usual_timings_a_run_is_the_plan(copies: int) -> None:
-    start = upgrade(copies)
+EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "an upgrade": lambda spec: spec.update(version="2.19.5"),
+    "an upgrade of safe sets": lambda spec: spec.update(version="2.19.5", update={"maxUnavailable": "100%"}),
+    "a change of the configuration": lambda spec: spec.update(config={"indices.recovery.max_bytes_per_sec": "80mb"}),
+    "more members": lambda spec: spec["pools"][1].update(replicas=5),
+    "fewer members": lambda spec: spec["pools"][1].update(replicas=2),
+    "more managers": lambda spec: spec["pools"][0].update(replicas=5),
+    "fewer managers": lambda spec: spec["pools"][0].update(replicas=1),
+    "larger volumes": lambda spec: spec["pools"][1].update(storage={"size": "40Gi"}),
+    "smaller volumes": lambda spec: spec["pools"][1].update(storage={"size": "10Gi"}),
+    "a pool less": lambda spec: spec["pools"].pop(2),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("agents", [False, True])
+def test_without_faults_and_with_the_usual_timings_a_run_is_the_plan(edit: str, *, agents: bool) -> None:
+    before = running()
+    members = tuple(replace(m, pod=m.pod and replace(m.pod, agent=agents)) for m in before.members)
+    start = replace(changed(EDITS[edit], replace(before, members=members)), live=True)
     planned = run_forecast(start, START, USUAL)
     run = play(start, START, drawn(USUAL, FIXED, 1), 1)
     assert run.completed
-    assert run.seconds == planned.ended_at - START
+    assert run.seconds == planned.ended_at - START > 0.0
 
 
 @settings(max_examples=15)
