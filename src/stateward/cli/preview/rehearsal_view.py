@@ -20,6 +20,7 @@ from stateward.timeline.model import Timeline
 
 NOT_SHARDS = "how often shards lack copies or refuse writes is not known: the database does not report its shards"
 LOST = "their data is lost unless what failed comes back"
+WHAT_FAILS = {"node": "a node", "disk": "a disk", "network": "the network", "all": "a node, a disk or the network"}
 NO_POLICY = "members that stay away wait for a user: spec.replacement is not enabled"
 LIMITS = (
     "it shows what a fault would cost, not how likely it is; assumed: all shards are written to, no image is pulled"
@@ -54,8 +55,7 @@ def faulty(faults: str) -> str:
     """Return what the runs have, as a clause."""
     if faults == "none":
         return "each with other timings, without faults"
-    kinds = "a node, a disk or the network" if faults == "all" else f"a {faults}" if faults != "network" else "network"
-    return f"each with other timings and one fault of {kinds} at another moment"
+    return f"each with other timings and one fault of {WHAT_FAILS[faults]} at another moment"
 
 
 def durations(planned: Preview, said: Summary) -> Iterator[Text]:

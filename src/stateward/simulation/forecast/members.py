@@ -214,7 +214,7 @@ class Members:
         self._listener.happened("gone", name)
         self._make(name)
 
-    # Faults.
+    # Faults, which rehearsals add.
 
     def cut_off(self, name: str) -> None:
         """Void what is under way on a member's machine."""
@@ -254,15 +254,6 @@ class Members:
         self.outages[name] += 1
         if member is not None and member.pod is not None and not member.pod.terminating:
             pod = replace(member.pod, ready=False, running=False)
-            self._with_pod(member, pod)
-            self._starts_in(seconds, name, pod)
-
-    def mend(self, name: str, seconds: float) -> None:
-        """Let the pods of a member run again."""
-        del self.broken[name]
-        member = self.all.get(name)
-        if member is not None and member.pod is not None and not member.pod.terminating:
-            pod = replace(member.pod, trouble="")
             self._with_pod(member, pod)
             self._starts_in(seconds, name, pod)
 

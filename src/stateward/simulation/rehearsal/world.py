@@ -195,7 +195,7 @@ class RehearsedWorld(TimedWorld):
     def _not_ready(self, outages: dict[str, int], fault: Fault) -> None:
         for member in self._still_out(outages):
             node = member.pod.node if member.pod is not None else ""
-            self._members.node_not_ready(member.name, node or fault.place.removeprefix("node "))
+            self._members.node_not_ready(member.name, node or node_name(fault))
 
     def _evict(self, outages: dict[str, int], fault: Fault) -> None:
         del fault
@@ -230,3 +230,8 @@ class RehearsedWorld(TimedWorld):
         self._members.stumble(name, self._durations.start_of(member.pool, name))
         self.left(member)
         self._copies.forget(name)
+
+
+def node_name(fault: Fault) -> str:
+    """Return the name of the node that fails; a word for one whose name is not known."""
+    return fault.place.removeprefix("node ") if fault.place.startswith("node ") else "(unknown)"

@@ -33,6 +33,15 @@ def upgrade(copies: int = 2) -> Observation:
     return replace(changed(lambda spec: spec.update(version="2.19.5"), running(copies)), live=True)
 
 
+@cache
+def restart(copies: int = 2) -> Observation:
+    """Return the same cluster with an agent in each pod, just after a setting was changed."""
+    before = running(copies)
+    members = tuple(replace(m, pod=m.pod and replace(m.pod, agent=True)) for m in before.members)
+    setting = {"indices.recovery.max_bytes_per_sec": "80mb"}
+    return replace(changed(lambda spec: spec.update(config=setting), replace(before, members=members)), live=True)
+
+
 def fault(kind: Kind, *members: str, seconds: float = math.inf, at: float = 100.0) -> Fault:
     """Return a fault of members."""
     return Fault(kind, "node n1", members, at, seconds)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from stateward.planning.model.actions import Create, DeletePod, RecordRemoval, Release
-from stateward.planning.model.observation import Database, Member, Observation, Unknown
+from stateward.planning.model.actions import Create, DeletePod, RecordRemoval, Release, StartProcess, StopProcess
+from stateward.planning.model.observation import Database, Member, Observation, Process, ProcessState, Unknown
 from stateward.simulation.rehearsal.faults import Kind
-from tests.unit.simulation.rehearsal.samples import Watched, fault, settled
+from tests.unit.simulation.rehearsal.samples import START, Watched, fault, restart, settled
 
 HOT = "logs-hot-0"
 
@@ -115,3 +115,25 @@ def test_one_of_three_managers_may_be_lost() -> None:
     run = Watched(settled(), fault(Kind.NODE, "logs-managers-0", seconds=300.0))
     assert all(isinstance(seen.database, Database) for _, seen, _ in run.rounds)
     assert run.outcome.refused.times == 0
+
+
+@pytest.mark.parametrize("kind", [Kind.NODE, Kind.NETWORK])
+def test_a_process_that_was_stopped_for_a_restart_is_started_by_the_operator_after_the_outage(kind: Kind) -> None:
+    """Its agent does not answer meanwhile; then it reads the phase on the pod, and waits."""
+    stops = [
+        when - START
+        for when, _, made in Watched(restart()).rounds
+        for action in made.actions
+        if isinstance(action, StopProcess) and action.member == HOT
+    ]
+    run = Watched(restart(), fault(kind, HOT, at=stops[0] + 5.0, seconds=120.0))
+    states = {
+        found.state
+        for when, seen, _ in run.rounds
+        if when > START + stops[0] + 125.0 and isinstance(found := member(seen).process, Process)
+    }
+    during = [member(seen).process for when, seen, _ in run.rounds if 6.0 < when - START - stops[0] < 120.0]
+    assert all(isinstance(answer, Unknown) for answer in during)
+    assert ProcessState.STOPPED in states
+    assert run.done(StartProcess).count(HOT) >= 1
+    assert run.outcome.completed

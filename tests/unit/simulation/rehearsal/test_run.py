@@ -15,7 +15,7 @@ from stateward.simulation.rehearsal.rehearsal import Rehearsal, one_run
 from stateward.simulation.rehearsal.run import play
 from stateward.simulation.rehearsal.timings import FIXED, drawn
 from tests.unit.cli.clusters import changed, running
-from tests.unit.simulation.rehearsal.samples import START, USUAL, Watched, fault, settled, upgrade
+from tests.unit.simulation.rehearsal.samples import START, USUAL, Watched, fault, restart, settled, upgrade
 
 KINDS = st.sampled_from(list(Kind))
 SECONDS = st.floats(0.0, 2000.0)
@@ -68,7 +68,7 @@ def test_a_fault_of_a_settled_cluster_never_gives_it_a_second_copy(kind: Kind, s
 def test_every_run_ends_and_its_measures_fit_together(
     kind: Kind, seconds: float, at: float, data: st.DataObject
 ) -> None:
-    start = upgrade()
+    start = data.draw(st.sampled_from([upgrade(), restart()]))
     names = data.draw(st.sets(st.sampled_from([m.name for m in start.members]), min_size=1, max_size=4))
     run = Watched(start, fault(kind, *sorted(names), seconds=seconds, at=at))
     outcome = run.outcome
@@ -76,7 +76,7 @@ def test_every_run_ends_and_its_measures_fit_together(
     assert outcome.red.seconds <= outcome.refused.seconds + 1e-6
     assert outcome.red.seconds <= outcome.single.seconds + 1e-6
     if outcome.completed:
-        assert {m.pod.version for m in run.end.members if m.pod is not None} == {"2.19.5"}
+        assert {m.pod.version for m in run.end.members if m.pod is not None} == {start.desired.version}
 
 
 def test_the_step_in_progress_at_the_fault_is_named() -> None:
