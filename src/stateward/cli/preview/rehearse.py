@@ -12,21 +12,17 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_plan import installations_in
 from stateward.cli.preview.forecast import blocked
-from stateward.cli.preview.inputs import PlanInputs, read_inputs
-from stateward.cli.preview.offered_data import data_in
-from stateward.cli.preview.plan import changed_cluster, only_data
-from stateward.cli.preview.preview import Kind, Preview, preview
+from stateward.cli.preview.inputs import PlanInputs
+from stateward.cli.preview.plan import previewed
+from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.preview.rehearsal_view import document, one, rehearsed, run_document
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import parts
 from stateward.cli.shared.exit_codes import ExitCode
 from stateward.cli.shared.failures import Failure
-from stateward.cli.shared.find import no_such_cluster, read_cluster
 from stateward.cli.shared.output import output_option, print_output
-from stateward.cli.shared.session import Session, operator_option, policy_option, run, target_options
-from stateward.kube.objects.errors import NotFound
-from stateward.operator.objects.kinds import kind_of
+from stateward.cli.shared.session import operator_option, policy_option, target_options
 from stateward.simulation.rehearsal.faults import kinds_of, names
 from stateward.simulation.rehearsal.many import play_many
 from stateward.simulation.rehearsal.rehearsal import Rehearsal, Run, summary
@@ -73,7 +69,7 @@ def rehearse(
     if (problem := unplayable(found, planned)) is not None:
         raise Failure(problem)
     if not planned.steps and all(change.effect is Kind.NONE for change in planned.members):
-        click.echo("no member would change: there is nothing to rehearse")
+        print_output(output, None, (), lambda: click.echo("no member would change: there is nothing to rehearse"))
         return
     start = replace(found.observed, desired=replace(found.observed.desired, paused=False), live=True)
     spread = Spread() if found.pacing.start_spread is None else Spread(start=found.pacing.start_spread)
@@ -97,22 +93,7 @@ def inputs(name: str | None, path: str | None, level: Level, **target: str) -> t
     given = list(parts(path)) if path is not None else []
     if installations_in(given, name):
         raise Failure("a rehearsal plays the change of a cluster; for an Installation, see `plan`")
-    data = data_in(given)
-    changed = None if only_data(given, name) else changed_cluster(path, name, given)
-    wanted = name or (changed.metadata.name if changed else "")
-    if changed is not None and changed.metadata.namespace and not target["namespace"]:
-        target["namespace"] = changed.metadata.namespace
-
-    async def work(session: Session) -> tuple[PlanInputs, Preview, float]:
-        kind = kind_of(changed or await read_cluster(session, wanted))
-        try:
-            found = await read_inputs(session, kind, wanted, changed, data, level=level)
-        except NotFound as error:
-            raise no_such_cluster(session, wanted) from error
-        now = session.now()
-        return found, preview(found.observed, now, found.pacing.durations), now
-
-    return run(work, **target)
+    return previewed(given, name, path, level, **target)
 
 
 def unplayable(found: PlanInputs, planned: Preview) -> str | None:

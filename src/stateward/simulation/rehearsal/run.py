@@ -135,10 +135,13 @@ def rounds(world: RehearsedWorld, durations: Durations, idle_limit: int, watch: 
 
 def pass_time(world: RehearsedWorld, durations: Durations, *, acted: bool) -> None:
     """Advance to the next reconciliation: once a fault has occurred, half a minute later at the latest."""
-    if acted or not world.disturbed or world.queue.due <= world.queue.now + PATIENCE:
+    if acted or not world.disturbed:
         advance(world, durations, acted=acted)
-    else:
-        world.queue.until(world.queue.now + PATIENCE)
+        return
+    latest = world.queue.now + PATIENCE
+    while not world.changed and world.queue.due <= latest:
+        world.queue.step()
+    world.queue.until(world.queue.now + durations.reaction if world.changed else latest)
 
 
 def steps(made: Plan, at: float) -> Iterator[Doing]:
