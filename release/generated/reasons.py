@@ -2,12 +2,13 @@
 
 from stateward.cli.status.advice import ADVICE
 
-_HEAD = """<!-- Generated from src/stateward/cli/status/advice.py; renew it with `make docs`. -->
+_HEAD = """\
+<!-- Generated from src/stateward/cli/status/advice.py; renew it with `make docs`. -->
 
 # Reasons to wait
 
-Each entry of `status.waiting` has one of these reasons. `kubectl stateward explain NAME` adds what it found in the cluster.
-Where the last column is empty, waiting is enough.
+Each entry of `status.waiting` has one of these reasons. `kubectl stateward explain NAME` adds what it found in the
+cluster. Where the last column is empty, waiting is enough.
 
 | reason | the wait ends when | what you can do |
 | --- | --- | --- |

@@ -6,7 +6,7 @@ the answers of the API server.
 shared    the session with an API server, finding clusters, reading files, output
 status    status, list, explain
 diagnosis timeline, events, logs, diagnose
-preview   plan, validate
+preview   plan, rehearse, validate
 steering  restart, stop, start, replace, keep, pause, resume, detect
 packages  package, installation
 run       operator, manifests, simulate, completion

@@ -28,6 +28,9 @@ class Entry:
 COMMANDS = {
     "status": Entry("status.status:status", "Show the state of a cluster, once or continuously."),
     "plan": Entry("preview.plan:plan", "Show the effect of a change before you make it."),
+    "rehearse": Entry(
+        "preview.rehearse:rehearse", "Play a change many times before you make it, with other timings and faults."
+    ),
     "explain": Entry("status.explain:explain", "Explain what a cluster waits for."),
     "list": Entry("status.clusters:clusters", "List the clusters, one line each."),
     "timeline": Entry("diagnosis.timeline:timeline", "Draw the history of a cluster."),

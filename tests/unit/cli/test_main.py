@@ -139,5 +139,10 @@ def test_names_of_commands_are_completed_without_an_import_of_any() -> None:
         text=True,
         check=True,
     )
-    assert [line.split(",")[1] for line in done.stdout.splitlines()] == ["resume", "restart", "replace"]
+    assert [line.split(",")[1] for line in done.stdout.splitlines()] == [
+        "rehearse",
+        "resume",
+        "restart",
+        "replace",
+    ]
     assert "stateward.cli.steering" not in done.stderr

@@ -103,3 +103,50 @@ def test_a_target_that_leaves_ends_the_move_and_another_one_begins() -> None:
     copies.node_left("b")
     rest(agenda)
     assert where(copies) == {"docs[0]": ["p:c"]}
+
+
+def test_only_a_copy_with_all_writes_becomes_the_primary_again() -> None:
+    """The disaster this prevents: a copy that missed writes serves as if they had never been acknowledged."""
+    agenda, copies = world(units(1), nodes="ab")
+    copies.node_left("a")
+    agenda.until(10.0)
+    copies.node_left("b")
+    copies.node_joined(Node("a", "2.17.1", data=True, voting=False))
+    rest(agenda)
+    assert where(copies) == {"docs[0]": ["r:", "p:"]}
+    copies.node_joined(Node("b", "2.17.1", data=True, voting=False))
+    rest(agenda)
+    assert sorted(where(copies)["docs[0]"]) == ["p:b", "r:a"]
+
+
+def test_a_recovery_whose_source_leaves_has_to_begin_again() -> None:
+    found = (Copy(CopyState.STARTED, primary=True, member="a"), Copy(CopyState.UNASSIGNED))
+    agenda, copies = world([Unit("docs[0]", 2, found, size=GIB)], nodes="ab")
+    assert copies.busy
+    copies.node_left("a")
+    assert not copies.busy
+    assert rest(agenda) == pytest.approx(101.0)
+    assert where(copies) == {"docs[0]": ["p:", "r:"]}
+
+
+def test_no_recovery_reaches_a_node_that_is_silent() -> None:
+    agenda, copies = world(units(1))
+    copies.node_left("a")
+    agenda.until(70.0)
+    copies.reach_all_but(frozenset("c"))
+    agenda.until(500.0)
+    assert copies.busy
+    copies.reach_all_but(frozenset())
+    assert where(copies) == {"docs[0]": ["r:c", "p:b"]}
+
+
+def test_every_change_of_a_shard_is_reported() -> None:
+    seen: list[Unit] = []
+    agenda = EventQueue(0.0)
+    copies = Copies(agenda, PACE, units(1), lambda: None, seen.append)
+    copies.nodes = {name: Node(name, "2.17.1", data=True, voting=False) for name in "abc"}
+    copies.begin()
+    copies.node_left("a")
+    rest(agenda)
+    assert seen[-1] == copies.units["docs[0]"]
+    assert len(seen) == 3

@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Group
-from rich.text import Text
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.duration import DurationError, parse_duration
@@ -16,15 +14,11 @@ from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_output
 from stateward.cli.shared.picture import version
 from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.timeline_view import view
 from stateward.planning.model.times import rfc3339
-from stateward.timeline.chart import Line, legend, lines
 from stateward.timeline.from_history import latest_work, timeline_of
-from stateward.timeline.model import Band, Timeline, cut, totals
-from stateward.timeline.phases import STYLES, band_style
-from stateward.timeline.times import clock, duration
-
-NARROW, WIDE = 60, 120
-"""Columns of the chart: at least, and without a terminal."""
+from stateward.timeline.model import Timeline, cut
+from stateward.timeline.times import clock
 
 
 @click.command()
@@ -85,38 +79,6 @@ def written(shown: Timeline, page_file: str, svg_file: str) -> None:
         if name:
             Path(name).write_text(draw(shown), encoding="utf-8")
             click.echo(f"{name}: {clock(shown.begin, date=True)} to {clock(shown.end, date=True)} UTC")
-
-
-def view(shown: Timeline) -> Group:
-    """Return the chart for a terminal: head, bands, rows, axis, events and legend."""
-    console = screen.console()
-    label = max([12, *(len(row.name) for row in shown.rows)])
-    width = max(NARROW, console.width - label - 3) if console.is_terminal else WIDE
-    period = f"{clock(shown.begin, date=True)} to {clock(shown.end, date=True)} UTC, "
-    head = Text.assemble((shown.title, "bold"), f"  {shown.subtitle}\n", (period, "dim"))
-    head.append(duration(shown.end - shown.begin), "dim")
-    parts = [head, Text(), *(drawn(line, label) for line in lines(shown, width)), Text()]
-    parts += [Text(f"{clock(mark.at, seconds=True)}  {mark.text}") for mark in shown.marks]
-    parts += [Text(), *(spent(band, shown) for band in shown.bands)]
-    for phase, meaning in legend(shown):
-        style = STYLES[phase]
-        parts.append(Text.assemble((f" {style.letter} ", f"reverse {style.terminal}"), f" {phase.value}: {meaning}"))
-    return Group(*parts)
-
-
-def drawn(line: Line, label: int) -> Text:
-    """Return a line of the chart with its label."""
-    found = Text(f"{line.label:>{label}}  ", no_wrap=True, overflow="crop")
-    for text, style in line.pieces:
-        found.append(text, style or None)
-    return found
-
-
-def spent(band: Band, shown: Timeline) -> Text:
-    """Return how long a band had each of its values."""
-    parts = sorted(totals(shown, band.name).items(), key=lambda each: -each[1])
-    said = ", ".join(f"{value} ({band_style(value).letter}) {duration(seconds)}" for value, seconds in parts)
-    return Text(f"{band.name}: {said}")
 
 
 def document(shown: Timeline, cluster: Cluster) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Commands that preview changes: `plan` and `validate`."""
+"""Commands that preview changes: `plan`, `rehearse` and `validate`."""

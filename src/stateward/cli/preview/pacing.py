@@ -1,5 +1,6 @@
 """The sources of a time forecast: measurements of the live cluster, and assumptions."""
 
+from math import log, sqrt
 from statistics import median
 
 from msgspec import Struct
@@ -13,6 +14,8 @@ from stateward.planning.model.observation import Database, Observation
 from stateward.simulation.forecast.durations import Durations
 
 MIB = 2**20
+FEW = 4
+"""Fewer starts do not show how much starts vary."""
 
 
 class Pacing(Struct, frozen=True):
@@ -20,6 +23,9 @@ class Pacing(Struct, frozen=True):
 
     durations: Durations = Durations()
     rests_on: tuple[str, ...] = ()
+    start_spread: float | None = None
+    """Standard deviation of the logarithms of the measured starts, by pool around their median; None if there are few.
+    """
 
 
 async def asked(transport: Transport, target: Target) -> Speed:
@@ -44,7 +50,14 @@ def pacing(existing: ClusterObjects, known: Speed) -> Pacing:
         at_once=known.at_once or durations.at_once,
         reopen=known.reopen or durations.reopen,
     )
-    return Pacing(made, (*start_words(made, starts), *recovery_words(made, known)))
+    return Pacing(made, (*start_words(made, starts), *recovery_words(made, known)), start_spread(starts))
+
+
+def start_spread(starts: dict[str, list[float]]) -> float | None:
+    """Return how much starts vary around the median of their pool; None if fewer than four starts are known."""
+    logs = [log(s / median(found)) for found in starts.values() if min(found) > 0 for s in found]
+    freedom = len(logs) - len(starts)
+    return sqrt(sum(each * each for each in logs) / freedom) if len(logs) >= FEW and freedom > 0 else None
 
 
 def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:

@@ -58,21 +58,7 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
     if installs := installations_in(given, name):
         plan_installation(installs, packages_in(given), output, **target)
         return
-    data = data_in(given)
-    changed = None if only_data(given, name) else changed_cluster(path, name, given)
-    wanted = name or (changed.metadata.name if changed else "")
-    if changed is not None and changed.metadata.namespace and not target["namespace"]:
-        target["namespace"] = changed.metadata.namespace
-
-    async def work(session: Session) -> tuple[PlanInputs, Preview]:
-        kind = kind_of(changed or await read_cluster(session, wanted))
-        try:
-            found = await read_inputs(session, kind, wanted, changed, data, level=Level(pod_policy))
-        except NotFound as error:
-            raise no_such_cluster(session, wanted) from error
-        return found, preview(found.observed, session.now(), found.pacing.durations)
-
-    found, shown = run(work, **target)
+    found, shown, _ = previewed(given, name, path, Level(pod_policy), **target)
     busy = [change.name for change in shown.members if change.effect is not Kind.NONE]
 
     def table() -> None:
@@ -81,6 +67,31 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
     print_output(output, document(found, shown), busy, table)
     through = shown.goes_through and not blocked(found, shown)
     click.get_current_context().exit(verdict_code(changes=bool(busy or shown.steps), through=through))
+
+
+def previewed(
+    given: list[tuple[str, Any]], name: str | None, path: str | None, level: Level, **target: str
+) -> tuple[PlanInputs, Preview, float]:
+    """Return what a plan reads, the plan, and its time; `given` are the documents of the file.
+
+    Raise Failure or UsageError if there is no such cluster, or if the combination is invalid.
+    """
+    data = data_in(given)
+    changed = None if only_data(given, name) else changed_cluster(path, name, given)
+    wanted = name or (changed.metadata.name if changed else "")
+    if changed is not None and changed.metadata.namespace and not target["namespace"]:
+        target["namespace"] = changed.metadata.namespace
+
+    async def work(session: Session) -> tuple[PlanInputs, Preview, float]:
+        kind = kind_of(changed or await read_cluster(session, wanted))
+        try:
+            found = await read_inputs(session, kind, wanted, changed, data, level=level)
+        except NotFound as error:
+            raise no_such_cluster(session, wanted) from error
+        now = session.now()
+        return found, preview(found.observed, now, found.pacing.durations), now
+
+    return run(work, **target)
 
 
 def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:

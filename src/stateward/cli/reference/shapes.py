@@ -21,6 +21,32 @@ PROBLEM = {"path": "the field", "message": "what is wrong, and what is accepted"
 PERIOD = {"startTime": "RFC 3339, in UTC", "endTime": "RFC 3339, in UTC; null while it lasts"}
 
 
+QUANTILES = {"p50": "median, in seconds", "p95": "95th percentile", "worst": "the longest"}
+EXPOSURE = QUANTILES | {
+    "runs": "runs in which any shard is in this state; the whole is null if shards are not known",
+    "most": "the most shards at once",
+}
+RUN = {
+    "seed": "repeats the run with `--seed`",
+    "completed": "whether the change completes",
+    "seconds": "how long it takes, or until nothing happens any more",
+    "secondsWithoutFault": "the same with the same timings and without the fault",
+    "withoutSecondCopySeconds": "how long shards have no second copy; null if shards are not known, as the next three",
+    "withoutCopySeconds": "how long shards have no copy",
+    "refusedWritesSeconds": "how long shards refuse writes",
+    "lostShards": "shards without a complete copy at the end",
+    "mostDown": "the most members that are down at once",
+    "fault.kind": "node, disk or network; `fault` is null in a run without one",
+    "fault.place": "what fails",
+    "fault.members": "the members on it",
+    "fault.at": "seconds from the begin",
+    "fault.fraction": "how much of the change has passed then, from 0 to 1",
+    "fault.during": "the step in progress",
+    "fault.seconds": "how long it lasts; null if it does not end",
+    "waitsFor": "what it waits for in the end, if it does not complete",
+}
+
+
 def within(path: str, fields: Mapping[str, str]) -> dict[str, str]:
     """Return fields below a path."""
     return {f"{path}.{name}": meaning for name, meaning in fields.items()}
@@ -107,6 +133,29 @@ SHAPES: dict[str, dict[str, str]] = {
         "notes": "what could not be read",
         "goesThrough": "whether the whole change would complete",
     },
+    "rehearse": {
+        "cluster": "name of the cluster",
+        "namespace": "its namespace",
+        "deployed": "the version that is deployed",
+        "wanted": "the version in the spec",
+        "faults": "what fails: none, node, disk, network or all",
+        "runs": "number of runs",
+        "completed": "number of runs that complete",
+        "plannedSeconds": "duration without a fault, with the usual timings",
+        **within("seconds", {**QUANTILES, "p10": "of the runs that complete; `seconds` is null if none does"}),
+        **within("withoutSecondCopy", EXPOSURE),
+        **within("withoutCopy", EXPOSURE),
+        **within("refusedWrites", EXPOSURE),
+        "mostDown": "the most members that are down at once, over all runs",
+        "runsWithLostShards": "runs at whose end a shard has no complete copy; null if shards are not known",
+        "waits[].runs": "number of runs that do not complete for this reason",
+        "waits[].message": "what one of them waits for",
+        **within("hurtsMost[]", RUN),
+        **within("worst", RUN),
+        "notes": "what could not be read",
+        "restsOn": "the sources of the durations",
+    },
+    "rehearse --seed": RUN,
     "timeline": HEAD
     | {
         "startTime": "begin of the period; before it nothing is known",

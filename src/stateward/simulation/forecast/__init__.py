@@ -1,7 +1,8 @@
 """Runs a plan forward in time: the shipped planner in a world where every step succeeds after its usual duration.
 
 The forecast is much smaller than the whole simulation: a cluster of 60 members takes seconds. It starts from a real
-observation, has no API server and no faults, and advances from one event to the next.
+observation, has no API server, and advances from one event to the next. A forecast has no faults; the room `rehearsal`
+adds them.
 
     durations    how long each step takes
     event_queue  what happens when

@@ -16,18 +16,32 @@ from stateward.simulation.forecast.event_queue import EventQueue
 
 
 class Copies:
-    """The copies of one database; `settled` is called when a recovery ends that a plan may wait for."""
+    """The copies of one database; `settled` is called when a recovery ends that a plan may wait for.
+
+    `changed` is called with each unit whose copies change.
+    """
 
     def __init__(
-        self, queue: EventQueue, durations: Durations, units: Iterable[Unit], settled: Callable[[], None]
+        self,
+        queue: EventQueue,
+        durations: Durations,
+        units: Iterable[Unit],
+        settled: Callable[[], None],
+        changed: Callable[[Unit], None] = lambda _: None,
     ) -> None:
         self.units = {unit.name: unit for unit in units}
         self.nodes: dict[str, Node] = {}
         self.draining: frozenset[str] = frozenset()
         self.allocation = Allocation.ALL
-        self._queue, self._durations, self._settled = queue, durations, settled
-        self._kept: dict[str, set[str]] = {}
-        """By unit: the nodes with its data on disk but without a copy of it."""
+        self._unreachable: frozenset[str] = frozenset()
+        """Nodes that the database still lists, and that no recovery can reach."""
+        self._stalled: list[Callable[[], None]] = []
+        """The ends of recoveries from or to such nodes."""
+        self._queue, self._durations, self._settled, self._changed = queue, durations, settled, changed
+        self._kept: dict[str, dict[str, float]] = {}
+        """By unit: the nodes with its data on disk but without a copy of it, and when they left."""
+        self._lost: dict[str, float] = {}
+        """By unit: when its last live copy left. Only copies that left then have all acknowledged writes."""
         self._held = Counter[str]()
         self._coming, self._going = Counter[str](), Counter[str]()
         self._open: dict[str, None] = dict.fromkeys(self.units)
@@ -70,10 +84,17 @@ class Copies:
         self.nodes[node.name] = node
         self.route()
 
+    def reach_all_but(self, names: frozenset[str]) -> None:
+        """Let no recovery from or to these nodes end, and those of all others."""
+        self._unreachable = names
+        stalled, self._stalled = self._stalled, []
+        for end in stalled:
+            end()
+
     def forget(self, name: str) -> None:
         """Discard the data that a node kept."""
         for kept in self._kept.values():
-            kept.discard(name)
+            kept.pop(name, None)
 
     def move(self, unit: str, origin: str, target: str) -> None:
         """Move one copy on request."""
@@ -106,7 +127,8 @@ class Copies:
     def _place(self, unit: Unit, copy: Copy) -> bool:
         kept = [name for name in self._kept.get(unit.name, ()) if name in self.nodes and name not in self._taken(unit)]
         if copy.primary:
-            return bool(kept) and self._recover(unit, copy, kept[0], self._durations.reopen)
+            whole = [name for name in kept if self._kept[unit.name][name] >= self._lost.get(unit.name, 0.0)]
+            return bool(whole) and self._recover(unit, copy, whole[0], self._durations.reopen)
         if self.allocation is not Allocation.ALL or not any(c.live and c.primary for c in unit.copies):
             return False
         back = [name for name in kept if self._fits(unit, self.nodes[name])]
@@ -172,12 +194,15 @@ class Copies:
     def _ended(self, name: str, node: str, origin: str, number: int) -> None:
         if self._under_way.get((name, node)) != number:
             return
+        if not self._unreachable.isdisjoint((node, origin)):
+            self._stalled.append(lambda: self._ended(name, node, origin, number))
+            return
         self._stop(name, node, origin)
         unit = self.units[name]
         copy = next((c for c in unit.copies if node in (c.member, c.target)), None)
         if copy is not None:
             self._with(unit, copy, replace(copy, state=CopyState.STARTED, member=node, target="", in_sync=True, why=""))
-            self._kept.get(name, set()).discard(node)
+            self._kept.get(name, {}).pop(node, None)
             if origin:
                 self._held[origin] -= 1
         self._open.setdefault(name)
@@ -204,16 +229,31 @@ class Copies:
                     Copy(CopyState.UNASSIGNED, copy.primary, in_sync=False, why="node left", since=self._queue.now)
                 )
                 if copy.live:
-                    self._kept.setdefault(unit.name, set()).add(name)
+                    self._kept.setdefault(unit.name, {})[name] = self._queue.now
             else:
                 copies.append(copy)
         self._held[name] = 0
-        self.units[unit.name] = replace(unit, copies=led(copies))
+        if any(copy.live for copy in unit.copies) and not any(copy.live for copy in copies):
+            self._lost[unit.name] = self._queue.now
+            copies = [self._without_source(unit, copy) for copy in copies]
+        self._set(replace(unit, copies=led(copies)))
         self._open.setdefault(unit.name)
+
+    def _without_source(self, unit: Unit, copy: Copy) -> Copy:
+        """Return a copy of a unit that has no live copy any more: one that recovers has nothing to recover from."""
+        if copy.state is not CopyState.INITIALIZING:
+            return copy
+        self._stop(unit.name, copy.member, "")
+        self._held[copy.member] -= 1
+        return Copy(CopyState.UNASSIGNED, copy.primary, in_sync=False, why="primary failed", since=self._queue.now)
+
+    def _set(self, unit: Unit) -> None:
+        self.units[unit.name] = unit
+        self._changed(unit)
 
     def _with(self, unit: Unit, old: Copy, new: Copy) -> Unit:
         found = replace(unit, copies=tuple(new if copy is old else copy for copy in unit.copies))
-        self.units[unit.name] = found
+        self._set(found)
         return found
 
     def _seconds(self, unit: Unit, node: str) -> float:

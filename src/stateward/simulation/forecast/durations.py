@@ -1,6 +1,6 @@
 """The durations of a forecast: measured on the cluster if possible, otherwise assumed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -29,6 +29,10 @@ class Durations(Struct, frozen=True):
     delay: float = 60.0
     """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 
-    def start_of(self, pool: str) -> float:
-        """Return the start duration of a member of a pool."""
-        return self.starts.get(pool, self.start)
+    factor: Callable[[str], float] | None = None
+    """By member: what its next start takes, as a multiple of the usual; None if every start takes as long."""
+
+    def start_of(self, pool: str, member: str = "") -> float:
+        """Return the duration of the next start of a member of a pool."""
+        usual = self.starts.get(pool, self.start)
+        return usual if self.factor is None else usual * self.factor(member)

@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 
 
 @dataclass(slots=True)
@@ -24,6 +25,11 @@ class EventQueue:
     def empty(self) -> bool:
         """Whether no event is left."""
         return not self._due
+
+    @property
+    def due(self) -> float:
+        """The time of the next event; infinity without one."""
+        return self._due[0][0] if self._due else inf
 
     def step(self) -> None:
         """Advance to the next event, and run it."""

@@ -1,5 +1,6 @@
 """The members' objects, and their pods as Kubernetes stops, recreates and starts them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Protocol
@@ -54,13 +55,21 @@ class Members:
         self._version, self._revision, self._agent = desired.version, desired.template_revision, desired.agent
         self._uid, self._owner = start.uid, start.uid if desired.own_volumes else ""
         self._zones: dict[str, str] = {}
+        self._nodes: dict[str, str] = {}
         self._managed: set[str] = set()
         self._made = 0
+        self.unreachable: set[str] = set()
+        """Members whose machine is lost or cut off: their pods neither start nor end."""
+        self.broken: dict[str, str] = {}
+        """By member: what keeps each of its pods from running, in Kubernetes' words."""
+        self.outages = Counter[str]()
+        """How often each member was lost or cut off: what was under way before then is void."""
 
     def begin(self, members: Iterable[Member], zones: Mapping[str, str], serving: Iterable[str]) -> None:
         """Continue the changes that are in progress."""
         self.all = {member.name: member for member in members}
         self._zones = {**zones, **{m.name: m.pod.zone for m in self.all.values() if m.pod is not None and m.pod.zone}}
+        self._nodes = {m.name: m.pod.node for m in self.all.values() if m.pod is not None and m.pod.node}
         self._managed = {m.name for m in self.all.values() if m.pod is not None and m.pod.agent}
         there = frozenset(serving)
         for member in tuple(self.all.values()):
@@ -112,7 +121,7 @@ class Members:
         member = self.all[name]
         if member.pod is not None:
             self.all[name] = replace(member, pod=replace(member.pod, bootstrap="granted"))
-        return self._durations.start_of(member.pool)
+        return self._durations.start_of(member.pool, name)
 
     def release(self, name: str) -> None:
         """Scale a member to zero."""
@@ -167,6 +176,7 @@ class Members:
             created=self._queue.now,
             ready=False,
             running=not self._listener.formed,
+            node=self._nodes.get(name, ""),
             zone=self._zones.get(name, ""),
             claims=member.claim is not None,
             candidate=not self._listener.formed,
@@ -179,23 +189,77 @@ class Members:
 
     def _coming(self, member: Member, pod: Pod) -> None:
         """Let a member serve after its start duration, minus the age of its pod."""
-        left = self._durations.start_of(member.pool) - max(0.0, self._queue.now - pod.created)
-        self._queue.after(max(1.0, left), partial(self._started, member.name, pod.ref.uid))
+        left = self._durations.start_of(member.pool, member.name) - max(0.0, self._queue.now - pod.created)
+        self._starts_in(max(1.0, left), member.name, pod)
 
-    def _started(self, name: str, uid: str) -> None:
+    def _starts_in(self, seconds: float, name: str, pod: Pod) -> None:
+        self._queue.after(seconds, partial(self._started, name, pod.ref.uid, self.outages[name]))
+
+    def _started(self, name: str, uid: str, outage: int) -> None:
         member = self.all.get(name)
         pod = member.pod if member is not None else None
-        if member is not None and pod is not None and pod.ref.uid == uid and not pod.terminating:
+        if member is None or pod is None or pod.ref.uid != uid or pod.terminating or outage != self.outages[name]:
+            return
+        if name in self.broken:
+            self._with_pod(member, replace(pod, running=False, ready=False, trouble=self.broken[name]))
+        else:
             self._listener.started(member, pod)
 
     def _ended(self, name: str, uid: str) -> None:
         member = self.all.get(name)
-        if member is None or member.pod is None or member.pod.ref.uid != uid:
+        if member is None or member.pod is None or member.pod.ref.uid != uid or name in self.unreachable:
             return
         self._listener.stopped(member)
         self.all[name] = replace(member, pod=None)
         self._listener.happened("gone", name)
         self._make(name)
+
+    # Faults, which rehearsals add.
+
+    def cut_off(self, name: str) -> None:
+        """Void what is under way on a member's machine."""
+        self.unreachable.add(name)
+        self.outages[name] += 1
+
+    def node_not_ready(self, name: str, node: str) -> None:
+        """Mark the pod of a member whose node has not reported for a while."""
+        member = self.all.get(name)
+        if member is not None and member.pod is not None:
+            self._nodes[name] = node
+            self._with_pod(member, replace(member.pod, node=node, node_ready=False, ready=False))
+
+    def evict(self, name: str, grace: float) -> None:
+        """Delete the pod of a member whose node stays away; it ends when the node is back."""
+        member = self.all.get(name)
+        if member is not None and member.pod is not None and not member.pod.terminating:
+            pod = replace(member.pod, terminating=True, ready=False, gone_by=self._queue.now + grace)
+            self._with_pod(member, pod)
+
+    def back(self, name: str, seconds: float | None) -> None:
+        """Let the machine of a member return; its process serves again after `seconds`, or (None) stays stopped."""
+        self.unreachable.discard(name)
+        member = self.all.get(name)
+        if member is None or member.pod is None:
+            return
+        pod = replace(member.pod, node_ready=True)
+        self._with_pod(member, pod)
+        if pod.terminating:
+            self._queue.after(self._durations.stop, partial(self._ended, name, pod.ref.uid))
+        elif seconds is not None:
+            self._starts_in(seconds, name, pod)
+
+    def stumble(self, name: str, seconds: float) -> None:
+        """End the process of a member, which starts again after `seconds`, if nothing keeps it from running."""
+        member = self.all.get(name)
+        self.outages[name] += 1
+        if member is not None and member.pod is not None and not member.pod.terminating:
+            pod = replace(member.pod, ready=False, running=False)
+            self._with_pod(member, pod)
+            self._starts_in(seconds, name, pod)
+
+    def _with_pod(self, member: Member, pod: Pod) -> None:
+        self.all[member.name] = replace(member, pod=pod)
+        self._listener.changed = True
 
     def _ref(self, name: str) -> Ref:
         self._made += 1

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
-from stateward.planning.model.observation import Inputs, Member, Observation, Phase, Process, ProcessState
+from stateward.planning.model.observation import Inputs, Member, Observation, Phase, Process, ProcessState, Unknown
 from stateward.planning.model.phase import BEGUN
 from stateward.simulation.forecast.durations import Durations
 from stateward.simulation.forecast.event_queue import EventQueue
@@ -34,8 +34,9 @@ class Processes:
                 self._stop(action.member)
             case a.StartProcess():
                 self._states[action.member] = ProcessState.STARTING
-                pool = self._members.all[action.member].pool
-                self._queue.after(self._durations.start_of(pool), partial(self._started, action.member))
+                name = action.member
+                seconds = self._durations.start_of(self._members.all[name].pool, name)
+                self._queue.after(seconds, partial(self._started, name, self._members.outages[name]))
             case a.FinishRestart():
                 self._mark(action.member, Phase.NONE, action.inputs)
             case a.RecordData():
@@ -44,7 +45,17 @@ class Processes:
                 return False
         return True
 
+    def resume(self, name: str) -> bool:
+        """Return whether the process of a member stays stopped after the return of its machine, as its agent knows."""
+        if self._states.get(name) in (ProcessState.STOPPING, ProcessState.STOPPED):
+            self._states[name] = ProcessState.STOPPED
+            return True
+        self._states.pop(name, None)
+        return False
+
     def _answer(self, member: Member) -> Member:
+        if member.name in self._members.unreachable:
+            return replace(member, process=Unknown("its node cannot be reached"))
         state = self._states.get(member.name, ProcessState.RUNNING)
         up = state in (ProcessState.STARTING, ProcessState.RUNNING)
         checksum = member.config_checksum
@@ -75,8 +86,10 @@ class Processes:
         self._states[name] = ProcessState.STOPPED
         self._listener.changed = True
 
-    def _started(self, name: str) -> None:
+    def _started(self, name: str, outage: int) -> None:
         member = self._members.all.get(name)
+        if outage != self._members.outages[name]:
+            return
         self._states.pop(name, None)
         if member is not None and member.pod is not None and not member.pod.terminating:
             self._listener.started(member, member.pod)

@@ -1,7 +1,7 @@
 """One cluster in which every action succeeds, each after its usual time.
 
 No failure is modelled: a new pod starts, and a copy that may move arrives. A broken object, such as a pod whose
-image cannot be pulled, stays broken until it is recreated.
+image cannot be pulled, stays broken until it is recreated. A rehearsal adds failures (`simulation/rehearsal`).
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ from stateward.planning.model.observation import (
     Pool,
     Record,
     Removal,
+    Unit,
 )
 from stateward.simulation.forecast.copies import Copies
 from stateward.simulation.forecast.durations import Durations
@@ -54,7 +55,8 @@ class TimedWorld:
         """Members whose process waits for a cluster to join."""
         self._members = Members(self.queue, durations, start, self)
         self._processes = Processes(self.queue, durations, self._members, self)
-        self._copies = Copies(self.queue, durations, database.units if database else (), self._copies_settled)
+        units = database.units if database else ()
+        self._copies = Copies(self.queue, durations, units, self._copies_settled, self._unit_changed)
         if database is not None:
             self._copies.nodes = dict(database.nodes)
             self._copies.draining, self._copies.allocation = database.draining, database.allocation
@@ -121,6 +123,9 @@ class TimedWorld:
         else:
             return False
         return True
+
+    def _unit_changed(self, unit: Unit) -> None:
+        """React to a change of a unit's copies."""
 
     # Events of the members.
 

@@ -69,3 +69,15 @@ def test_what_the_database_does_not_tell_is_reported_as_assumed() -> None:
 def test_estimates_are_not_more_exact_than_they_are(seconds: float | None, text: str) -> None:
     shown = about(seconds)
     assert shown == ("1 h 38 min" if text == "98 min" else text)
+
+
+def test_starts_vary_as_much_as_they_were_measured_to_around_the_median_of_their_pool() -> None:
+    assert pacing(
+        existing(pod(40), pod(40), pod(80), pod(20, "managers"), pod(20, "managers")), Speed()
+    ).start_spread == (pytest.approx(0.4002, abs=1e-4))
+
+
+def test_a_few_starts_do_not_tell_how_much_they_vary() -> None:
+    assert pacing(existing(pod(40), pod(50), pod(90)), Speed()).start_spread is None
+    one_each = [pod(10.0 * number, f"pool-{number}") for number in range(1, 6)]
+    assert pacing(existing(*one_each), Speed()).start_spread is None

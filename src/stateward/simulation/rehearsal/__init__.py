@@ -1,0 +1,15 @@
+"""Rehearsals of a change: the forecast, played many times with other timings and with faults.
+
+In comes what a forecast takes: an observation with the changed spec, and durations. Out comes what happened in each
+run, and what all runs say together. All is pure and repeatable: a seed determines its run. It may import `forecast`,
+the rules of votes in `opensearch`, and planning.
+
+    timings    durations around the usual ones
+    faults     what fails in a run, when, and for how long
+    measures   the time without a second copy, in red health, and with refused writes
+    world      the world of the forecast, with faults
+    run        one run
+    rehearsal  the run of a seed, and what many runs say
+    many       many runs in several processes
+    story      the timeline of one run
+"""

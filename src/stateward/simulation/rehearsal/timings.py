@@ -1,0 +1,64 @@
+"""Durations of one run, drawn around the usual ones.
+
+All are lognormal: a duration is a product of independent factors (load, size, cache), is never negative, and has a
+longer tail above its median than below. Source: the lognormal model of task durations; the spreads below are assumed,
+except that of starts, which is measured if a cluster has enough pods.
+"""
+
+import random
+from collections import Counter
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stateward.simulation.forecast.durations import Durations
+
+
+class Spread(Struct, frozen=True):
+    """Standard deviations of the logarithms of durations: 0.25 means that two of three lie within a quarter."""
+
+    start: float = 0.25
+    """Of each start. Assumed if fewer than four starts were measured."""
+    stop: float = 0.4
+    """Of stops in one run: a process that flushes ends later."""
+    rate: float = 0.3
+    """Of the recovery throughput in one run: other work uses the same disks and network."""
+    reopen: float = 0.5
+    """Of the recovery of copies from local data: it depends on what was written since."""
+    grow: float = 0.7
+    """Of the expansion of a volume: it depends on the storage provider."""
+
+
+FIXED = Spread(0.0, 0.0, 0.0, 0.0, 0.0)
+"""Every duration is the usual one."""
+
+
+def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
+    """Return the durations of one run; limits and delays that are settings of the database stay as they are."""
+    rng = random.Random(f"timings {seed}")  # noqa: S311 - repeatable
+
+    def around(value: float, sigma: float) -> float:
+        return value * rng.lognormvariate(0.0, sigma)
+
+    return replace(
+        usual,
+        stop=around(usual.stop, spread.stop),
+        rate=around(usual.rate, spread.rate),
+        reopen=around(usual.reopen, spread.reopen),
+        grow=around(usual.grow, spread.grow),
+        factor=StartFactors(seed, spread.start),
+    )
+
+
+class StartFactors:
+    """The factor of each start: that of a member's nth start is the same with and without a fault."""
+
+    def __init__(self, seed: int, sigma: float) -> None:
+        self._seed, self._sigma = seed, sigma
+        self._numbers = Counter[str]()
+
+    def __call__(self, member: str) -> float:
+        """Return the factor of the next start of a member."""
+        self._numbers[member] += 1
+        rng = random.Random(f"start {self._seed} {member} {self._numbers[member]}")  # noqa: S311 - repeatable
+        return rng.lognormvariate(0.0, self._sigma)

@@ -1,0 +1,120 @@
+"""`rehearse` plays a change many times, reads as `plan` does, and sends nothing."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.cli.preview import rehearse
+from stateward.cli.preview.inputs import PlanInputs
+from stateward.cli.preview.preview import Preview
+from stateward.cli.reference.shapes import SHAPES
+from stateward.cli.shared.exit_codes import ExitCode
+from tests.unit.cli.clusters import units
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.preview import test_plan_command
+from tests.unit.cli.preview.test_plan_command import CHANGED
+from tests.unit.cli.test_output_forms import missing, undocumented
+
+running = test_plan_command.running
+UPGRADE = CHANGED % "2.19.5"
+
+
+def played(run: Run, *words: str, stdin: str = UPGRADE) -> Any:
+    return run("rehearse", "-f", "-", "--runs", "6", "-j", "1", *words, stdin=stdin)
+
+
+@pytest.fixture
+def with_shards(running: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
+    """The same cluster, whose database reports its shards."""
+    read = rehearse.inputs
+
+    def inputs(*where: Any, **target: str) -> tuple[PlanInputs, Preview, float]:
+        found, planned, now = read(*where, **target)
+        database = replace(found.observed.database, units=units(2))
+        return PlanInputs(found.cluster, replace(found.observed, database=database), (), (), exists=True), planned, now
+
+    monkeypatch.setattr(rehearse, "inputs", inputs)
+    return running
+
+
+def test_a_change_is_played_without_touching_anything(run: Run, with_shards: FakeApi) -> None:
+    result = played(run)
+    assert "2.17.1 → 2.19.5" in result.output
+    assert "6 runs, each with other timings and one fault of a node, a disk or the network" in result.output
+    for part in ("DURATION", "without a second copy", "HURTS MOST", "WORST RUN: seed", "logs-hot-0", "health"):
+        assert part in result.output
+    assert result.output.endswith("nothing was changed\n")
+    assert with_shards.patches == []
+
+
+def test_the_documents_have_the_fields_of_the_reference(run: Run, with_shards: FakeApi) -> None:
+    whole = json.loads(played(run, "-o", "json").output)
+    one = json.loads(played(run, "--seed", "2", "-o", "json").output)
+    for document, shape in ((whole, SHAPES["rehearse"]), (one, SHAPES["rehearse --seed"])):
+        assert undocumented(document, shape) == set()
+        assert missing(document, shape) == set()
+
+
+def test_a_seed_shows_its_run_again(run: Run, with_shards: FakeApi) -> None:
+    worst = json.loads(played(run, "-o", "json").output)["worst"]
+    again = played(run, "--seed", str(worst["seed"]), "-o", "json")
+    assert json.loads(again.output) == worst
+    assert f"run with seed {worst['seed']}" in played(run, "--seed", str(worst["seed"])).output
+
+
+def test_without_faults_every_run_completes(run: Run, with_shards: FakeApi) -> None:
+    result = played(run, "--faults", "none")
+    assert result.exit_code == ExitCode.SUCCESS
+    assert "completes in 6 of 6 runs" in result.output
+    assert "HURTS MOST" not in result.output
+
+
+def test_a_run_that_does_not_complete_ends_with_code_1(run: Run, with_shards: FakeApi) -> None:
+    result = played(run, "--faults", "disk", "--runs", "20")
+    assert result.exit_code == ExitCode.FAILURE
+    assert "DOES NOT COMPLETE" in result.output
+    assert "spec.replacement is not enabled" in result.output
+
+
+def test_shards_that_are_not_known_are_not_counted_as_safe(run: Run, running: FakeApi) -> None:
+    result = played(run)
+    assert "refuse writes is not known: the database does not report its shards" in result.output
+    assert "without a second copy" not in result.output
+    document = json.loads(played(run, "-o", "json").output)
+    assert (document["withoutSecondCopy"], document["runsWithLostShards"]) == (None, None)
+
+
+def test_nothing_is_played_if_no_member_changes(run: Run, running: FakeApi) -> None:
+    result = played(run, stdin=CHANGED % "2.17.1")
+    assert (result.exit_code, result.output) == (0, "no member would change: there is nothing to rehearse\n")
+    assert played(run, "-o", "json", stdin=CHANGED % "2.17.1").output == "null\n"
+
+
+def test_a_change_that_is_refused_is_not_played(run: Run, running: FakeApi) -> None:
+    result = played(run, stdin=CHANGED % "2.11.0")
+    assert result.exit_code == ExitCode.FAILURE
+    assert "does not complete even without a fault, see `plan`: 2.11.0 is older than 2.17.1" in result.stderr
+
+
+def test_a_cluster_that_does_not_exist_is_not_played(run: Run, api: FakeApi) -> None:
+    result = played(run, "-n", "elsewhere")
+    assert "the cluster does not exist yet" in result.stderr
+
+
+def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run, api: FakeApi) -> None:
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster"}
+    spec = {
+        "version": "7.3.69",
+        "pools": [{"name": "log", "processClass": "log", "replicas": 3, "storage": {"size": "1Gi"}}],
+    }
+    meta = {"name": "docs", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": 1}
+    api.add("fdbclusters", {**head, "metadata": meta, "spec": spec, "status": {}})
+    result = run("rehearse", "docs")
+    assert result.exit_code == ExitCode.FAILURE
+    assert "a rehearsal plays the rules of OpenSearch and Elasticsearch" in result.stderr
+
+
+def test_several_processes_give_the_same_result(run: Run, with_shards: FakeApi) -> None:
+    assert played(run, "--runs", "10", "-j", "2").output == played(run, "--runs", "10", "-j", "1").output

@@ -1,0 +1,44 @@
+"""Drawn durations: around the usual ones, and the same for the same seed."""
+
+from statistics import median, stdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stateward.simulation.forecast.durations import Durations
+from stateward.simulation.rehearsal.timings import FIXED, Spread, StartFactors, drawn
+
+USUAL = Durations(starts={"hot": 90.0})
+
+
+def test_without_spread_everything_takes_as_long_as_usual() -> None:
+    found = drawn(USUAL, FIXED, 7)
+    assert found.start_of("hot", "logs-hot-0") == 90.0
+    assert (found.stop, found.rate, found.reopen, found.grow) == (USUAL.stop, USUAL.rate, USUAL.reopen, USUAL.grow)
+
+
+def test_the_settings_of_the_database_are_not_drawn() -> None:
+    found = drawn(USUAL, Spread(), 7)
+    assert (found.at_once, found.delay, found.reaction) == (USUAL.at_once, USUAL.delay, USUAL.reaction)
+
+
+@given(seed=st.integers())
+def test_a_seed_repeats_its_durations(seed: int) -> None:
+    first, second = drawn(USUAL, Spread(), seed), drawn(USUAL, Spread(), seed)
+    assert (first.stop, first.rate, first.reopen, first.grow) == (second.stop, second.rate, second.reopen, second.grow)
+    assert [first.start_of("hot", "a") for _ in range(3)] == [second.start_of("hot", "a") for _ in range(3)]
+
+
+def test_starts_vary_around_the_usual_one_by_the_measured_spread() -> None:
+    logs = [drawn(USUAL, Spread(start=0.4), seed).start_of("hot", "a") / 90.0 for seed in range(400)]
+    assert median(logs) == pytest.approx(1.0, abs=0.06)
+    assert 0.3 < stdev(logs) < 0.6
+
+
+def test_each_start_of_a_member_is_drawn_apart_from_all_others() -> None:
+    alone, mixed = StartFactors(1, 0.3), StartFactors(1, 0.3)
+    wanted = [alone("a"), alone("a")]
+    found = [mixed("a"), mixed("b"), mixed("a")]
+    assert [found[0], found[2]] == wanted
+    assert len(set(found)) == 3
