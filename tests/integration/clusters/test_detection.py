@@ -68,7 +68,7 @@ def control(api: HttpApi, *clusters: OpenSearchCluster) -> DetectionControl:
             recorder=cast("Any", recorder),
             clock=SystemClock(),
             place=Place(SYSTEM, "stateward:1", "stateward-detection"),
-            kinds=[cast("Any", SimpleNamespace(clusters=stores, kind=OPENSEARCH))],
+            kinds=[cast("Any", SimpleNamespace(clusters=stores, managed=lambda: clusters, kind=OPENSEARCH))],
         )
     )
 

@@ -279,10 +279,10 @@ def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: D
     assert written["spec"] == stored["spec"]
     assert written["metadata"]["generation"] == stored["metadata"]["generation"]
     lines = [line.split() for line in kubectl("get", "swos", "stored").stdout.splitlines()]
-    assert lines[0] == ["NAME", "VERSION", "HEALTH", "READY", "DOING", "AGE"]
+    assert lines[0] == ["NAME", "VERSION", "HEALTH", "READY", "ACTIVITY", "AGE"]
     assert lines[1][:4] == ["stored", "2.19.5", "green", "7/7"]
     assert "stored" in kubectl("get", "stateward").stdout
-    assert "WANTED" in kubectl("get", "oscluster", "-o", "wide").stdout
+    assert "DESIRED" in kubectl("get", "oscluster", "-o", "wide").stdout
 
 
 def test_pools_of_two_appliers_are_merged_by_name(api: KubeApi) -> None:
