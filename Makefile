@@ -64,7 +64,7 @@ docs: bootstrap ## generate the CRDs, the plain manifests and the reference page
 
 site: bootstrap ## the docs as a site with search, in dist/site
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --strict
-	@echo "open dist/site/index.html"
+	@echo "python3 -m http.server -b 127.0.0.1 -d dist/site   serves it, with search"
 
 lock: bootstrap ## renew the hashed locks from pyproject.toml
 	@.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/bootstrap.in -o requirements/bootstrap.lock
