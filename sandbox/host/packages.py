@@ -31,6 +31,8 @@ NODE = {
 }
 IMAGES = {"mmdebstrap": "mmdebstrap"}
 DOWNLOADS = {"mvn": "maven"}
+BROWSER = {"chromium": "chromium", "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf": "fonts-dejavu-core"}
+"""For the tests of the page."""
 
 
 def require(wanted: dict[str, str], progress: Progress) -> None:

@@ -1,6 +1,6 @@
 """The page in a real Chromium: what a viewer sees, with the mouse, with the keyboard, and with hostile names.
 
-It needs Chromium on the machine (Debian's package `chromium`), and no API server.
+Debian's package `chromium` is installed if no Chromium is there. No API server is needed.
 """
 
 import asyncio
@@ -9,25 +9,31 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.host import packages
+from sandbox.progress import Progress
 from stateward.cli.dashboard.host import opened
 from stateward.cli.page.server import open_page
 from stateward.cli.tour.host import TourHost
 from stateward.cli.tour.player import Player
 from stateward.simulation.interactive.scenario import scenario
-from tests.support.browser import PROGRAMS, Tab, program, tab
+from tests.support.browser import Tab, program, tab
 from tests.support.memory_server import MemoryServer, cluster, many
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(program() is None, reason=f"the page is not tested in a browser: none of {PROGRAMS} is here"),
-]
+pytestmark = pytest.mark.integration
 CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
 """Gives the texts whose contrast with their ground is below 4.5, as WCAG AA asks for."""
 HOSTILE = '<img src=x onerror="window.attacked=1"><script>window.attacked=1</script>'
 
 
+@pytest.fixture(scope="module")
+def chromium() -> None:
+    """Install Chromium where none is."""
+    if program() is None:
+        packages.require(packages.BROWSER, Progress())
+
+
 @pytest.fixture
-async def browser(tmp_path: Path) -> AsyncGenerator[Tab]:
+async def browser(tmp_path: Path, chromium: None) -> AsyncGenerator[Tab]:
     """Give a tab of a new browser; nothing may be on its console at the end."""
     async with tab(tmp_path) as found:
         await found.look(1400, 1000)

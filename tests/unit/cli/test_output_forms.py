@@ -109,8 +109,8 @@ def test_lists_choose_by_labels(run: Run, api: FakeApi) -> None:
     api.add("osclusters", other)
     said = run("list", "-l", "team=security", "-o", "name")
     assert said.stdout == "opensearchcluster.stateward.dev/audit\n"
-    empty = run("list", "-l", "team=nobody")
-    assert "there is no cluster with the labels team=nobody in namespace 'default'" in empty.stderr
+    empty = run("list", "-l", "team=none")
+    assert "there is no cluster with the labels team=none in namespace 'default'" in empty.stderr
 
 
 def test_no_color_leaves_colours_out_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ class Row(Struct, frozen=True, rename="camel"):
     ready: int
     desired: int
     waits: int
-    doing: str
+    activity: str
     paused: bool
     created: float
 
@@ -112,7 +112,7 @@ class Removing(Struct, frozen=True, rename="camel"):
     """A member that leaves or is replaced."""
 
     name: str
-    by: str
+    origin: str
     phase: str
     reason: str
     since: float
@@ -182,7 +182,7 @@ def row_of(cluster: Cluster) -> Row:
         ready=status.members.ready,
         desired=status.members.desired,
         waits=len(status.waiting),
-        doing=f"{held}{status.activity}" or NO_OPERATOR,
+        activity=f"{held}{status.activity}" or NO_OPERATOR,
         paused=paused,
         created=seconds(meta.creation_timestamp),
     )

@@ -36,14 +36,14 @@ def test_a_row_has_what_the_list_command_shows() -> None:
         Tone.WAIT,
     )
     assert (row.ready, row.desired, row.waits) == (2, 3, 1)
-    assert row.doing == "logs-hot-1 restarts to apply version"
+    assert row.activity == "logs-hot-1 restarts to apply version"
 
 
 def test_a_cluster_that_no_operator_has_observed_is_unknown_and_not_green() -> None:
     cluster = sample()
     fresh = msgspec.structs.replace(cluster, status=type(cluster.status)())
     row = row_of(fresh)
-    assert (row.health, row.tone, row.doing) == ("unknown", Tone.UNKNOWN, NO_OPERATOR)
+    assert (row.health, row.tone, row.activity) == ("unknown", Tone.UNKNOWN, NO_OPERATOR)
     assert detail_of(fresh).standing == NO_OPERATOR
 
 

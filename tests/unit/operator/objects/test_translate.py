@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import pytest
 
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
@@ -44,6 +45,23 @@ def test_a_pod_says_what_it_was_made_from_and_whether_its_database_runs() -> Non
     found = seen(pod(running))
     assert (found.inputs, found.version, found.running, found.ip) == ({"version": "a1"}, "2.19.5", True, "10.0.0.9")
     assert (found.ref.uid, found.ref.resource_version) == ("p", "7")
+
+
+PARTS: dict[str, type[StatefulSet] | type[Pod] | type[PersistentVolumeClaim]] = {
+    "sets": StatefulSet,
+    "pods": Pod,
+    "claims": PersistentVolumeClaim,
+}
+
+
+@pytest.mark.parametrize("made", PARTS)
+def test_a_member_is_made_for_the_roles_on_the_label_of_any_of_its_objects(made: str) -> None:
+    labels = {name: LABELS | {names.LABEL_ROLES: "data-voting" if name == made else "none"} for name in PARTS}
+    objects = {
+        name: (msgspec.convert({"metadata": {"labels": labels[name]}}, PARTS[name], strict=False),) for name in PARTS
+    }
+    (member,) = translate.members(holding(**objects), "opensearch")
+    assert member.made_for == {"data", "voting"}
 
 
 def test_only_the_databases_own_container_counts_as_the_database() -> None:

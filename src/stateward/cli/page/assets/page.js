@@ -132,7 +132,7 @@ function draw() {
 function drawList() {
   const all = [...state.rows.values()].sort((a, b) => a.ref.localeCompare(b.ref));
   const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = all.filter((row) => words.every((word) => `${row.ref} ${row.version} ${row.health} ${row.doing}`.toLowerCase().includes(word)));
+  const shown = all.filter((row) => words.every((word) => `${row.ref} ${row.version} ${row.health} ${row.activity}`.toLowerCase().includes(word)));
   const tally = {};
   all.forEach((row) => { tally[row.health] = { tone: row.tone, number: (tally[row.health]?.number || 0) + 1 }; });
   drawn("tally", tally, () => put("tally", ...Object.entries(tally).map(([health, { tone, number }]) => el("button", { type: "button", class: "pill-button", "data-key": `tally ${health}`, title: `show only these`, onclick: () => { $("filter").value = $("filter").value === health ? "" : health; soon(); } }, toned(tone, `${number} ${health}`, "pill")))));
@@ -162,7 +162,7 @@ function drawRow(row) {
     el("td", {}, el("a", { href: `#${encodeURIComponent(row.ref)}`, "data-key": `row ${row.ref}` }, el("span", { class: "ns" }, `${row.namespace}/`), row.name)),
     el("td", {}, row.engine), el("td", {}, row.version), el("td", {}, toned(row.tone, row.health)),
     el("td", {}, `${row.ready}/${row.desired}`), el("td", {}, row.waits ? String(row.waits) : ""), el("td", {}, aged(row.created)),
-    el("td", { class: "doing-cell" }, row.doing));
+    el("td", { class: "doing-cell" }, row.activity));
 }
 
 function drawCluster(tour) {
@@ -174,7 +174,7 @@ function drawCluster(tour) {
   const row = detail.row;
   drawn("title", [row.name, row.health, row.paused, detail.kind], () => put("cluster-title", row.name, toned(row.tone, row.health, "pill"),
     row.paused ? toned("off", "paused", "pill") : null, el("small", {}, `${detail.kind} in ${row.namespace}`)));
-  drawn("doing", [row.doing, detail.observed], () => ($("doing").title = row.doing, put("doing", row.doing, detail.observed ? null : " — the operator has not observed the latest change of the spec yet")));
+  drawn("doing", [row.activity, detail.observed], () => ($("doing").title = row.activity, put("doing", row.activity, detail.observed ? null : " — the operator has not observed the latest change of the spec yet")));
   drawUpgrade(detail);
   drawn("verbs", [detail.verbs, state.hello.readOnly], () => put("verbs", el("button", { type: "button", "data-key": "plan", onclick: () => ask("", "What is left to do") }, "Plan"),
     ...(state.hello.readOnly ? [] : detail.verbs.map((verb) => el("button", { type: "button", "data-key": `verb ${verb.name}`, onclick: () => ask(verb, `${verb.label}: ${row.name}`) }, `${verb.label} …`)))));
