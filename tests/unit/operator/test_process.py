@@ -93,7 +93,7 @@ async def secrets_of_the_database(one: Reconciler, seen: ClusterObjects) -> None
 
 
 async def status(one: Reconciler, seen: ClusterObjects) -> None:
-    await one._patch_status(Key("data", "logs"), seen.cluster, ClusterStatus(version="2.19.5"))
+    await one._status._patch_status(Key("data", "logs"), seen.cluster, ClusterStatus(version="2.19.5"))
 
 
 @pytest.mark.parametrize("write", [shared_objects, secrets_of_agents, secrets_of_the_database, status])
@@ -180,7 +180,7 @@ LATER = ClusterStatus(version="2.19.5")
 
 async def test_the_status_is_written_onto_the_cluster_that_was_read(api: Written) -> None:
     one = reconciler(operator(api, leader_elect=False))
-    await one._patch_status(KEY, await stored(api), LATER)
+    await one._status._patch_status(KEY, await stored(api), LATER)
     assert (await api.get(OPENSEARCH.resource, KEY)).status.version == "2.19.5"
 
 
@@ -191,7 +191,7 @@ async def test_a_status_is_not_written_over_what_was_written_since_the_cluster_w
     theirs = [{"op": "add", "path": "/status", "value": {"version": "2.17.1"}}]
     await api.patch(OPENSEARCH.resource, KEY, theirs, kind=PatchKind.JSON, subresource="status")
     with pytest.raises(Conflict):
-        await one._patch_status(KEY, read, LATER)
+        await one._status._patch_status(KEY, read, LATER)
     assert (await api.get(OPENSEARCH.resource, KEY)).status.version == "2.17.1"
 
 
@@ -203,7 +203,7 @@ async def test_a_status_is_not_written_onto_a_successor_of_the_cluster(api: Writ
     version = successor.metadata.resource_version
     mixed: Any = structs.replace(read, metadata=structs.replace(read.metadata, resource_version=version))
     with pytest.raises(Conflict):
-        await one._patch_status(KEY, mixed, LATER)
+        await one._status._patch_status(KEY, mixed, LATER)
     assert (await api.get(OPENSEARCH.resource, KEY)).status.version == ""
 
 

@@ -5,7 +5,6 @@ second plan is performed. So a stale cache can cost a round, and never a pod. On
 event or timer continues.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -14,19 +13,18 @@ import structlog
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import ANNOTATION_CLAIM
 from stateward.engines.connection.base import EngineError, Target
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.election.fence import Fence
-from stateward.kube.objects.errors import ApiError, Conflict, Invalid, NotFound
+from stateward.kube.objects.errors import ApiError, Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.operator.act.act import Actor
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
-from stateward.operator.act.perform import Outcome, Performer
+from stateward.operator.act.perform import Performer
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch, ending
 from stateward.operator.clusters.history import Histories
@@ -35,9 +33,10 @@ from stateward.operator.clusters.pace import (
     StatusPace,
     next_reconciliation,
     repeats_previous_round,
-    seconds_without_progress,
 )
 from stateward.operator.clusters.replacement_limit import ReplacementLimit, newly_listed
+from stateward.operator.clusters.round import Round
+from stateward.operator.clusters.status_writer import StatusWriter
 from stateward.operator.databases.engine import Family
 from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
@@ -57,12 +56,8 @@ from stateward.operator.security.security import Keeper
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
-from stateward.planning.model.intent import Wait
-from stateward.planning.model.observation import Database, Observation, Refusal
-from stateward.planning.plan import Plan, plan
-from stateward.planning.report.reconcile_failure import failure_status
-from stateward.planning.report.status import status
-from stateward.planning.report.urgency import is_urgent, moves_on
+from stateward.planning.model.observation import Database, Refusal
+from stateward.planning.plan import plan
 
 _log = structlog.get_logger(__name__)
 
@@ -71,25 +66,6 @@ EDITED_SECONDS = 0.5
 """Seconds until the next reconciliation if the cluster was edited while its status was being written."""
 
 ADMINISTRATOR = "spec.security.adminSecretName"
-RECORDED = "the values that the status has just recorded are sent to the members"
-"""Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What one reconciliation found, decided, and could not do."""
-
-    existing: ClusterObjects
-    observed: Observation
-    plan: Plan
-    before: ClusterStatus
-    """The status that was read: that of the existing has in it what was found out about security since."""
-
-    @property
-    def known_status(self) -> ClusterStatus:
-        """The status that was read, with the present data of ConfigMaps and Secrets: valid until written."""
-        found = self.existing.cluster.status
-        return msgspec.structs.replace(self.before, data_digests=found.data_digests, data_change=found.data_change)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +115,28 @@ class Reconciler:
         self._keeper = parts.keeper
         self._data = parts.data
         self._shared_objects = parts.shared_objects
-        self._announcer = parts.announcer
         self._metrics = parts.metrics
         self._clock = parts.clock
         self._limit = parts.limit
         self._exit_watch = parts.exit_watch
-        self._histories = parts.histories
         self._fence = parts.fence
         self._wanted = DesiredStates(parts.family, parts.pod_policy)
         self._rights = parts.rights
         self._network_policies = parts.network_policies
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
-        self._status_pace = StatusPace(parts.clock)
-        self._told: set[Key] = set()
+        self._status = StatusWriter(
+            api=api,
+            kind=parts.family.kind,
+            caches=parts.caches,
+            shared_objects=parts.shared_objects,
+            announcer=parts.announcer,
+            metrics=parts.metrics,
+            histories=parts.histories,
+            clock=parts.clock,
+            pace=StatusPace(parts.clock),
+        )
+        self.tell_failure = self._status.tell_failure
         self._targets: dict[Key, Target] = {}
         self._claimed: dict[Key, float] = {}
         """When this process first saw its claim on each cluster."""
@@ -163,7 +147,7 @@ class Reconciler:
 
     async def reconcile(self, key: Key) -> float | None:
         """Reconcile one cluster; returns the seconds until the next reconciliation, None if the cluster is gone."""
-        self._told.discard(key)
+        self._status.begin(key)
         existing = self._caches.cluster_objects(key)
         if existing is None or existing.cluster.metadata.deletion_timestamp is not None:
             if existing is None:
@@ -192,8 +176,7 @@ class Reconciler:
         self._rights.forget(key)
         self._data.forget(key)
         self._done.pop(key, None)
-        self._status_pace.forget(key)
-        self._histories.forget(key)
+        self._status.forget(key)
         self._targets.pop(key, None)
         self._shared_objects.forget(key)
         self._claimed.pop(key, None)
@@ -228,7 +211,7 @@ class Reconciler:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
         try:
-            turn = await self._recorded(key, turn)
+            turn = await self._status.record_first(key, turn)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
@@ -238,19 +221,19 @@ class Reconciler:
             turn, failure = await self._administrator_created(turn)
             outcome = replace(outcome, failure=failure)
         try:
-            settled, still, held = await self._write_status(key, turn, outcome)
+            written = await self._status.write(key, turn, outcome)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
         if outcome.failure is not None:
-            self._told.add(key)  # The status that was just written says so.
+            self._status.failed(key)
             raise outcome.failure
         closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
         closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
-        idle = still if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
+        idle = written.idle if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
         self._done[key] = turn.plan.actions
-        following = next_reconciliation(key, settled=settled, now=self._now(), closely=closely, idle=idle)
-        return min(following, held) if held > 0 else following
+        following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
+        return min(following, written.held) if written.held > 0 else following
 
     async def _live(self, key: Key) -> ClusterObjects:
         """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
@@ -320,92 +303,5 @@ class Reconciler:
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
-    async def _recorded(self, key: Key, turn: Round) -> Round:
-        """Write what later plans rely on before a member is disrupted; raises Conflict if the cluster was edited.
-
-        The disaster this prevents: each operator that notices a new member is killed while it acts, so no status says
-        that the member has joined, and it does not count as down when its pod is lost.
-        """
-        if not turn.plan.needs_live:
-            return turn
-        after = status(turn.observed, turn.plan, turn.known_status, self._now())
-        if not is_urgent(turn.before, after):
-            return turn
-        self._announcer.changed(turn.existing.cluster, turn.before, after)
-        written = await self._patch_status(key, turn.existing.cluster, after)
-        self._status_pace.wrote(key)
-        cluster = msgspec.structs.replace(turn.existing.cluster, metadata=written.metadata)
-        return replace(turn, existing=replace(turn.existing, cluster=cluster), before=after)
-
-    async def _write_status(self, key: Key, turn: Round, outcome: Outcome) -> tuple[bool, float, float]:
-        """Write the status if it has changed.
-
-        Returns whether the cluster is settled, the seconds without progress, and the seconds until a change is written
-        that is not urgent (0 if there is none).
-        """
-        before = turn.before
-        shown = turn.plan
-        failed = outcome.waits(key.name)
-        if failed:
-            shown = msgspec.structs.replace(shown, waits=(*shown.waits, *failed), settled=False)
-        now = self._now()
-        known = turn.known_status
-        after = status(turn.observed, shown, known, now)
-        if shown.settled and self._shared_objects.changes(turn.existing, after, shown.budgets):
-            shown = msgspec.structs.replace(shown, settled=False, activity=RECORDED)
-            after = status(turn.observed, shown, known, now)
-        self._metrics.cluster(self._kind.engine, key, shown, after)
-        idle = seconds_without_progress(after, now)
-        self._histories.note(key, turn.existing.cluster, after, now)
-        # The history comes first: Ready means that nothing is left to write.
-        later = await self._histories.write(key, settled=shown.settled)
-        if after == before:
-            return shown.settled, idle, later
-        urgent = is_urgent(before, after) or is_new(failed, before)
-        held = 0.0 if urgent else self._status_pace.seconds_left(key, state_changes=moves_on(before, after))
-        if held > 0:
-            return shown.settled, idle, held
-        self._announcer.changed(turn.existing.cluster, before, after)
-        await self._patch_status(key, turn.existing.cluster, after)
-        self._status_pace.wrote(key)
-        return shown.settled, idle, later
-
-    async def tell_failure(self, key: Key, sentence: str) -> None:
-        """Record failing reconciliations in the status, unless already recorded; raises ApiError, Conflict."""
-        if key in self._told:
-            return
-        try:
-            cluster = await self._api.get(self._kind.resource, key)
-        except NotFound:
-            return
-        after = failure_status(cluster.status, key.name, sentence, self._now())
-        self._histories.note(key, cluster, after, self._now())
-        if after != cluster.status and cluster.metadata.deletion_timestamp is None:
-            await self._patch_status(key, cluster, after)
-            self._announcer.changed(cluster, cluster.status, after)
-
-    async def _patch_status(self, key: Key, cluster: Cluster, after: ClusterStatus) -> Cluster:
-        """Replace the status, if the cluster is still the one that was read: two leaders must not overwrite another."""
-        patch = [
-            {"op": "test", "path": "/metadata/uid", "value": cluster.metadata.uid},
-            {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
-            {"op": "add", "path": "/status", "value": msgspec.to_builtins(after)},
-        ]
-        try:
-            written = await self._api.patch(self._kind.resource, key, patch, kind=PatchKind.JSON, subresource="status")
-        except Invalid as error:
-            if error.causes:
-                raise
-            # The server's message for a failed precondition: the cluster was edited in between.
-            raise Conflict(f"{key} has changed since it was read") from error
-        self._caches.expectations(key).wrote(self._caches.clusters, written)
-        return written
-
     def _now(self) -> float:
         return self._clock.now().timestamp()
-
-
-def is_new(waits: Iterable[Wait], before: ClusterStatus) -> bool:
-    """Return whether a status does not report one of these waits yet."""
-    reported = {(wait.subject, wait.reason) for wait in before.waiting}
-    return any((wait.subject, wait.reason) not in reported for wait in waits)
