@@ -57,7 +57,7 @@ PARTS: dict[str, type[StatefulSet] | type[Pod] | type[PersistentVolumeClaim]] = 
 @pytest.mark.parametrize("made", PARTS)
 def test_a_member_is_made_for_the_roles_on_the_label_of_any_of_its_objects(made: str) -> None:
     labels = {name: LABELS | {names.LABEL_ROLES: "data-voting" if name == made else "none"} for name in PARTS}
-    objects = {
+    objects: dict[str, Any] = {
         name: (msgspec.convert({"metadata": {"labels": labels[name]}}, PARTS[name], strict=False),) for name in PARTS
     }
     (member,) = translate.members(holding(**objects), "opensearch")
