@@ -3,6 +3,7 @@
 A suite subclasses it and offers a fixture `world`. Each test works in a namespace of its own.
 """
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions, Propagation
 from stateward.kube.objects.errors import AlreadyExists, Conflict, Invalid, NotFound, TooManyRequests
 from stateward.kube.objects.metadata import PartialObject
+from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import BUDGETS, CONFIG_MAPS, PODS
 from tests.contract.world import World
@@ -62,6 +64,17 @@ class DeletingContract:
         with pytest.raises(Invalid):
             await merge(world, "one", more)
         await merge(world, "one", {"metadata": {"finalizers": None}})
+
+    async def test_a_pod_that_several_clients_delete_at_once_is_returned_only_with_a_version(
+        self, world: World
+    ) -> None:
+        """The watch never reports an empty version: an operator that waited for it would wait for ever."""
+        for number in range(20):
+            pod = await world.pod(f"pod-{number}")
+            deleting = (world.delete(PODS, pod) for _ in range(4))
+            answers = await asyncio.gather(*deleting, return_exceptions=True)
+            assert all(isinstance(each, Pod | NotFound | Conflict | None) for each in answers)
+            assert all(each.metadata.resource_version for each in answers if isinstance(each, Pod))
 
     async def test_a_pod_on_a_node_stays_terminating_until_its_kubelet_confirms_its_end(self, world: World) -> None:
         pod = await world.pod_on_lost_node("pod")

@@ -48,13 +48,17 @@ class World:
 
     async def pod_on_lost_node(self, name: str, **meta: Any) -> Pod:
         """Create a pod that counts as running on a node without a kubelet: its deletion waits."""
+        return await self.pod(name, node="nowhere", **meta)
+
+    async def pod(self, name: str, node: str = "", **meta: Any) -> Pod:
+        """Create a pod; without a node no scheduler takes it, and its deletion waits for nothing."""
         account = self.manifest(SERVICE_ACCOUNTS, "default")
         await self.api.apply(SERVICE_ACCOUNTS, self.key("default"), account, ApplyOptions("contract", force=True))
-        spec = {"nodeName": "nowhere", "terminationGracePeriodSeconds": 30, "automountServiceAccountToken": False}
+        spec: dict[str, Any] = {"terminationGracePeriodSeconds": 30, "automountServiceAccountToken": False}
+        spec |= {"nodeName": node} if node else {"schedulerName": "none"}
         spec |= {"containers": [{"name": "main", "image": "example.invalid/none:1"}]}
-        return await self.api.create(
-            PODS, self.manifest(PODS, name, metadata=meta, spec=spec), namespace=self.namespace
-        )
+        body = self.manifest(PODS, name, metadata=meta, spec=spec)
+        return await self.api.create(PODS, body, namespace=self.namespace)
 
     def stateful_set(self, name: str, **template_annotations: str) -> dict[str, Any]:
         """Return the manifest of a StatefulSet of no replicas."""

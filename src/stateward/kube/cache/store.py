@@ -87,7 +87,7 @@ class Store(Generic[K]):
         if not self._sources.covers(key.namespace):
             return
         source = self._sources.of(key.namespace)
-        if reaches(source.version, meta.resource_version):
+        if reaches(source.version, meta.resource_version) or self._table.saw_end(meta.uid, meta.resource_version):
             # The watch is past this version: the object is in the cache, as new or newer, or has been deleted since.
             return
         known = self.get(key)

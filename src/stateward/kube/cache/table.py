@@ -58,6 +58,10 @@ class Table(Generic[K]):
         if not version or is_older(version, old.metadata.resource_version) is not True:
             self._put(key, old, None)
 
+    def saw_end(self, uid: str, version: str) -> bool:
+        """Whether this version of an object is from before its deletion, which is known."""
+        return self._tombstones.covers(uid, version)
+
     def holds(self, key: Key, uid: str) -> bool:
         """Whether the object of this UID exists, readable or not."""
         known = (self.objects.get(key), self.unreadable.get(key))

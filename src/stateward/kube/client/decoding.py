@@ -31,8 +31,13 @@ class _RawEvent(msgspec.Struct, gc=False):
     object: msgspec.Raw
 
 
-class _Kind(WireRecord):
+class _Version(WireRecord):
+    resource_version: str = ""
+
+
+class _Answer(WireRecord):
     kind: str = ""
+    metadata: _Version = _Version()
 
 
 class _Named(WireRecord):
@@ -98,9 +103,15 @@ def decode_event(view: type[T], line: bytes) -> WatchEvent[T]:
     return cast("WatchEvent[T]", event)
 
 
-def is_status(body: bytes) -> bool:
-    """Whether an answer is a bare `Status` instead of an object."""
-    return decode_object(_Kind, body).kind == "Status"
+def is_gone(body: bytes) -> bool:
+    """Whether the answer to a delete says that the object no longer exists: a bare `Status`, or no version.
+
+    The API server removes an object without a grace period in two steps: it marks it, and then deletes it. If somebody
+    else deletes it in between, the answer is the marked object with an empty version (`lastExisting` in `Store.Delete`
+    of k8s.io/apiserver). No watch ever reports that version.
+    """
+    answer = decode_object(_Answer, body)
+    return answer.kind == "Status" or not answer.metadata.resource_version
 
 
 def _decode_page_apart(view: type[T], body: bytes) -> Page[T]:

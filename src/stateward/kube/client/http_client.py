@@ -19,7 +19,7 @@ from stateward.kube.client.client import (
     RawRequest,
     WatchStart,
 )
-from stateward.kube.client.decoding import decode_event, decode_object, decode_page, is_status
+from stateward.kube.client.decoding import decode_event, decode_object, decode_page, is_gone
 from stateward.kube.client.exec_stream import PROTOCOL, output
 from stateward.kube.client.transport import Call, Limits, Transport
 from stateward.kube.objects.errors import DecodeError
@@ -113,7 +113,7 @@ class HttpApi:
         """Delete one exact object."""
         body = _encoder.encode(_delete_options(options))
         answer = await self._transport.send(Call("DELETE", resource.path_of(key), body=body, accept=_accept(resource)))
-        return None if is_status(answer) else decode_object(resource.view, answer)
+        return None if is_gone(answer) else decode_object(resource.view, answer)
 
     async def evict(self, key: Key, options: DeleteOptions) -> None:
         """Evict a pod within its disruption budget."""

@@ -58,6 +58,14 @@ async def test_an_answer_that_comes_after_the_event_expects_nothing() -> None:
     assert ours.caught_up
 
 
+async def test_a_late_answer_of_a_deletion_is_recognized_although_versions_cannot_be_compared() -> None:
+    store, ours = synced("m"), Expectations(VirtualClock())
+    store.feed().heard_end(pod("x"))
+    ours.wrote(store, pod("x"))
+    assert store.get(A) is None
+    assert ours.caught_up
+
+
 async def test_an_object_that_the_watch_never_reported_is_not_waited_for() -> None:
     store, ours = synced(), Expectations(VirtualClock())
     store.feed().replace([], "9")

@@ -198,6 +198,14 @@ async def test_no_more_requests_than_allowed_are_under_way_at_once() -> None:
     assert most == 4
 
 
+@pytest.mark.parametrize(("version", "left"), [("9", True), ("", False)])
+async def test_a_deleted_object_is_gone_if_the_answer_has_no_version(version: str, left: bool) -> None:
+    """If two clients delete an unscheduled pod at once, one of them gets it back without a version."""
+    async with serving(answer(pod("a", version))) as (_, api):
+        found = await api.delete(PODS, A, EXACTLY)
+    assert (found is not None) is left
+
+
 async def test_requests_say_what_they_want() -> None:
     deleted = answer(status(200, ""))
     steps = (answer(pod("a", 1)), page(), answer(pod("a", 2)), answer(pod("a", 3)), deleted, answer({}), answer({}))
