@@ -75,13 +75,16 @@ class Facts(Struct, frozen=True):
         return self.node(name) is not None
 
     def votes(self, member: Member) -> bool:
-        """Return whether the member may vote, from the database or else from its pool."""
+        """Return whether the member may vote, from the database, or else from its pool and what it was made for.
+
+        Without a database nobody knows the voting configuration: a manager of before the edit still counts.
+        """
         node = self.node(member.name)
         if node is not None:
             return node.voting
         pool = self.pools.get(member.pool)
-        in_configuration = self.database is not None and member.name in self.database.voters
-        return in_configuration or (pool is not None and pool.voting)
+        recorded = "voting" in member.made_for if self.database is None else member.name in self.database.voters
+        return recorded or (pool is not None and pool.voting)
 
     def holds_data(self, member: Member) -> bool:
         """Return whether the member may hold data, from the database or else from its objects and its pool.

@@ -46,3 +46,10 @@ def test_a_member_made_for_data_may_hold_data_after_its_pool_has_lost_the_role()
     assert facts.holds_data(facts.members[NAME])
     unmade = derive(changed(left, made_for=frozenset[str]()), NOW)
     assert not unmade.holds_data(unmade.members[NAME])
+
+
+def test_a_member_made_to_vote_counts_as_a_voter_only_until_the_database_answers() -> None:
+    answered = changed(settled(managers(), hot(3)).observe(), made_for=frozenset({"data", "voting"}))
+    silent = replace(answered, database=o.Unknown("no answer"))
+    votes = [facts.votes(facts.members[NAME]) for facts in (derive(answered, NOW), derive(silent, NOW))]
+    assert votes == [False, True]
