@@ -7,7 +7,7 @@ SANDBOX := $(PY) -m sandbox
 # `sysctl fs.inotify.max_user_instances=512`.
 WORKERS ?= 2
 
-.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs site lock bootstrap
+.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs site lock bootstrap mutants chaos
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ e2e: bootstrap ## all end-to-end cases, with real databases; RESUME=1 leaves out
 
 mutants: bootstrap ## break decisions of planning and operator for five minutes, and list those that no unit test notices
 	@$(PY) -m tests.mutants --seed $(or $(SEED),0)
+
+chaos: bootstrap ## random real faults and edits on a real cluster for HOURS (6); SEED repeats the schedule
+	@$(PY) -m tests.chaos --hours $(or $(HOURS),6) --seed $(or $(SEED),1)
 
 bench: bootstrap ## measurements, with the machine's description
 	@$(PY) -m bench

@@ -109,10 +109,19 @@ class Sandbox:
 
     def restart_api_server(self) -> None:
         """End the API server and start it again: its watch caches then begin at the present version."""
-        settings = self.settings
+        self.api_server_stop()
+        self.api_server_start()
+
+    def api_server_stop(self) -> None:
+        """End the API server; nodes and pods continue without it."""
+        self.require()
         with self._locked():
             Records(self.layout.records).end(f"{CONTROL_PLANE}.kube-apiserver")
-            bring_up(self.layout, settings, self.progress)
+
+    def api_server_start(self) -> None:
+        """Start whatever of the control plane is off, and wait until it works."""
+        with self._locked():
+            ControlPlane(self.layout, self.binaries).start(self.api)
 
     def load_image(self, reference: str) -> str:
         """Make an image if need be, import it into every node that lacks it, and return its full name.
@@ -139,8 +148,17 @@ class Sandbox:
         """Take the node's link down; its containers continue, unreachable."""
         operations.cut(self._node(name))
 
+    def node_mute(self, name: str) -> None:
+        """Drop everything that the node and its pods send; what others send still arrives there."""
+        operations.mute(self._node(name))
+
+    def containerd_stop(self, name: str) -> None:
+        """End the node's containerd; its containers continue. `node_start` starts it again."""
+        with self._locked():
+            operations.stop_containerd(self._node(name))
+
     def node_join(self, name: str) -> None:
-        """Take the node's link up again."""
+        """Take the node's link up again, in both directions."""
         operations.join(self._node(name))
 
     def node_cordon(self, name: str) -> None:

@@ -11,6 +11,7 @@ from sandbox.network.machines import Machine
 
 BRIDGE = "fabric"
 UPLINK = "eth0"
+_MUTE = "sandbox_mute"
 
 _FORWARDING = ("sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0")
 
@@ -53,6 +54,20 @@ def cut(switch: Machine, machine: Machine) -> None:
 def join(switch: Machine, machine: Machine) -> None:
     """Take the machine's link up again."""
     switch.run(["ip", "link", "set", _port(machine), "up"])
+
+
+def mute(machine: Machine) -> None:
+    """Drop everything that leaves the machine, also from its pods; what others send still arrives."""
+    rules = (
+        f"table inet {_MUTE} {{ chain out {{ type filter hook postrouting priority 300; oifname {UPLINK} drop; }} }}"
+    )
+    machine.run(["nft", "-f", "-"], stdin=rules.encode())
+
+
+def unmute(machine: Machine) -> None:
+    """Let the machine send again."""
+    # Declared first, so that there is a table to delete.
+    machine.run(["nft", "-f", "-"], stdin=f"table inet {_MUTE}\ndelete table inet {_MUTE}\n".encode())
 
 
 def is_cut(switch: Machine, machine: Machine) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sandbox.errors import SandboxError
+from sandbox.host.records import Records
 from sandbox.images.loading import load
 from sandbox.images.pause import pause_image
 from sandbox.kubernetes.kubeapi import ApiError, KubeApi, Object, wait_for
@@ -48,14 +49,25 @@ def stop(node: Node, *, with_containers: bool) -> None:
         node.stop_kubelet()
 
 
+def stop_containerd(node: Node) -> None:
+    """End containerd: containers continue, and none can be started, stopped or looked into."""
+    Records(node.control_plane.layout.records).end(f"{node.name}.containerd")
+
+
 def cut(node: Node) -> None:
     """Take the node's link down: it is isolated, and its containers continue."""
     links.cut(Machine(node.control_plane.layout, SWITCH), node.machine)
 
 
+def mute(node: Node) -> None:
+    """Drop what the node sends; it still hears the others."""
+    links.mute(node.machine)
+
+
 def join(node: Node) -> None:
-    """Take the node's link up again."""
+    """Take the node's link up again, in both directions."""
     links.join(Machine(node.control_plane.layout, SWITCH), node.machine)
+    links.unmute(node.machine)
 
 
 def cordon(api: KubeApi, name: str, *, on: bool) -> None:

@@ -1,4 +1,4 @@
-"""The two small C programs: `pause`, which holds namespaces, and `nofile`, a preload for database images."""
+"""The small C programs: `pause` holds namespaces; `nofile` and `clock` are preloads for databases and for tests."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from sandbox.toolchain import digest
 _RECIPES = {
     "pause": ("-static", "pause.c"),
     "nofile.so": ("-shared", "-fPIC", "nofile.c"),
+    "clock.so": ("-shared", "-fPIC", "clock.c"),
 }
 
 

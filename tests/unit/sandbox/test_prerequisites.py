@@ -29,6 +29,8 @@ def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     monkeypatch.setenv("STATEWARD_SANDBOX_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("STATEWARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
+    # Other sandboxes may run on this machine, and need theirs.
+    monkeypatch.setattr(prerequisites, "_watches_free", lambda wanted: wanted)
     return Layout.of("test")
 
 

@@ -3,10 +3,12 @@
 import hashlib
 import io
 import json
+import shutil
 import tarfile
 from pathlib import Path
 
 from sandbox.images.layers import Entry, layer
+from sandbox.images.loading import share
 from sandbox.images.oci import BlobStore, Execution, Image, assemble, write_archive
 
 _EXECUTION = Execution(["/run"], ["serve"], "/home", "1000", {"MODE": "test"})
@@ -78,3 +80,19 @@ def test_half_a_blob_is_not_held(tmp_path: Path) -> None:
 
 def _path(digest: str) -> str:
     return f"blobs/sha256/{digest.removeprefix('sha256:')}"
+
+
+def test_a_node_shares_the_blobs_of_the_store_and_what_differs_is_left_alone(tmp_path: Path) -> None:
+    store, image = _image(tmp_path / "blobs")
+    content = tmp_path / "node"
+    content.mkdir()
+    first, *others = (image.manifest, image.config, *image.layers)
+    for blob in others:
+        shutil.copy(store.path(blob.digest), content / blob.digest.removeprefix("sha256:"))
+    store.path(others[0].digest).write_bytes(b"broken")
+    share(store, content, image)
+    share(store, content, image)
+    shared = [store.path(blob.digest).samefile(content / blob.digest.removeprefix("sha256:")) for blob in others]
+    assert shared == [False, *[True] * (len(others) - 1)]
+    assert not (content / first.digest.removeprefix("sha256:")).exists()
+    assert len(list(content.iterdir())) == len(others)

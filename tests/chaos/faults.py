@@ -1,0 +1,229 @@
+"""The faults, each with its end: real ones, on the sandbox's processes, network and files."""
+
+import asyncio
+import base64
+import json
+import resource
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+
+import yaml
+
+from sandbox.toolchain.native import build_native
+from tests.chaos.schedule import Fault
+from tests.chaos.world import NAME, World, picked, wait
+from tests.e2e.failing import break_volume
+from tests.e2e.operators import DEPLOYED, NAMESPACE, kubectl
+
+CERTIFICATE_LIFETIME = 360.0
+"""Seconds that the certificates of a secured run are valid: without an operator they expire within the run."""
+CLOCK = "/clock"
+Block = Callable[[World, float, float], AbstractAsyncContextManager[str]]
+"""A fault: from the world, its `seconds` and its `pick` to a block that ends with it and tells its target."""
+
+
+@asynccontextmanager
+async def operator_killed(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
+    """End the operator again and again without grace, every seven seconds."""
+    for _ in range(max(1, int(seconds / 7))):
+        with suppress(TimeoutError):
+            await world.operator.kill()
+        await wait(7)
+    yield "operator"
+
+
+@asynccontextmanager
+async def kubelet_stopped(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    node = picked(await world.nodes(), pick)
+    await asyncio.to_thread(world.sandbox.node_stop, node)
+    try:
+        await wait(seconds)
+        yield node
+    finally:
+        await back(world, node)
+
+
+@asynccontextmanager
+async def containerd_stopped(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    node = picked(await world.nodes(), pick)
+    await asyncio.to_thread(world.sandbox.containerd_stop, node)
+    try:
+        await wait(seconds)
+        yield node
+    finally:
+        await back(world, node)
+
+
+@asynccontextmanager
+async def node_off(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    node = picked(await world.nodes(), pick)
+    await asyncio.to_thread(world.sandbox.node_stop, node, with_containers=True)
+    try:
+        await wait(seconds)
+        yield node
+    finally:
+        await back(world, node)
+
+
+async def back(world: World, node: str) -> None:
+    """Start whatever of a node is off."""
+    await asyncio.to_thread(world.sandbox.node_start, node)
+
+
+@asynccontextmanager
+async def network_cut(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    node = picked(await world.nodes(), pick)
+    await asyncio.to_thread(world.sandbox.node_cut, node)
+    try:
+        await wait(seconds)
+        yield node
+    finally:
+        await asyncio.to_thread(world.sandbox.node_join, node)
+
+
+@asynccontextmanager
+async def network_cut_one_way(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    """Drop what a node and its pods send; they still hear the others."""
+    node = picked(await world.nodes(), pick)
+    await asyncio.to_thread(world.sandbox.node_mute, node)
+    try:
+        await wait(seconds)
+        yield node
+    finally:
+        await asyncio.to_thread(world.sandbox.node_join, node)
+
+
+@asynccontextmanager
+async def disk_full(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    """Let no file of a member's database grow: each write fails, as on a full disk.
+
+    A full file system would be that of the whole machine. A limit of the process has the same effect on the database
+    and on nothing else: a write fails with EFBIG instead of ENOSPC.
+    """
+    member = picked(await world.members("hot"), pick)
+    pod = (await world.clusters.pods(NAME))[member]
+    processes = databases(pod.metadata.uid)
+    for process in processes:
+        limit(process, 0)
+    try:
+        await wait(seconds)
+        yield f"{member}, {len(processes)} processes"
+    finally:
+        for process in processes:
+            limit(process, resource.RLIM_INFINITY)
+
+
+def databases(uid: str) -> list[int]:
+    """Return the ids of the Java processes of a pod, by its control group."""
+    marks = {f"pod{uid}", f"pod{uid.replace('-', '_')}"}
+    found: list[int] = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (place / "comm").read_text().strip() == "java":
+                group = (place / "cgroup").read_text()
+                found += [int(place.name)] if any(mark in group for mark in marks) else []
+    return found
+
+
+def limit(process: int, size: int) -> None:
+    """Limit the size of the files that a process writes, unless it has ended."""
+    with suppress(ProcessLookupError):
+        _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (size, most))
+
+
+@asynccontextmanager
+async def volume_lost(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    """Destroy the volume of a data member: the operator replaces the member."""
+    member = picked(await world.members("hot"), pick)
+    await break_volume(world.sandbox, world.clusters, member)
+    await wait(seconds)
+    yield member
+
+
+@asynccontextmanager
+async def api_server_off(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
+    await asyncio.to_thread(world.sandbox.api_server_stop)
+    try:
+        await wait(seconds)
+        yield "API server"
+    finally:
+        await asyncio.to_thread(world.sandbox.api_server_start)
+
+
+@asynccontextmanager
+async def clock_moved(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+    """Let the operator start with a clock that is up to ten minutes wrong, and start again with the right one."""
+    offset = int((pick - 0.5) * 1200)
+    await asyncio.to_thread(move_clock, world, offset)
+    try:
+        await wait(seconds)
+        yield f"operator, by {offset:+d} s"
+    finally:
+        await asyncio.to_thread(move_clock, world, None)
+
+
+def move_clock(world: World, offset: int | None) -> None:
+    """Start the operator anew with a clock that is wrong by so many seconds; None is right."""
+    variables = ("LD_PRELOAD-", "CLOCK_OFFSET-")
+    if offset is not None:
+        variables = (f"LD_PRELOAD={CLOCK}/clock.so", f"CLOCK_OFFSET={offset}")
+    kubectl(world.sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, *variables)
+
+
+def mount_clock(world: World) -> None:
+    """Give the operator's pods the library by which their clock is moved; without a variable it does nothing."""
+    library = (build_native(world.sandbox.progress) / "clock.so").read_bytes()
+    files = {"clock.so": base64.b64encode(library).decode()}
+    meta = {"name": "clock", "namespace": NAMESPACE}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "binaryData": files}
+    kubectl(world.sandbox, "apply", "--server-side", "-f", "-", stdin=yaml.safe_dump(body))
+    volumes = [{"name": "clock", "configMap": {"name": "clock"}}]
+    containers = [{"name": "operator", "volumeMounts": [{"name": "clock", "mountPath": CLOCK}]}]
+    patch = {"spec": {"template": {"spec": {"volumes": volumes, "containers": containers}}}}
+    kubectl(world.sandbox, "-n", NAMESPACE, "patch", DEPLOYED, "-p", json.dumps(patch))
+
+
+@asynccontextmanager
+async def certificate_expired(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
+    """Let all certificates expire, as nothing renews them while there is no operator."""
+    await asyncio.to_thread(kubectl, world.sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=0")
+    try:
+        await wait(CERTIFICATE_LIFETIME + seconds)
+        yield "all members"
+    finally:
+        await asyncio.to_thread(kubectl, world.sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=1")
+
+
+@asynccontextmanager
+async def webhook_off(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
+    """Let the webhook's Service lead nowhere."""
+    await asyncio.to_thread(select, world, "nobody")
+    try:
+        await wait(seconds)
+        yield "webhook"
+    finally:
+        await asyncio.to_thread(select, world, "operator")
+
+
+def select(world: World, component: str) -> None:
+    """Let the webhook's Service lead to the pods of a component."""
+    patch = json.dumps({"spec": {"selector": {"app.kubernetes.io/component": component}}})
+    kubectl(world.sandbox, "-n", NAMESPACE, "patch", "service/stateward-webhook", "-p", patch)
+
+
+FAULTS: Mapping[Fault, Block] = {
+    Fault.OPERATOR_KILLED: operator_killed,
+    Fault.KUBELET_STOPPED: kubelet_stopped,
+    Fault.CONTAINERD_STOPPED: containerd_stopped,
+    Fault.NODE_OFF: node_off,
+    Fault.DISK_FULL: disk_full,
+    Fault.VOLUME_LOST: volume_lost,
+    Fault.NETWORK_CUT: network_cut,
+    Fault.NETWORK_CUT_ONE_WAY: network_cut_one_way,
+    Fault.CLOCK_MOVED: clock_moved,
+    Fault.API_SERVER_OFF: api_server_off,
+    Fault.CERTIFICATE_EXPIRED: certificate_expired,
+    Fault.WEBHOOK_OFF: webhook_off,
+}

@@ -1,0 +1,195 @@
+"""One run: the episodes of a seed on one cluster, one after the other, until the time is over."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from random import Random
+
+from msgspec import Struct
+
+from sandbox.errors import SandboxError
+from stateward.api.kinds.cluster import Cluster
+from stateward.kube.objects.errors import ApiError
+from tests.chaos.clients import Clients
+from tests.chaos.edits import Wanted, edited, first
+from tests.chaos.faults import FAULTS, mount_clock
+from tests.chaos.history import Operation, Verdict, judge
+from tests.chaos.schedule import Edit, Episode, Fault, Timed, episodes
+from tests.chaos.world import NAME, World, picked, wait
+from tests.e2e.clusters import Database, condition, settled
+from tests.e2e.secured import Client, SecuredDatabase, client, ready
+
+SETTLED_WITHIN = 1500.0
+"""Seconds from the end of an episode's faults until the cluster must be healthy and have what is wanted."""
+EDIT_WITHIN = 300.0
+"""Seconds in which an edit must be accepted; the API server may be off for a part of them."""
+
+
+class Story(Struct):
+    """What happened in one episode; times in seconds since the run began."""
+
+    number: int
+    began: float
+    lines: list[str]
+    settled_after: float = 0.0
+
+
+class Outcome(Struct, frozen=True):
+    """The result of a run."""
+
+    seed: int
+    secured: bool
+    hours: float
+    episodes: tuple[Story, ...]
+    verdict: Verdict
+    health: dict[str, int]
+    """How often the database said each, once a second."""
+    violations: tuple[str, ...]
+    history: tuple[Operation, ...]
+
+
+class Run:
+    """The state of a run: what the user wants now, what the clients saw, and what was broken."""
+
+    def __init__(self, world: World, seed: int, say: Callable[[str], None]) -> None:
+        self._world, self._seed, self._say = world, seed, say
+        self._wanted = first(secured=world.secured)
+        self._stories: list[Story] = []
+        self._violations: list[str] = []
+
+    async def play(self, hours: float) -> Outcome:
+        """Form the cluster, and play episodes until the time is over; returns the judgement.
+
+        Raises AssertionError if the cluster is not formed, or if what was written cannot be read in the end.
+        """
+        await asyncio.to_thread(mount_clock, self._world)
+        await self._apply(self._wanted)
+        await self._world.clusters.until(NAME, ready if self._world.secured else settled, seconds=900)
+        async with door(self._world) as database:
+            clients = Clients(database, Random(self._seed))  # noqa: S311 - which key comes next
+            async with clients.at_work():
+                await self._episodes(clients, time.monotonic() + hours * 3600)
+            return await self._outcome(clients, hours)
+
+    async def _episodes(self, clients: Clients, end: float) -> None:
+        for episode in episodes(self._seed):
+            if time.monotonic() > end or self._violations:
+                return
+            story = Story(episode.number, clients.now, [])
+            self._stories.append(story)
+            await self._episode(episode, story, clients)
+
+    async def _episode(self, episode: Episode, story: Story, clients: Clients) -> None:
+        async def timed(fault: Timed) -> None:
+            await wait(fault.at)
+            self._note(story, clients, f"{fault.fault} for {fault.seconds:.0f} s")
+            async with FAULTS[fault.fault](self._world, fault.seconds, fault.pick) as target:
+                self._note(story, clients, f"{fault.fault} ends: {target}")
+
+        async with asyncio.TaskGroup() as group:
+            for fault in episode.faults:
+                if self._world.secured or fault.fault is not Fault.CERTIFICATE_EXPIRED:
+                    group.create_task(timed(fault))
+            group.create_task(self._edit(episode, story, clients))
+        began = clients.now
+        await self._until_settled(story, clients)
+        story.settled_after = clients.now - began
+        self._note(story, clients, f"settled {story.settled_after:.0f} s after the last fault")
+
+    async def _edit(self, episode: Episode, story: Story, clients: Clients) -> None:
+        if episode.edit is Edit.NONE:
+            return
+        await wait(episode.edit_at)
+        before, member = self._wanted, picked(await self._data_members(), episode.pick)
+        self._note(story, clients, f"edit: {episode.edit}" + (f", {member}" if episode.edit is Edit.REPLACE else ""))
+        await self._apply(edited(before, episode.edit, member))
+        if episode.edit is Edit.WRONG_VERSION:
+            await wait(60)
+            self._note(story, clients, "edit: the version of before")
+            await self._apply(before)
+
+    async def _data_members(self) -> list[str]:
+        async with asyncio.timeout(EDIT_WITHIN):
+            while True:
+                try:
+                    if found := await self._world.members("hot"):
+                        return found
+                except ApiError as error:
+                    self._say(f"the members are not known: {error}")
+                await wait(2)
+
+    async def _apply(self, wanted: Wanted) -> None:
+        """Store a spec; a user tries again while the API server does not answer."""
+        async with asyncio.timeout(EDIT_WITHIN):
+            while True:
+                try:
+                    await self._world.clusters.apply(NAME, **wanted.spec())
+                except ApiError as error:
+                    self._say(f"an edit is not accepted yet: {error}")
+                    await wait(2)
+                else:
+                    self._wanted = wanted
+                    return
+
+    async def _until_settled(self, story: Story, clients: Clients) -> None:
+        def healthy(cluster: Cluster) -> bool:
+            return settled(cluster) and cluster.status.health == "green"
+
+        try:
+            for node in await self._world.nodes():
+                await asyncio.to_thread(self._world.sandbox.wait_node, node, ready=True, seconds=240)
+            done = await self._world.clusters.until(NAME, healthy, seconds=SETTLED_WITHIN)
+        except (AssertionError, SandboxError) as error:
+            self._break(f"episode {story.number} does not end: {error}")
+            return
+        if condition(done, "Stalled") == "True":
+            self._break(f"episode {story.number}: Ready and Stalled at once")
+        left = [name for name in (await self._settings(clients)) if name.startswith("cluster.routing.allocation")]
+        if left:
+            self._break(f"episode {story.number}: settings are left in the database: {left}")
+
+    async def _settings(self, clients: Clients) -> dict[str, str]:
+        """Return the settings of the database; a connection that broke off during a fault is tried again."""
+        async with asyncio.timeout(120):
+            while True:
+                try:
+                    return await clients.database.settings()
+                except ApiError as error:
+                    self._say(f"the settings are not known: {error}")
+                    await wait(1)
+
+    async def _outcome(self, clients: Clients, hours: float) -> Outcome:
+        final: dict[str, int | None] = {}
+        try:
+            async with asyncio.timeout(120):
+                final = await clients.final()
+        except (ApiError, TimeoutError) as error:
+            self._break(f"what was written cannot be read in the end: {error!r}")
+        verdict = judge(clients.history, final)
+        red = [f"the database was red at {at:.0f} s" for at in clients.red]
+        violations = (*self._violations, *red, *verdict.violations)
+        health = dict(clients.health)
+        stories, history = tuple(self._stories), tuple(clients.history)
+        return Outcome(self._seed, self._world.secured, hours, stories, verdict, health, violations, history)
+
+    def _note(self, story: Story, clients: Clients, words: str) -> None:
+        line = f"{clients.now:8.0f} s  {words}"
+        story.lines.append(line)
+        self._say(f"[{story.number}] {line}")
+
+    def _break(self, words: str) -> None:
+        self._violations.append(words)
+        self._say(f"VIOLATION: {words}")
+
+
+@asynccontextmanager
+async def door(world: World) -> AsyncGenerator[Database]:
+    """Give the database through a door of the sandbox, which stays open while the API server is off."""
+    clusters = world.clusters
+    if world.secured:
+        async with client(world.sandbox, clusters, NAME) as person:
+            yield SecuredDatabase(clusters.api, clusters.namespace, NAME, person)
+        return
+    async with Client.plain(world.sandbox, f"{NAME}.{clusters.namespace}.svc") as person:
+        yield SecuredDatabase(clusters.api, clusters.namespace, NAME, person)
