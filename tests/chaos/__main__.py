@@ -13,7 +13,7 @@ from stateward.kube.access.config import connect
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from tests.chaos.edits import NEW, OLD, SECURED
-from tests.chaos.history import save
+from tests.chaos.history import judged_again, save
 from tests.chaos.report import page
 from tests.chaos.run import Outcome, Run
 from tests.chaos.schedule import episodes
@@ -33,10 +33,14 @@ def main(words: Sequence[str]) -> int:
             faults = ", ".join(f"{each.fault} at {each.at:.0f} s for {each.seconds:.0f} s" for each in episode.faults)
             print(f"{episode.number}: edit: {episode.edit} at {episode.edit_at:.0f} s; {faults or 'no fault'}")
         return 0
-    outcome = asyncio.run(played(chosen.hours, chosen.seed))
     place = ROOT / ".artifacts/chaos" / str(chosen.seed)
+    if chosen.judge:
+        verdict = judged_again(place)
+        print(verdict)
+        return 1 if verdict.violations else 0
+    outcome = asyncio.run(played(chosen.hours, chosen.seed))
     place.mkdir(parents=True, exist_ok=True)
-    save(outcome.history, place / "history.jsonl")
+    save(outcome.history, outcome.final, place)
     text = page(outcome)
     (place / "report.md").write_text(text)
     print(text)
@@ -52,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument(
         "--schedule", type=int, default=0, metavar="N", help="print the first N episodes, and do nothing"
     )
+    words.add_argument("--judge", action="store_true", help="judge the saved history of this seed again")
     return words
 
 

@@ -165,7 +165,7 @@ async def clock_moved(world: World, seconds: float, pick: float) -> AsyncGenerat
 
 
 def move_clock(world: World, offset: int | None) -> None:
-    """Start the operator anew with a clock that is wrong by so many seconds; None is right."""
+    """Start the operator again with a clock that is wrong by so many seconds; None is right."""
     variables = ("LD_PRELOAD-", "CLOCK_OFFSET-")
     if offset is not None:
         variables = (f"LD_PRELOAD={CLOCK}/clock.so", f"CLOCK_OFFSET={offset}")

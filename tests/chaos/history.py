@@ -19,6 +19,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+HISTORY, FINAL = "history.jsonl", "final.json"
+
 
 class Operation(Struct, frozen=True):
     """One call of a client; times in seconds since the run began."""
@@ -108,11 +110,14 @@ def _lost(
             yield f"{key} has {found} in the end, which nobody had written"
 
 
-def save(history: Iterable[Operation], file: Path) -> None:
-    """Write a history, one operation on each line."""
-    file.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in history))
+def save(history: Iterable[Operation], final: Mapping[str, int | None], place: Path) -> None:
+    """Write a history, one operation on each line, and what was read in the end."""
+    (place / HISTORY).write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in history))
+    (place / FINAL).write_bytes(msgspec.json.encode(final))
 
 
-def load(file: Path) -> list[Operation]:
-    """Read a history; raises OSError, or msgspec.DecodeError for a line that is none."""
-    return [msgspec.json.decode(line, type=Operation) for line in file.read_bytes().splitlines()]
+def judged_again(place: Path) -> Verdict:
+    """Judge what `save` has written; raises OSError, or msgspec.DecodeError if it is something else."""
+    lines = (place / HISTORY).read_bytes().splitlines()
+    final = msgspec.json.decode((place / FINAL).read_bytes(), type=dict[str, int | None])
+    return judge([msgspec.json.decode(line, type=Operation) for line in lines], final)

@@ -47,6 +47,8 @@ class Outcome(Struct, frozen=True):
     """How often the database said each, once a second."""
     violations: tuple[str, ...]
     history: tuple[Operation, ...]
+    final: dict[str, int | None]
+    """What was read of each acknowledged key in the end."""
 
 
 class Run:
@@ -171,7 +173,7 @@ class Run:
         violations = (*self._violations, *red, *verdict.violations)
         health = dict(clients.health)
         stories, history = tuple(self._stories), tuple(clients.history)
-        return Outcome(self._seed, self._world.secured, hours, stories, verdict, health, violations, history)
+        return Outcome(self._seed, self._world.secured, hours, stories, verdict, health, violations, history, final)
 
     def _note(self, story: Story, clients: Clients, words: str) -> None:
         line = f"{clients.now:8.0f} s  {words}"

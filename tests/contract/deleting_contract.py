@@ -68,7 +68,7 @@ class DeletingContract:
     async def test_a_pod_that_several_clients_delete_at_once_is_returned_only_with_a_version(
         self, world: World
     ) -> None:
-        """The watch never reports an empty version: an operator that waited for it would wait for ever."""
+        """The watch never reports an empty version: an operator that waited for it would wait without a limit."""
         for number in range(20):
             pod = await world.pod(f"pod-{number}")
             deleting = (world.delete(PODS, pod) for _ in range(4))

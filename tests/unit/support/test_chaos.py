@@ -1,6 +1,7 @@
 """The judgement of a chaos run, its schedule and its edits; the faults themselves are tried by the run."""
 
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.chaos.edits import LEAST, MOST, NEW, OLD, edited, first
 from tests.chaos.faults import FAULTS
-from tests.chaos.history import Operation, judge
+from tests.chaos.history import Operation, judge, judged_again, save
 from tests.chaos.schedule import OF_CONTROL, OF_DATA, Edit, Fault, episodes
 
 
@@ -53,6 +54,12 @@ def test_an_old_value_is_a_stale_read_and_no_violation() -> None:
     assert verdict.violations == ()
     assert verdict.stale == 2
     assert verdict.stalest == 4.5
+
+
+def test_a_saved_history_is_judged_again_to_the_same_verdict(tmp_path: Path) -> None:
+    history, final = [write(1, 0), write(2, 1), read(None, 2)], {"k": 1}
+    save(history, final, tmp_path)
+    assert judged_again(tmp_path) == judge(history, final)
 
 
 @given(st.integers(0, 1000), st.integers(1, 30))

@@ -106,9 +106,9 @@ def decode_event(view: type[T], line: bytes) -> WatchEvent[T]:
 def is_gone(body: bytes) -> bool:
     """Whether the answer to a delete says that the object no longer exists: a bare `Status`, or no version.
 
-    The API server removes an object without a grace period in two steps: it marks it, and then deletes it. If somebody
-    else deletes it in between, the answer is the marked object with an empty version (`lastExisting` in `Store.Delete`
-    of k8s.io/apiserver). No watch ever reports that version.
+    The API server removes an object without a grace period in two steps: it marks it, and then deletes it. If another
+    client deletes it in between, the answer is the marked object with an empty version (`lastExisting` in
+    `Store.Delete` of k8s.io/apiserver). No watch ever reports that version.
     """
     answer = decode_object(_Answer, body)
     return answer.kind == "Status" or not answer.metadata.resource_version

@@ -77,7 +77,7 @@ class Facts(Struct, frozen=True):
     def votes(self, member: Member) -> bool:
         """Return whether the member may vote, from the database, or else from its pool and what it was made for.
 
-        Without a database nobody knows the voting configuration: a manager of before the edit still counts.
+        Without a database the voting configuration is unknown: a manager of before the edit still counts.
         """
         node = self.node(member.name)
         if node is not None:
