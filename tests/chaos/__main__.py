@@ -19,8 +19,7 @@ from tests.chaos.run import Outcome, Run
 from tests.chaos.schedule import episodes
 from tests.chaos.world import NAME, World
 from tests.e2e.clusters import Clusters
-from tests.e2e.operators import OperatorPods, install
-from tests.e2e.webhook import with_webhook
+from tests.e2e.operators import OperatorPods, install, with_webhook
 
 ROOT = Path(__file__).parents[2]
 

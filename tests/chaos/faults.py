@@ -11,10 +11,11 @@ from pathlib import Path
 import yaml
 
 from sandbox.toolchain.native import build_native
+from stateward.kube.objects.errors import ApiError
 from tests.chaos.schedule import Fault
-from tests.chaos.world import NAME, World, picked, wait
-from tests.e2e.failing import break_volume
-from tests.e2e.operators import DEPLOYED, NAMESPACE, kubectl
+from tests.chaos.world import PAUSE, World, picked, wait
+from tests.e2e.failing import lose_pod, remove_volume
+from tests.e2e.operators import DEPLOYED, NAMESPACE
 
 CERTIFICATE_LIFETIME = 360.0
 """Seconds that the certificates of a secured run are valid: without an operator they expire within the run."""
@@ -27,7 +28,7 @@ Block = Callable[[World, float, float], AbstractAsyncContextManager[str]]
 async def operator_killed(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
     """End the operator again and again without grace, every seven seconds."""
     for _ in range(max(1, int(seconds / 7))):
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, ApiError):
             await world.operator.kill()
         await wait(7)
     yield "operator"
@@ -101,17 +102,26 @@ async def disk_full(world: World, seconds: float, pick: float) -> AsyncGenerator
     A full file system would be that of the whole machine. A limit of the process has the same effect on the database
     and on nothing else: a write fails with EFBIG instead of ENOSPC.
     """
-    member = picked(await world.members("hot"), pick)
-    pod = (await world.clusters.pods(NAME))[member]
-    processes = databases(pod.metadata.uid)
+    running = await running_databases(world)
+    member = picked(sorted(running), pick)
+    processes = running[member]
     for process in processes:
         limit(process, 0)
     try:
         await wait(seconds)
-        yield f"{member}, {len(processes)} processes"
+        yield member
     finally:
         for process in processes:
             limit(process, resource.RLIM_INFINITY)
+
+
+async def running_databases(world: World) -> dict[str, list[int]]:
+    """Return the processes of the data members that run, as soon as one does."""
+    while True:
+        pods = {name: pod for name, pod in (await world.pods()).items() if "-hot-" in name}
+        if running := {name: found for name, pod in pods.items() if (found := databases(pod.metadata.uid))}:
+            return running
+        await wait(PAUSE)
 
 
 def databases(uid: str) -> list[int]:
@@ -136,8 +146,9 @@ def limit(process: int, size: int) -> None:
 @asynccontextmanager
 async def volume_lost(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
     """Destroy the volume of a data member: the operator replaces the member."""
-    member = picked(await world.members("hot"), pick)
-    await break_volume(world.sandbox, world.clusters, member)
+    member = picked(await world.data_members(), pick)
+    await world.answered(lambda: remove_volume(world.sandbox, world.clusters, member))
+    await world.answered(lambda: lose_pod(world.clusters, member))
     await wait(seconds)
     yield member
 
@@ -156,61 +167,61 @@ async def api_server_off(world: World, seconds: float, _pick: float) -> AsyncGen
 async def clock_moved(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
     """Let the operator start with a clock that is up to ten minutes wrong, and start again with the right one."""
     offset = int((pick - 0.5) * 1200)
-    await asyncio.to_thread(move_clock, world, offset)
+    await move_clock(world, offset)
     try:
         await wait(seconds)
         yield f"operator, by {offset:+d} s"
     finally:
-        await asyncio.to_thread(move_clock, world, None)
+        await move_clock(world, None)
 
 
-def move_clock(world: World, offset: int | None) -> None:
+async def move_clock(world: World, offset: int | None) -> None:
     """Start the operator again with a clock that is wrong by so many seconds; None is right."""
     variables = ("LD_PRELOAD-", "CLOCK_OFFSET-")
     if offset is not None:
         variables = (f"LD_PRELOAD={CLOCK}/clock.so", f"CLOCK_OFFSET={offset}")
-    kubectl(world.sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, *variables)
+    await world.kubectl("-n", NAMESPACE, "set", "env", DEPLOYED, *variables)
 
 
-def mount_clock(world: World) -> None:
+async def mount_clock(world: World) -> None:
     """Give the operator's pods the library by which their clock is moved; without a variable it does nothing."""
     library = (build_native(world.sandbox.progress) / "clock.so").read_bytes()
     files = {"clock.so": base64.b64encode(library).decode()}
     meta = {"name": "clock", "namespace": NAMESPACE}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "binaryData": files}
-    kubectl(world.sandbox, "apply", "--server-side", "-f", "-", stdin=yaml.safe_dump(body))
+    await world.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump(body))
     volumes = [{"name": "clock", "configMap": {"name": "clock"}}]
     containers = [{"name": "operator", "volumeMounts": [{"name": "clock", "mountPath": CLOCK}]}]
     patch = {"spec": {"template": {"spec": {"volumes": volumes, "containers": containers}}}}
-    kubectl(world.sandbox, "-n", NAMESPACE, "patch", DEPLOYED, "-p", json.dumps(patch))
+    await world.kubectl("-n", NAMESPACE, "patch", DEPLOYED, "-p", json.dumps(patch))
 
 
 @asynccontextmanager
 async def certificate_expired(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
     """Let all certificates expire, as nothing renews them while there is no operator."""
-    await asyncio.to_thread(kubectl, world.sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=0")
+    await world.kubectl("-n", NAMESPACE, "scale", DEPLOYED, "--replicas=0")
     try:
         await wait(CERTIFICATE_LIFETIME + seconds)
         yield "all members"
     finally:
-        await asyncio.to_thread(kubectl, world.sandbox, "-n", NAMESPACE, "scale", DEPLOYED, "--replicas=1")
+        await world.kubectl("-n", NAMESPACE, "scale", DEPLOYED, "--replicas=1")
 
 
 @asynccontextmanager
 async def webhook_off(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
     """Let the webhook's Service lead nowhere."""
-    await asyncio.to_thread(select, world, "nobody")
+    await select(world, "nobody")
     try:
         await wait(seconds)
         yield "webhook"
     finally:
-        await asyncio.to_thread(select, world, "operator")
+        await select(world, "operator")
 
 
-def select(world: World, component: str) -> None:
+async def select(world: World, component: str) -> None:
     """Let the webhook's Service lead to the pods of a component."""
     patch = json.dumps({"spec": {"selector": {"app.kubernetes.io/component": component}}})
-    kubectl(world.sandbox, "-n", NAMESPACE, "patch", "service/stateward-webhook", "-p", patch)
+    await world.kubectl("-n", NAMESPACE, "patch", "service/stateward-webhook", "-p", patch)
 
 
 FAULTS: Mapping[Fault, Block] = {

@@ -22,8 +22,6 @@ from tests.e2e.secured import Client, SecuredDatabase, client, ready
 
 SETTLED_WITHIN = 1500.0
 """Seconds from the end of an episode's faults until the cluster must be healthy and have what is wanted."""
-EDIT_WITHIN = 300.0
-"""Seconds in which an edit must be accepted; the API server may be off for a part of them."""
 
 
 class Story(Struct):
@@ -65,7 +63,7 @@ class Run:
 
         Raises AssertionError if the cluster is not formed, or if what was written cannot be read in the end.
         """
-        await asyncio.to_thread(mount_clock, self._world)
+        await mount_clock(self._world)
         await self._apply(self._wanted)
         await self._world.clusters.until(NAME, ready if self._world.secured else settled, seconds=900)
         async with door(self._world) as database:
@@ -103,7 +101,7 @@ class Run:
         if episode.edit is Edit.NONE:
             return
         await wait(episode.edit_at)
-        before, member = self._wanted, picked(await self._data_members(), episode.pick)
+        before, member = self._wanted, picked(await self._world.data_members(), episode.pick)
         self._note(story, clients, f"edit: {episode.edit}" + (f", {member}" if episode.edit is Edit.REPLACE else ""))
         await self._apply(edited(before, episode.edit, member))
         if episode.edit is Edit.WRONG_VERSION:
@@ -111,28 +109,10 @@ class Run:
             self._note(story, clients, "edit: the version of before")
             await self._apply(before)
 
-    async def _data_members(self) -> list[str]:
-        async with asyncio.timeout(EDIT_WITHIN):
-            while True:
-                try:
-                    if found := await self._world.members("hot"):
-                        return found
-                except ApiError as error:
-                    self._say(f"the members are not known: {error}")
-                await wait(2)
-
     async def _apply(self, wanted: Wanted) -> None:
         """Store a spec; a user tries again while the API server does not answer."""
-        async with asyncio.timeout(EDIT_WITHIN):
-            while True:
-                try:
-                    await self._world.clusters.apply(NAME, **wanted.spec())
-                except ApiError as error:
-                    self._say(f"an edit is not accepted yet: {error}")
-                    await wait(2)
-                else:
-                    self._wanted = wanted
-                    return
+        await self._world.answered(lambda: self._world.clusters.apply(NAME, **wanted.spec()))
+        self._wanted = wanted
 
     async def _until_settled(self, story: Story, clients: Clients) -> None:
         def healthy(cluster: Cluster) -> bool:
@@ -147,19 +127,13 @@ class Run:
             return
         if condition(done, "Stalled") == "True":
             self._break(f"episode {story.number}: Ready and Stalled at once")
-        left = [name for name in (await self._settings(clients)) if name.startswith("cluster.routing.allocation")]
+        left = [
+            name
+            for name in await self._world.answered(clients.database.settings)
+            if name.startswith("cluster.routing.allocation")
+        ]
         if left:
             self._break(f"episode {story.number}: settings are left in the database: {left}")
-
-    async def _settings(self, clients: Clients) -> dict[str, str]:
-        """Return the settings of the database; a connection that broke off during a fault is tried again."""
-        async with asyncio.timeout(120):
-            while True:
-                try:
-                    return await clients.database.settings()
-                except ApiError as error:
-                    self._say(f"the settings are not known: {error}")
-                    await wait(1)
 
     async def _outcome(self, clients: Clients, hours: float) -> Outcome:
         final: dict[str, int | None] = {}

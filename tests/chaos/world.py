@@ -1,14 +1,24 @@
-"""What the faults and edits of a run act on: the sandbox, the operator, the cluster, and where its members are."""
+"""What the faults and edits of a run act on: the sandbox, the operator, the cluster, and where its members are.
+
+The API server may be off at any time, so each call to it is repeated until it answers.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sandbox import Sandbox
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.pods import Pod
 from tests.e2e.clusters import Clusters
-from tests.e2e.operators import OperatorPods
+from tests.e2e.operators import OperatorPods, kubectl
 
 NAME = "chaos"
+PATIENCE = 300.0
+"""Seconds until a call must have been answered: longer than the API server is ever off."""
+PAUSE = 2.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,9 +34,31 @@ class World:
         """Return the Kubernetes nodes, in order."""
         return sorted(self.sandbox.nodes)
 
-    async def members(self, pool: str = "") -> list[str]:
-        """Return the members that have a pod, of a pool or of all, in order."""
-        return sorted(name for name in await self.clusters.pods(NAME) if name.startswith(f"{NAME}-{pool}"))
+    async def pods(self) -> dict[str, Pod]:
+        """Return the pods of the members, by member."""
+        return await self.answered(lambda: self.clusters.pods(NAME))
+
+    async def data_members(self) -> list[str]:
+        """Return the data members that have a pod, in order, as soon as there is one."""
+        async with asyncio.timeout(PATIENCE):
+            while not (found := sorted(name for name in await self.pods() if name.startswith(f"{NAME}-hot-"))):
+                await wait(PAUSE)
+        return found
+
+    async def kubectl(self, *words: str, stdin: str = "") -> str:
+        """Run kubectl and return what it printed; raises AssertionError if it fails for too long."""
+        return await self.answered(lambda: asyncio.to_thread(kubectl, self.sandbox, *words, stdin=stdin))
+
+    async def answered(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Repeat a call until the API server answers it; raises the last error after `PATIENCE`."""
+        end = asyncio.get_running_loop().time() + PATIENCE
+        while True:
+            try:
+                return await call()
+            except (ApiError, AssertionError):
+                if asyncio.get_running_loop().time() > end:
+                    raise
+                await wait(PAUSE)
 
 
 def picked(among: Sequence[str], pick: float) -> str:

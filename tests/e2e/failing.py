@@ -64,9 +64,21 @@ async def held(clusters: Clusters, member: str) -> AsyncGenerator[None]:
 
 async def break_volume(sandbox: Sandbox, clusters: Clusters, member: str) -> None:
     """Destroy the member's volume, and delete its pod: the next pod cannot mount it."""
+    await remove_volume(sandbox, clusters, member)
+    await lose_pod(clusters, member)
+
+
+async def remove_volume(sandbox: Sandbox, clusters: Clusters, member: str) -> None:
+    """Move the directory of the member's volume away."""
     claim = await clusters.api.get(kinds.CLAIMS, Key(clusters.namespace, f"data-{member}"))
     (directory,) = sandbox.layout.root.glob(f"nodes/*/lib/volumes/{claim.spec.volume_name}")
     directory.rename(directory.with_name(f"{directory.name}.broken"))
-    pod = (await clusters.pods(member.rsplit("-", 2)[0]))[member]
-    gone = DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=0)
-    await clusters.api.delete(kinds.PODS, Key(clusters.namespace, pod.metadata.name), gone)
+
+
+async def lose_pod(clusters: Clusters, member: str) -> None:
+    """Delete the member's pod without grace, if it has one."""
+    pod = (await clusters.pods(member.rsplit("-", 2)[0])).get(member)
+    if pod is not None:
+        gone = DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=0)
+        with suppress(NotFound):
+            await clusters.api.delete(kinds.PODS, Key(clusters.namespace, pod.metadata.name), gone)

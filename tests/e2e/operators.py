@@ -1,7 +1,11 @@
-"""The operator as it is installed in the sandbox: from the committed manifests, with the image of this tree."""
+"""The operator and its webhook as they are installed in the sandbox: from the chart, with the image of this tree."""
 
 import asyncio
+import json
 import subprocess
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,10 @@ from stateward.kube.objects.resource import Selection
 CHART = Path(__file__).parents[2] / "charts/stateward"
 NAMESPACE = "stateward-system"
 DEPLOYED = "deployment/stateward"
+WEBHOOK = CHART / "webhook/webhook.yaml"
+PATCHED = ("-n", NAMESPACE, "patch", DEPLOYED, "--type=json", "-p")
+ROLLED_OUT = ("-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
+ARGUMENTS = "/spec/template/spec/containers/0/args"
 
 
 def install(sandbox: Sandbox) -> None:
@@ -60,6 +68,44 @@ def secure_new_clusters(sandbox: Sandbox, value: str) -> None:
     """Set whether the operator secures new clusters, as a value of the chart does."""
     kubectl(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
     kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
+
+
+@contextmanager
+def with_webhook(sandbox: Sandbox) -> Generator[None]:
+    """Install the webhook, wait until it is asked, and remove it in the end."""
+    kubectl(sandbox, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=WEBHOOK.read_text())
+    kubectl(sandbox, *PATCHED, json.dumps([{"op": "add", "path": f"{ARGUMENTS}/-", "value": "--webhook"}]))
+    try:
+        kubectl(sandbox, *ROLLED_OUT)
+        registered(sandbox)
+        yield
+    finally:
+        kubectl(sandbox, *PATCHED, json.dumps([{"op": "replace", "path": ARGUMENTS, "value": ["operator"]}]))
+        kubectl(sandbox, "delete", "-f", "-", stdin=WEBHOOK.read_text())
+        kubectl(sandbox, *ROLLED_OUT)
+
+
+def registered(sandbox: Sandbox) -> None:
+    """Wait until the operator has written its CA into the webhook, and the API server calls it."""
+    deadline = time.monotonic() + 60
+    while (
+        "no_such_role" not in try_to_store(sandbox, pools=[{"name": "a", "replicas": 1, "roles": ["no_such_role"]}])[1]
+    ):
+        assert time.monotonic() < deadline, "the webhook is not asked"
+        time.sleep(0.5)
+
+
+def try_to_store(sandbox: Sandbox, **spec: object) -> tuple[bool, str]:
+    """Try to store a cluster, without storing it; returns whether it would be, and what was said."""
+    manager = {"name": "managers", "replicas": 3, "roles": ["cluster_manager", "data"]}
+    spec = {"version": "2.19.5", "pools": [manager], **spec}
+    if spec["pools"] != [manager]:
+        spec["pools"] = [manager, *spec["pools"]]  # type: ignore[misc]
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster", "metadata": {"name": "asked"}}
+    words = sandbox.command(["kubectl", "apply", "--server-side", "--dry-run=server", "-f", "-"])
+    document = yaml.safe_dump({**head, "spec": spec})
+    done = subprocess.run(words, input=document, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode == 0, done.stdout + done.stderr
 
 
 @dataclass

@@ -117,6 +117,11 @@ ADVICE = {
     "LeaderLast": Advice(
         "the other managers have changed. The elected manager is last, so that one election is enough",
     ),
+    "VolumeTerminating": Advice(
+        "the claim of the removed member is gone",
+        "if it lasts longer than a few minutes, look with kubectl describe for a pod that uses the claim, or a finalizer"
+        " on it",
+    ),
     "VoteRemovalPending": Advice(
         "the other managers have taken over the vote",
     ),

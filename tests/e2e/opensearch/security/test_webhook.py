@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox import Sandbox
-from tests.e2e.webhook import apply, with_webhook
+from tests.e2e.operators import try_to_store, with_webhook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -17,17 +17,17 @@ def webhook(stateward: Sandbox) -> Iterator[Sandbox]:
         yield stateward
 
 
-def test_what_no_schema_can_say_is_refused_at_apply(webhook: Sandbox) -> None:
-    stored, said = apply(webhook, pools=[{"name": "hot", "replicas": 2, "roles": ["dta"]}])
+def test_what_no_schema_can_say_is_refused_at_try_to_store(webhook: Sandbox) -> None:
+    stored, said = try_to_store(webhook, pools=[{"name": "hot", "replicas": 2, "roles": ["dta"]}])
     assert not stored
     assert "spec.pools[1].roles" in said
-    stored, said = apply(webhook, update={"order": ["nobody"]})
+    stored, said = try_to_store(webhook, update={"order": ["nobody"]})
     assert not stored
     assert "spec.update.order[0]" in said
 
 
 def test_a_good_cluster_comes_in_and_what_is_unwise_is_a_warning(webhook: Sandbox) -> None:
-    assert apply(webhook)[0]
-    stored, said = apply(webhook, pools=[{"name": "more", "replicas": 1, "roles": ["cluster_manager"]}])
+    assert try_to_store(webhook)[0]
+    stored, said = try_to_store(webhook, pools=[{"name": "more", "replicas": 1, "roles": ["cluster_manager"]}])
     assert stored
     assert "Warning: " in said

@@ -54,7 +54,8 @@ def revert_settings(facts: Facts, part: StepResult, *, hold: bool) -> StepResult
         actions.append(
             ExcludeVoters(why=members_reason("votes are moved from", exclude), members=exclude, lifts=exclude < without)
         )
-    return StepResult(actions=tuple(actions), waits=tuple(map(still_listed_wait, sorted(listed))))
+    waits = (*map(still_listed_wait, sorted(listed)), *map(volume_wait, volumes_ending(facts)))
+    return StepResult(actions=tuple(actions), waits=waits)
 
 
 def allocation_needed(facts: Facts, part: StepResult) -> bool:
@@ -120,6 +121,17 @@ def still_listed_wait(name: str) -> Wait:
     """Return the wait for a member that the database still lists after its pod is gone."""
     text = "its pod is gone, but the database still lists it: no data moves to it until the database no longer does"
     return Wait(name, "StillListed", text)
+
+
+def volumes_ending(facts: Facts) -> list[str]:
+    """Return the drained members of which only a volume that is being deleted is left, in order."""
+    return sorted(n for n in still_draining(facts) if (m := facts.members[n]).pod is None and m.workload is None)
+
+
+def volume_wait(name: str) -> Wait:
+    """Return the wait for the volume of a removed member; until it is gone, the drain is set in the database."""
+    text = "its volume is being deleted: the drain is lifted when it is gone, so that no data moves to what is left"
+    return Wait(name, "VolumeTerminating", text)
 
 
 def is_being_removed(facts: Facts, member: Member) -> bool:

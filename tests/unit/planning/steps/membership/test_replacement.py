@@ -292,6 +292,23 @@ def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> No
     assert not world.draining
 
 
+def test_nothing_is_settled_while_the_volume_of_a_replaced_member_is_being_deleted() -> None:
+    """Its pod is gone, and the drain stays until the other objects are gone, too."""
+    world = cluster().edit(stuck={"c-hot-1"})
+    world.edit(policy=wishes(replace=frozenset({"c-hot-1"}))).until(lambda w: phase(w, "c-hot-1") == "Terminating")
+    obs = world.ticks(20).observe()
+    assert isinstance(obs.database, o.Database)
+    ending = next(m for m in obs.members if m.name == "c-hot-1")
+    assert ending.claim is not None
+    ending = replace(ending, pod=None, workload=None, claim=replace(ending.claim, terminating=True, left=True))
+    nodes = {name: node for name, node in obs.database.nodes.items() if name != "c-hot-1"}
+    others = tuple(m for m in obs.members if m.name != "c-hot-1")
+    made = plan(replace(obs, members=(*others, ending), database=replace(obs.database, nodes=nodes)), world.now)
+    assert obs.database.draining == {"c-hot-1"}
+    assert not any(isinstance(action, a.Drain) for action in made.actions)
+    assert not made.settled
+
+
 def test_an_upgrade_passes_by_a_member_that_was_released_and_cannot_end() -> None:
     world = fail(cluster(), "c-hot-1").ticks(DUE + 40)
     assert phase(world, "c-hot-1") == "Terminating"
