@@ -24,13 +24,17 @@ def _nothing(*_: Any, **__: Any) -> None:
     return None
 
 
+def _all(wanted: int) -> int:
+    return wanted
+
+
 @pytest.fixture
 def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     monkeypatch.setenv("STATEWARD_SANDBOX_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("STATEWARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     # Other sandboxes may run on this machine, and need theirs.
-    monkeypatch.setattr(prerequisites, "_watches_free", lambda wanted: wanted)
+    monkeypatch.setattr(prerequisites, "_watches_free", _all)
     return Layout.of("test")
 
 

@@ -119,8 +119,8 @@ ADVICE = {
     ),
     "VolumeTerminating": Advice(
         "the claim of the removed member is gone",
-        "if it lasts longer than a few minutes, look with kubectl describe for a pod that uses the claim, or a finalizer"
-        " on it",
+        "if it lasts longer than a few minutes, look with kubectl describe for a pod that uses the claim, or for a"
+        " finalizer on it",
     ),
     "VoteRemovalPending": Advice(
         "the other managers have taken over the vote",
