@@ -127,6 +127,9 @@ class Life:
     async def nothing_left_behind(self, database: Database) -> None:
         """No setting of the operator's and no voting exclusion is left."""
         settings = await database.settings()
-        assert [key for key in settings if key.startswith(("cluster.routing", "cluster.metadata.stateward"))] == []
+        left = {
+            key: settings[key] for key in settings if key.startswith(("cluster.routing", "cluster.metadata.stateward"))
+        }
+        assert not left, left
         state = await database.ask("_cluster/state/metadata?filter_path=metadata.cluster_coordination")
         assert state["metadata"]["cluster_coordination"].get("voting_config_exclusions", []) == []

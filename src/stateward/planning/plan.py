@@ -25,6 +25,7 @@ from stateward.planning.model.actions import (
     RetainVolume,
 )
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
+from stateward.planning.model.member import Member
 from stateward.planning.model.observation import Observation, ProtocolSwitch, Refusal, Removal, Unknown
 from stateward.planning.model.security import CERTIFICATES
 from stateward.planning.safety.disruption_budget import Budget, budgets
@@ -112,7 +113,7 @@ def plan(obs: Observation, now: float) -> Plan:
     part = merge(revert_settings(facts, part, hold=hold), part)
     part = merge(part, default_intents(facts, part))
     settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
-    settled = settled and facts.turn is None
+    settled = settled and facts.turn is None and undone(facts)
     if isinstance(obs.database, Unknown):
         part = merge(
             part, StepResult(waits=(Wait(obs.name, obs.database.reason, obs.database.why + certificate_advice(facts)),))
@@ -153,18 +154,33 @@ def loses_record(obs: Observation, part: StepResult, removals: Removals) -> bool
 
 
 def at_rest(facts: Facts, removals: Removals, intent: Intent) -> bool:
-    """Return whether no step is due for a member.
-
-    This includes a replaced member whose pod cannot end, because its node is unreachable or a finalizer holds the pod:
-    no step can help, and nothing else has to wait for it. While a pod is ending normally, the member is still excluded
-    from the database, and lifting that exclusion is a step that is due.
-    """
+    """Return whether no step is due for a member, also if it was replaced and cannot end."""
     if intent.state is State.READY:
         return True
     member = facts.members[intent.member]
-    if intent.member not in removals.obeyed or not is_released(member):
+    released = intent.member in removals.obeyed and is_released(member)
+    return released and (member.pod is None or cannot_end(facts, member))
+
+
+def undone(facts: Facts) -> bool:
+    """Return whether no drain is left in the database but that of a member that cannot end.
+
+    Ready means that nothing is left to undo: a client that waits for it would find the drain in the database.
+    """
+    draining = facts.database.draining if facts.database is not None else frozenset[str]()
+    return all(name in facts.members and cannot_end(facts, facts.members[name]) for name in draining)
+
+
+def cannot_end(facts: Facts, member: Member) -> bool:
+    """Return whether the pod of a released member should have ended: its node is unreachable, or something holds it.
+
+    No step can help, and nothing else has to wait for it. A pod that is not terminating yet has been released a moment
+    ago, and a pod that ends normally is gone soon.
+    """
+    pod = member.pod
+    if pod is None or not is_released(member):
         return False
-    return member.pod is None or not member.pod.node_ready or facts.now > member.pod.gone_by + ENDING
+    return not pod.node_ready or (pod.terminating and facts.now > pod.gone_by + ENDING)
 
 
 def refusal_waits(obs: Observation) -> tuple[Refusal, ...]:

@@ -274,17 +274,20 @@ def test_nothing_is_settled_while_the_pod_of_a_replaced_member_just_ends() -> No
     world.edit(policy=wishes(replace=frozenset({"c-hot-1"}))).until(lambda w: phase(w, "c-hot-1") == "Terminating")
     world.ticks(20)
 
-    def settled_at(now: float, *, node_ready: bool = True) -> bool:
+    def settled_at(now: float, *, node_ready: bool = True, terminating: bool = True) -> bool:
         obs = world.observe()
         assert isinstance(obs.database, o.Database)
         assert obs.database.draining == {"c-hot-1"}
         ending = next(m for m in obs.members if m.name == "c-hot-1")
         assert ending.pod is not None
-        ending = replace(ending, pod=replace(ending.pod, gone_by=world.now + 120.0, node_ready=node_ready))
+        gone_by = world.now + 120.0 if terminating else 0.0
+        pod = replace(ending.pod, terminating=terminating, gone_by=gone_by, node_ready=node_ready)
+        ending = replace(ending, pod=pod)
         others = tuple(m for m in obs.members if m.name != "c-hot-1")
         return plan(replace(obs, members=(*others, ending)), now).settled
 
     assert not settled_at(world.now)
+    assert not settled_at(world.now, terminating=False), "Kubernetes has not begun to end it"
     assert not settled_at(world.now + 130.0), "its node has not said yet that it has ended"
     assert settled_at(world.now + 200.0), "something holds it"
     assert settled_at(world.now, node_ready=False), "its node is unreachable"
