@@ -61,6 +61,7 @@ async def test_an_answer_that_comes_after_the_event_expects_nothing() -> None:
 async def test_a_late_answer_of_a_deletion_is_recognized_although_versions_cannot_be_compared() -> None:
     store, ours = synced("m"), Expectations(VirtualClock())
     store.feed().heard_end(pod("x"))
+    store.feed().heard(pod("y", name="b", uid="2"))
     ours.wrote(store, pod("x"))
     assert store.get(A) is None
     assert ours.caught_up
