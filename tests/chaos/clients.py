@@ -62,6 +62,8 @@ class Clients:
         found: dict[str, int | None] = dict.fromkeys(keys)
         for start in range(0, len(keys), READ):
             answer = await self.database.ask(f"{INDEX}/_mget", "POST", {"ids": keys[start : start + READ]})
+            if unread := [doc["_id"] for doc in answer["docs"] if "error" in doc]:
+                raise ApiError(f"the database could not read {', '.join(unread)}")
             found |= {doc["_id"]: doc["_source"]["value"] for doc in answer["docs"] if doc.get("found")}
         return found
 

@@ -6,10 +6,12 @@ import json
 import subprocess
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import yaml
 
+from sandbox import Sandbox
 from sandbox.toolchain.native import build_native
 from stateward.kube.objects.errors import ApiError
 from tests.chaos.schedule import Fault
@@ -34,65 +36,20 @@ async def operator_killed(world: World, seconds: float, _pick: float) -> AsyncGe
     yield "operator"
 
 
-@asynccontextmanager
-async def kubelet_stopped(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
-    node = picked(await world.nodes(), pick)
-    await asyncio.to_thread(world.sandbox.node_stop, node)
-    try:
-        await wait(seconds)
-        yield node
-    finally:
-        await back(world, node)
+def on_a_node(breaks: Callable[[Sandbox, str], None], mends: Callable[[Sandbox, str], None]) -> Block:
+    """Return the fault that breaks something of a node, and mends it in the end."""
 
+    @asynccontextmanager
+    async def block(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
+        node = picked(await world.nodes(), pick)
+        await asyncio.to_thread(breaks, world.sandbox, node)
+        try:
+            await wait(seconds)
+            yield node
+        finally:
+            await asyncio.to_thread(mends, world.sandbox, node)
 
-@asynccontextmanager
-async def containerd_stopped(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
-    node = picked(await world.nodes(), pick)
-    await asyncio.to_thread(world.sandbox.containerd_stop, node)
-    try:
-        await wait(seconds)
-        yield node
-    finally:
-        await back(world, node)
-
-
-@asynccontextmanager
-async def node_off(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
-    node = picked(await world.nodes(), pick)
-    await asyncio.to_thread(world.sandbox.node_stop, node, with_containers=True)
-    try:
-        await wait(seconds)
-        yield node
-    finally:
-        await back(world, node)
-
-
-async def back(world: World, node: str) -> None:
-    """Start whatever of a node is off."""
-    await asyncio.to_thread(world.sandbox.node_start, node)
-
-
-@asynccontextmanager
-async def network_cut(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
-    node = picked(await world.nodes(), pick)
-    await asyncio.to_thread(world.sandbox.node_cut, node)
-    try:
-        await wait(seconds)
-        yield node
-    finally:
-        await asyncio.to_thread(world.sandbox.node_join, node)
-
-
-@asynccontextmanager
-async def network_cut_one_way(world: World, seconds: float, pick: float) -> AsyncGenerator[str]:
-    """Drop what a node and its pods send; they still hear the others."""
-    node = picked(await world.nodes(), pick)
-    await asyncio.to_thread(world.sandbox.node_mute, node)
-    try:
-        await wait(seconds)
-        yield node
-    finally:
-        await asyncio.to_thread(world.sandbox.node_join, node)
+    return block
 
 
 @asynccontextmanager
@@ -216,7 +173,7 @@ async def certificate_expired(world: World, seconds: float, _pick: float) -> Asy
 @asynccontextmanager
 async def webhook_off(world: World, seconds: float, _pick: float) -> AsyncGenerator[str]:
     """Let the webhook's Service lead nowhere."""
-    await select(world, "nobody")
+    await select(world, "none")
     try:
         await wait(seconds)
         yield "webhook"
@@ -232,13 +189,13 @@ async def select(world: World, component: str) -> None:
 
 FAULTS: Mapping[Fault, Block] = {
     Fault.OPERATOR_KILLED: operator_killed,
-    Fault.KUBELET_STOPPED: kubelet_stopped,
-    Fault.CONTAINERD_STOPPED: containerd_stopped,
-    Fault.NODE_OFF: node_off,
+    Fault.KUBELET_STOPPED: on_a_node(Sandbox.node_stop, Sandbox.node_start),
+    Fault.CONTAINERD_STOPPED: on_a_node(Sandbox.containerd_stop, Sandbox.node_start),
+    Fault.NODE_OFF: on_a_node(partial(Sandbox.node_stop, with_containers=True), Sandbox.node_start),
     Fault.DISK_FULL: disk_full,
     Fault.VOLUME_LOST: volume_lost,
-    Fault.NETWORK_CUT: network_cut,
-    Fault.NETWORK_CUT_ONE_WAY: network_cut_one_way,
+    Fault.NETWORK_CUT: on_a_node(Sandbox.node_cut, Sandbox.node_join),
+    Fault.NETWORK_CUT_ONE_WAY: on_a_node(Sandbox.node_mute, Sandbox.node_join),
     Fault.CLOCK_MOVED: clock_moved,
     Fault.API_SERVER_OFF: api_server_off,
     Fault.CERTIFICATE_EXPIRED: certificate_expired,

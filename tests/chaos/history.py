@@ -50,8 +50,11 @@ class Verdict(Struct, frozen=True):
     violations: tuple[str, ...]
 
 
-def judge(history: Sequence[Operation], final: Mapping[str, int | None]) -> Verdict:
-    """Judge a history and the values in the end; `final` has a value for each key that was ever acknowledged."""
+def judge(history: Sequence[Operation], final: Mapping[str, int | None] | None) -> Verdict:
+    """Judge a history and the values in the end; `final` has a value for each key that was ever acknowledged.
+
+    If `final` is None, nothing could be read in the end: what is lost is then unknown, and no key is called lost.
+    """
     writes = [each for each in history if each.kind == "write"]
     reads = [each for each in history if each.kind == "read" and each.answered]
     acknowledged = [each for each in writes if each.answered]
@@ -64,7 +67,7 @@ def judge(history: Sequence[Operation], final: Mapping[str, int | None]) -> Verd
         stale=len(ages),
         stalest=max(ages, default=0.0),
         longest=_longest(acknowledged),
-        violations=(*_invented(writes, reads), *_lost(writes, acknowledged, final)),
+        violations=(*_invented(writes, reads), *(() if final is None else _lost(writes, acknowledged, final))),
     )
 
 
@@ -93,7 +96,7 @@ def _invented(writes: Iterable[Operation], reads: Iterable[Operation]) -> Iterab
     began = {(each.key, each.value): each.begin for each in writes}
     for read in reads:
         if read.value is not None and began.get((read.key, read.value), read.end + 1) > read.end:
-            yield f"{read.key} was read as {read.value} at {read.end:.1f} s, which nobody had written"
+            yield f"{read.key} was read as {read.value} at {read.end:.1f} s, which was never written"
 
 
 def _lost(
@@ -107,10 +110,10 @@ def _lost(
         if found is None or found < (write.value or 0):
             yield f"{key} has {found} in the end; {write.value} was acknowledged at {write.end:.1f} s"
         elif found not in attempted[key]:
-            yield f"{key} has {found} in the end, which nobody had written"
+            yield f"{key} has {found} in the end, which was never written"
 
 
-def save(history: Iterable[Operation], final: Mapping[str, int | None], place: Path) -> None:
+def save(history: Iterable[Operation], final: Mapping[str, int | None] | None, place: Path) -> None:
     """Write a history, one operation on each line, and what was read in the end."""
     (place / HISTORY).write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in history))
     (place / FINAL).write_bytes(msgspec.json.encode(final))
@@ -119,5 +122,5 @@ def save(history: Iterable[Operation], final: Mapping[str, int | None], place: P
 def judged_again(place: Path) -> Verdict:
     """Judge what `save` has written; raises OSError, or msgspec.DecodeError if it is something else."""
     lines = (place / HISTORY).read_bytes().splitlines()
-    final = msgspec.json.decode((place / FINAL).read_bytes(), type=dict[str, int | None])
+    final = msgspec.json.decode((place / FINAL).read_bytes(), type=dict[str, int | None] | None)
     return judge([msgspec.json.decode(line, type=Operation) for line in lines], final)

@@ -74,6 +74,11 @@ class Database:
         answer = await self.ask("_cluster/settings?flat_settings=true")
         return {**answer["persistent"], **answer["transient"]}
 
+    async def left_behind(self) -> dict[str, str]:
+        """Return the settings that the operator sets for a step, and undoes; empty when no step is taken."""
+        ours = ("cluster.routing", "cluster.metadata.stateward")
+        return {key: value for key, value in (await self.settings()).items() if key.startswith(ours)}
+
     async def versions(self) -> dict[str, str]:
         answer = await self.ask("_nodes?filter_path=nodes.*.name,nodes.*.version")
         return {node["name"]: node["version"] for node in answer["nodes"].values()}

@@ -8,7 +8,7 @@ from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
 from tests.e2e.clusters import Clusters, Database, condition, pool, settled
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import SecuredDatabase, client, places, ready
+from tests.e2e.secured import DirectDatabase, client, places, ready
 from tests.e2e.witness import Promises, Writer
 
 NAME = "life"
@@ -38,7 +38,7 @@ class Life:
         async with client(sandbox, self.clusters, NAME, known=False) as stranger:
             assert (await stranger.ask("_cluster/health"))[0] == 401
         async with client(sandbox, self.clusters, NAME) as person:
-            await self._live(SecuredDatabase(self.clusters.api, self.clusters.namespace, NAME, person))
+            await self._live(DirectDatabase(self.clusters.api, self.clusters.namespace, NAME, person))
 
     async def plain(self) -> None:
         """Live without security."""
@@ -126,10 +126,6 @@ class Life:
 
     async def nothing_left_behind(self, database: Database) -> None:
         """No setting of the operator's and no voting exclusion is left."""
-        settings = await database.settings()
-        left = {
-            key: settings[key] for key in settings if key.startswith(("cluster.routing", "cluster.metadata.stateward"))
-        }
-        assert not left, left
+        assert not (left := await database.left_behind()), left
         state = await database.ask("_cluster/state/metadata?filter_path=metadata.cluster_coordination")
         assert state["metadata"]["cluster_coordination"].get("voting_config_exclusions", []) == []

@@ -103,7 +103,6 @@ async def uids(clusters: Clusters) -> dict[str, str]:
 
 
 async def nothing_left_behind(clusters: Clusters) -> None:
-    settings = await clusters.database("life").settings()
-    assert not any(key.startswith(("cluster.routing", "cluster.metadata.stateward")) for key in settings)
+    assert not (left := await clusters.database("life").left_behind()), left
     state = await clusters.database("life").ask("_cluster/state/metadata?filter_path=metadata.cluster_coordination")
     assert state["metadata"]["cluster_coordination"]["voting_config_exclusions"] == []

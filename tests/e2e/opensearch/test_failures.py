@@ -53,8 +53,7 @@ class OpenSearch:
         assert member not in await self.versions()
 
     async def clean(self) -> None:
-        settings = await self.clusters.database(self.name).settings()
-        assert not any(key.startswith("cluster.routing.allocation") for key in settings)
+        assert not (left := await self.clusters.database(self.name).left_behind()), left
 
 
 @pytest.mark.images(f"opensearch:{NEW}")

@@ -76,8 +76,7 @@ async def phase(clusters: Clusters, wanted: str) -> str:
 
 
 async def nothing_left(clusters: Clusters) -> None:
-    settings = await clusters.database(NAME).settings()
-    assert not any(key.startswith(("cluster.routing", "cluster.metadata.stateward")) for key in settings)
+    assert not (left := await clusters.database(NAME).left_behind()), left
     assert not [p for p in (await clusters.pods(NAME)).values() if names.ANNOTATION_PHASE in p.metadata.annotations]
 
 

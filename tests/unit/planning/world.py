@@ -236,6 +236,7 @@ class World(Hands):
                 intent = made.intents[member.name]
                 assert intent.state.value == "Ready" or intent.sentence, f"{member.name} has no sentence"
         self.check_departures(observed, made)
+        self.check_undone(observed, made)
         deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod | a.StopProcess)}
         if all((pod := members[n].pod) is not None and pod.phase in COORDINATED for n in deleted):
             return
@@ -276,6 +277,15 @@ class World(Hands):
             assert not mine & released & observed.records.keys() or len(rest) >= pool.replicas, (
                 f"{mine & released} leave before others serve in their places"
             )
+
+    def check_undone(self, observed: o.Observation, made: Plan) -> None:
+        """A settled cluster has no drain in its database but that of a pod that its node or a finalizer holds."""
+        draining = observed.database.draining if isinstance(observed.database, o.Database) else frozenset[str]()
+        pods = {m.name: m.pod for m in observed.members}
+        for name in draining if made.settled else ():
+            pod = pods.get(name)
+            assert pod is not None, f"settled, and {name} is drained without a pod"
+            assert pod.terminating or not pod.node_ready, f"settled, and {name} is drained while its pod runs"
 
     def check_blind(self, observed: o.Observation, gone: set[str]) -> None:
         """If a database does not respond, one process at a time is restarted, and only on request."""

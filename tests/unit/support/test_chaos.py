@@ -41,12 +41,12 @@ def test_a_write_without_an_answer_may_be_there_or_not() -> None:
     assert judge(history, {"k": 1}).unanswered == 1
 
 
-def test_a_value_that_nobody_wrote_is_a_violation_in_the_end_and_during_the_run() -> None:
-    assert "nobody had written" in judge([write(1, 0)], {"k": 7}).violations[0]
+def test_a_value_that_was_never_written_is_a_violation_in_the_end_and_during_the_run() -> None:
+    assert "never written" in judge([write(1, 0)], {"k": 7}).violations[0]
     (violation,) = judge([write(1, 0), read(3, 1)], {"k": 1}).violations
-    assert "read as 3 at 1.5 s, which nobody had written" in violation
+    assert "read as 3 at 1.5 s, which was never written" in violation
     (violation,) = judge([read(1, 1), write(1, 5)], {"k": 1}).violations
-    assert "nobody had written" in violation
+    assert "never written" in violation
 
 
 def test_an_old_value_is_a_stale_read_and_no_violation() -> None:
@@ -54,6 +54,10 @@ def test_an_old_value_is_a_stale_read_and_no_violation() -> None:
     assert verdict.violations == ()
     assert verdict.stale == 2
     assert verdict.stalest == 4.5
+
+
+def test_no_write_is_called_lost_if_nothing_could_be_read_in_the_end() -> None:
+    assert judge([write(1, 0)], None).violations == ()
 
 
 def test_a_saved_history_is_judged_again_to_the_same_verdict(tmp_path: Path) -> None:
