@@ -27,6 +27,13 @@ app.kubernetes.io/component: operator
 - apiGroups: [stateward.dev]
   resources: [osclusters/finalizers, esclusters/finalizers, fdbclusters/finalizers]
   verbs: [update]
+# Objects inside the databases: people write them; the operator writes the status and a finalizer.
+- apiGroups: [stateward.dev]
+  resources: [searchobjects]
+  verbs: [get, list, watch, patch]
+- apiGroups: [stateward.dev]
+  resources: [searchobjects/status]
+  verbs: [patch]
 # What a cluster is made of.
 - apiGroups: [apps]
   resources: [statefulsets]

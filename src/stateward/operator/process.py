@@ -34,10 +34,13 @@ from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.clusters.controller import Common, Controller
+from stateward.operator.clusters.reached_databases import ReachedDatabases
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.companion import Companion
 from stateward.operator.database_view.server import DatabaseViewServer
 from stateward.operator.databases.engine import Family, open_families
+from stateward.operator.declared.controller import DeclaredControl
+from stateward.operator.declared.controller import Setting as DeclaredSetting
 from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
@@ -60,6 +63,7 @@ from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
+from stateward.packages.restarts.dependencies import SECRET
 from stateward.planning.model.database import Database, Unknown
 
 _log = structlog.get_logger(__name__)
@@ -212,7 +216,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         operator = Operator(api, families, options)
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
-        operator.companions += [restarts, network_control(operator)]
+        operator.companions += [restarts, network_control(operator), declared_control(operator, restarts.sources)]
         if not options.wave:  # What belongs to no cluster has one operator.
             operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
@@ -250,6 +254,25 @@ def restart_control(operator: Operator) -> RestartControl:
             rng=operator.rng,
             gauge=operator.metrics,
             workloads=not options.wave,
+        )
+    )
+
+
+def declared_control(operator: Operator, watched: Mapping[str, Store[SourceView]]) -> DeclaredControl:
+    """Return the controller of declared objects beside an operator; `watched` are stores by kind, of Secrets too."""
+    options = operator.options
+    return DeclaredControl(
+        DeclaredSetting(
+            api=operator.api,
+            databases=ReachedDatabases(operator.api, operator.controllers, operator.fence, options.wave),
+            recorder=operator.recorder,
+            clock=operator.clock,
+            namespace=options.lease_namespace,
+            kinds=[controller.caches for controller in operator.controllers.values()],
+            secrets=watched.get(SECRET),
+            namespaces=options.namespaces or ("",),
+            rng=operator.rng,
+            gauge=operator.metrics,
         )
     )
 

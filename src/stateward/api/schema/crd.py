@@ -7,6 +7,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import ClusterPackage, Package
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
+from stateward.api.kinds.search_object import SearchObject
 from stateward.api.schema.rules import LONGEST_NAMES, RULES
 from stateward.api.schema.schema import field_schema
 from stateward.api.values.base import GROUP, VERSION, Json, Record
@@ -146,6 +147,18 @@ spec:
   package: shop-1.2.0
   parameters: {replicas: 3}
 """
+_SEARCH_OBJECT_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchObject
+metadata: {name: logs-template}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  object: indexTemplate/logs
+  body:
+    index_patterns: [logs-*]
+    template:
+      settings: {number_of_shards: 3, number_of_replicas: 1}
+"""
 PACKAGE_COLUMNS = (
     Column("Package", ".spec.name", "Name of the package."),
     Column("Version", ".spec.version", "Version of the package."),
@@ -161,6 +174,24 @@ INSTALLATION_COLUMNS = (
     Column("Activity", ".status.activity", "What is in progress."),
     Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date"),
     Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
+)
+SEARCH_OBJECT_COLUMNS = (
+    Column("Cluster", ".spec.cluster.name", "The cluster whose database has it."),
+    Column("Object", ".status.object", "The object in the database."),
+    Column("Ready", _condition("Ready"), "True if the database has it as declared."),
+    Column("Activity", ".status.activity", "What is in progress, or why it waits."),
+    Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date"),
+    Column("Claim", ".status.claim", "Whose the object in the database is.", priority=1),
+    Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
+)
+SEARCH_OBJECT = Kind(
+    SearchObject,
+    "searchobjects",
+    "searchobject",
+    ("swso",),
+    SEARCH_OBJECT_COLUMNS,
+    _SEARCH_OBJECT_EXAMPLE,
+    longest_name=253,
 )
 PACKAGE = Kind(
     Package,
@@ -192,7 +223,7 @@ INSTALLATION = Kind(
     _INSTALLATION_EXAMPLE,
     longest_name=52,
 )
-KINDS = (*CLUSTER_KINDS, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
+KINDS = (*CLUSTER_KINDS, SEARCH_OBJECT, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
 
 
 def crd(kind: Kind) -> Json:

@@ -20,6 +20,7 @@ from stateward.api.schema.crd import (
     INSTALLATION,
     OPENSEARCH,
     PACKAGE,
+    SEARCH_OBJECT,
     Kind,
     root_schema,
 )
@@ -211,6 +212,24 @@ INSTALLED: Mapping[str, Change] = {
 }
 """Fields of an installation."""
 
+_OTHER = Change(Does.REFUSED, "Make another SearchObject for another object.")
+SEARCH_OBJECTS: Mapping[str, Change] = {
+    "cluster.kind": _OTHER,
+    "cluster.name": _OTHER,
+    "object": _OTHER,
+    "path": _OTHER,
+    "body": Change(Does.AT_ONCE, "It is written to the database."),
+    "values[].secretName": Change(Does.AT_ONCE, "It is written to the database; also when the Secret changes."),
+    "values[].key": Change(Does.AT_ONCE, "It is written to the database."),
+    "values[].path": Change(Does.AT_ONCE, "It is written to the database."),
+    "existing": Change(Does.AT_ONCE, "It matters while the object does not belong to the resource."),
+    "drift": Change(Does.AT_ONCE),
+    "deletionPolicy": Change(Does.NOTHING, "It applies when the resource is deleted."),
+    "applyToExisting": Change(Does.AT_ONCE, "Indices change to the policy's new version at their next step."),
+    "paused": Change(Does.AT_ONCE, "Nothing is written to the database."),
+}
+"""Fields of a declared object."""
+
 _FIXED = Change(Does.REFUSED, "Create another object for another version of a package.")
 PACKAGES: Mapping[str, Change] = {
     "name": _FIXED,
@@ -225,6 +244,7 @@ TABLES: Mapping[Kind, Mapping[str, Change]] = {
     OPENSEARCH: {**CLUSTER, **SEARCH, **ONLY_OPENSEARCH},
     ELASTICSEARCH: {**CLUSTER, **SEARCH, **ONLY_ELASTICSEARCH},
     FOUNDATIONDB: {**CLUSTER, **ONLY_FOUNDATIONDB},
+    SEARCH_OBJECT: SEARCH_OBJECTS,
     PACKAGE: PACKAGES,
     CLUSTER_PACKAGE: PACKAGES,
     INSTALLATION: INSTALLED,

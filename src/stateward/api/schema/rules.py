@@ -14,6 +14,7 @@ from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
+from stateward.api.kinds.search_object import SearchObjectSpec
 from stateward.api.kinds.security import Security, TransportSecurity
 from stateward.api.values.base import Json, Record
 from stateward.api.values.settings import Owned
@@ -223,6 +224,27 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "self == oldSelf",
             "a package cannot be changed: make another object for another version",
             forbidden=True,
+        ),
+    ),
+    SearchObjectSpec: (
+        Rule(
+            "has(self.object) != has(self.path)",
+            "give either object or path, and not both",
+            field=".object",
+        ),
+        Rule(
+            "self.cluster == oldSelf.cluster && (has(self.object) ? self.object : '')"
+            " == (has(oldSelf.object) ? oldSelf.object : '')"
+            " && (has(self.path) ? self.path : '') == (has(oldSelf.path) ? oldSelf.path : '')",
+            "cluster, object and path cannot be changed: make another SearchObject for another object",
+            field=".object",
+            forbidden=True,
+        ),
+        Rule(
+            "!has(self.existing) || self.existing != 'Merge'"
+            " || (has(self.deletionPolicy) && self.deletionPolicy == 'Retain')",
+            "Merge needs deletionPolicy Retain: the object belongs to others, too",
+            field=".existing",
         ),
     ),
     Installation: (

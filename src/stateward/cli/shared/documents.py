@@ -7,9 +7,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
+from stateward.api.kinds.search_object import SearchObject
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.schema.crd import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
@@ -17,6 +20,7 @@ from stateward.api.validation import validate
 from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
+from stateward.engines.search.declared.identity import problems as search_object_problems
 from stateward.packages.format.yamltext import NotYaml, documents
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
@@ -25,8 +29,13 @@ NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """The files of a directory that are read."""
 
-_PACKAGED: dict[str, type[Record]] = {"Installation": Installation, "Package": Package, "ClusterPackage": Package}
-"""Kinds with a check of the structure only; the package defines the accepted values."""
+_OTHERS: dict[str, type[Record]] = {
+    "Installation": Installation,
+    "Package": Package,
+    "ClusterPackage": Package,
+    "SearchObject": SearchObject,
+}
+"""Kinds that are no clusters. The content of a package, and the database, define what more is accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +102,8 @@ def is_ours(item: Any) -> bool:
 def checked(place: str, item: Any) -> Document:
     """Return a document with all its problems."""
     name = name_of(item)
-    if (record := _packaged(item)) is not None:
-        return Document(place, name, None, tuple(check_structure(item, record)))
+    if (record := _other_record(item)) is not None:
+        return Document(place, name, None, tuple(_problems_of(item, record)))
     if (unknown := _unknown_kind(item)) is not None:
         return Document(place, name, None, (unknown,))
     try:
@@ -104,15 +113,22 @@ def checked(place: str, item: Any) -> Document:
     return Document(place, name, cluster, tuple(validate(cluster)))
 
 
-def _packaged(item: Any) -> type[Record] | None:
+def _other_record(item: Any) -> type[Record] | None:
     fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
-    return _PACKAGED.get(str(fields.get("kind")))
+    return _OTHERS.get(str(fields.get("kind")))
+
+
+def _problems_of(item: Any, record: type[Record]) -> list[Problem]:
+    found = check_structure(item, record)
+    if found or record is not SearchObject:
+        return found
+    return list(search_object_problems(msgspec.convert(item, SearchObject).spec))
 
 
 def _unknown_kind(item: Any) -> Problem | None:
     """Return the problem of an unknown kind: no further check of such a document is possible."""
     kind = cast("dict[str, Any]", item).get("kind") if isinstance(item, dict) else None
-    known = (*NAMES, *_PACKAGED)
+    known = (*NAMES, *_OTHERS)
     if not isinstance(kind, str) or kind in known:
         return None
     meant = get_close_matches(kind, known, n=1)

@@ -22,6 +22,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import WireRecord
 from stateward.kube.timing.clock import Clock
+from stateward.operator.admission import search_objects
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import Keys, keys
 from stateward.operator.admission.packages import PackageReviews
@@ -34,6 +35,7 @@ _log = structlog.get_logger(__name__)
 
 PATH = "/validate"
 PATH_PACKAGES = "/validate/packages"
+PATH_SEARCH_OBJECTS = "/validate/searchobjects"
 RENEWAL, RETRY = 600.0, 10.0
 """Seconds between two checks of the certificate and its trust; the second value applies after a failure."""
 LARGEST = 8 << 20
@@ -111,10 +113,18 @@ class Webhook:
             return web.json_response(review(uid_of(question), Verdict()))
         return web.json_response(await self.package_reviews.respond(question))
 
+    async def answer_on_search_objects(self, request: web.Request) -> web.Response:
+        """Answer one question about a declared object."""
+        return web.json_response(search_objects.respond(await request.read()))
+
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
         """Serve while the block runs; yields the port. Raises OSError when it is taken."""
-        routes = [web.post(PATH, self.answer), web.post(PATH_PACKAGES, self.answer_on_packages)]
+        routes = [
+            web.post(PATH, self.answer),
+            web.post(PATH_PACKAGES, self.answer_on_packages),
+            web.post(PATH_SEARCH_OBJECTS, self.answer_on_search_objects),
+        ]
         async with serve(
             host, port, routes, limits=Limits(CONNECTIONS, body=LARGEST), tls=lambda: self.context
         ) as bound:

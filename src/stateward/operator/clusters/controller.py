@@ -11,6 +11,7 @@ import structlog
 
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import FIELD_MANAGER
+from stateward.engines.connection.base import Target
 from stateward.kube.cache.apply import Applier
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.client.client import Api
@@ -118,6 +119,10 @@ class Controller:
     def missing(self) -> bool:
         """Whether the API server does not serve the kind at all: then no cluster of it exists."""
         return any(reflector.missing for reflector in self.reflectors)
+
+    def target(self, key: Key) -> Target | None:
+        """Return how the database of a cluster was reached last; None if this process has not reached it yet."""
+        return self._reconciler.target(key)
 
     async def report(self, key: Key) -> Database | Unknown | None:
         """Return what a cluster's database reports now, by reads alone; None if there is no such cluster here."""

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import InstallationStatus, RunStatus
-from stateward.api.values.base import Condition
+from stateward.api.values.conditions import condition, dated
 from stateward.packages.plans.progress import Stage
 from stateward.packages.plans.run_record import failing, is_running, written
 
@@ -28,24 +28,14 @@ def reported(
     ready = status.installed is not None and not running and stuck is None
     going_on = running and stuck is None  # with Stalled also True, tools would wait forever
     made = [
-        _condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
-        _condition(
+        condition("Ready", ready, *(("Installed", "") if ready else (stuck or ("Working", doing)))),
+        condition(
             "Reconciling", going_on, *((reason if other else "PlanRuns", doing) if going_on else ("Settled", ""))
         ),
-        _condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
+        condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
     ]
-    conditions = [_since(condition, status.conditions, generation, now) for condition in made]
+    conditions = dated(made, status.conditions, generation, written(now))
     return replace(status, observed_generation=generation, activity=doing, conditions=conditions)
-
-
-def _condition(kind: str, holds: bool, reason: str, message: str) -> Condition:
-    return Condition(type=kind, status="True" if holds else "False", reason=reason, message=message)
-
-
-def _since(condition: Condition, before: list[Condition], generation: int, now: float) -> Condition:
-    was = next((old for old in before if old.type == condition.type), None)
-    since = was.last_transition_time if was and was.status == condition.status else written(now)
-    return replace(condition, observed_generation=generation, last_transition_time=since)
 
 
 def _stuck(run: RunStatus | None) -> tuple[str, str] | None:

@@ -141,9 +141,18 @@ class WorldTransport:
             cluster = self._databases.cluster_of(node)
             if cluster is None or not cluster.leader:
                 return _refused(503, "master_not_discovered_exception", "no cluster manager")
+        if (reply := self._object(cluster, call, params)) is not None:
+            return reply
         if call.method == "GET":
             return await self._read(cluster, call.path)
         return await self._command(cluster, call.path, call.method, params, call.body or {})
+
+    def _object(self, cluster: Cluster, call: Call, params: dict[str, str]) -> Answer | None:
+        """Return the response to a request for one of the stored objects; None for all others."""
+        if call.method != "GET" and cluster.read_only:
+            return None  # Refused with all other commands.
+        reply = cluster.objects.answer(call.method, call.path, params, call.body or {})
+        return None if reply is None else self._ok(reply[1], reply[0])
 
     async def _read(self, cluster: Cluster, path: str) -> Answer:
         if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
@@ -236,12 +245,12 @@ class WorldTransport:
                 )
         return self._ok({})
 
-    def _ok(self, document: Json) -> Answer:
+    def _ok(self, document: Json, status: int = 200) -> Answer:
         whole = msgspec.json.encode(document)
         body = self.wire.body(whole)
         if body != whole:
             self._answer_lost()
-        return Answer(200, body)
+        return Answer(status, body)
 
 
 def _refused(status: int, kind: str, reason: str) -> Answer:

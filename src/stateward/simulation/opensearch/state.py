@@ -4,6 +4,7 @@ from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.settings import Settings
 from stateward.simulation.opensearch.shards import Shard
+from stateward.simulation.opensearch.stored_objects import StoredObjects
 
 
 class ClusterState:
@@ -26,6 +27,8 @@ class ClusterState:
         """Whether a user has made it read-only: it refuses changes of its metadata."""
         self.users: set[str] = set()
         """Names of the users created through its API."""
+        self.objects = StoredObjects()
+        """What clients put into it: templates, policies, roles."""
         self.shards: list[Shard] = []
         self.version: int = 1
         """Counts changes of the state."""

@@ -101,6 +101,10 @@ class SearchEngine:
         except EngineError as error:
             return Unknown(str(error))
 
+    async def ask(self, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run `work` at the first node of the cluster that can; raise `EngineError` if none can."""
+        return await self._at_any(target, work)
+
     async def limit_allocation(
         self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()
     ) -> None:

@@ -1,0 +1,145 @@
+"""How a declared body compares with what the database has stored.
+
+A database adds defaults, writes numbers and flags as text, nests or flattens settings, and shortens durations. So a
+stored object agrees if it contains all that is declared, in any of these forms. Where the database stores another form
+altogether, the digest of what it stored after the last write decides; see `decision`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from stateward.api.values.base import Json
+from stateward.api.values.settings import flatten
+from stateward.engines.search.declared.identity import Declared, settings_of
+from stateward.engines.search.declared.kinds import Write
+from stateward.engines.search.declared.pointers import found, placed, without
+
+_INDEX = "index."
+
+
+def stored_body(what: Declared, answer: object, body: Json) -> object | None:
+    """Return what the answer to a GET says of the object, as a PUT would have it; None if it has no such part."""
+    if what.kind.answer == "*":
+        return _containing(answer, body)
+    inner = next(found(answer, what.filled(what.kind.answer)), None)
+    if what.kind.only and isinstance(inner, Mapping):
+        fields = cast("Json", inner)
+        return {key: fields[key] for key in what.kind.only if key in fields} or None
+    return inner
+
+
+def _containing(answer: object, body: Json) -> object:
+    """Return the first object in an answer, from the outside, that has all keys of a body; the answer if none has."""
+    level: list[object] = [answer]
+    while level:
+        for each in level:
+            if isinstance(each, Mapping) and body.keys() <= cast("Json", each).keys():
+                return cast("object", each)
+        level = [inner for each in level for inner in _inner(each)]
+    return answer
+
+
+def _inner(document: object) -> list[object]:
+    if isinstance(document, Mapping):
+        return list(cast("Mapping[str, object]", document).values())
+    return cast("list[object]", document) if isinstance(document, list) else []
+
+
+def normal(what: Declared, body: object) -> object:
+    """Return a body in one form: settings flat and with their prefix, without what the database writes by itself."""
+    if what.kind.write is Write.SETTINGS:
+        return settings_of(cast("Json", body))
+    for pointer in what.kind.volatile:
+        body = without(body, pointer)
+    for pointer in what.kind.settings:
+        settings = next(found(body, pointer), None)
+        if isinstance(settings, Mapping):
+            prefix = _INDEX if pointer.startswith("/template") else ""
+            body = placed(cast("Json", body), pointer, _flat(cast("Json", settings), prefix))
+    return _with_sets(body) if what.kind.exact else body
+
+
+def _with_sets(body: object) -> object:
+    """Return a body with its lists of texts in order: permissions and users have none, and databases change it."""
+    if isinstance(body, Mapping):
+        return {key: _with_sets(inner) for key, inner in cast("Json", body).items()}
+    if not isinstance(body, list):
+        return body
+    items = cast("list[object]", body)
+    return sorted(map(str, items)) if all(isinstance(item, str) for item in items) else [_with_sets(i) for i in items]
+
+
+def _flat(settings: Json, prefix: str) -> Json:
+    return {key if key.startswith(prefix) else f"{prefix}{key}": value for key, value in flatten(settings)}
+
+
+def deviation(what: Declared, stored: object, wanted: object) -> str | None:
+    """Return where two bodies in normal form differ, as a JSON pointer; None if the stored one agrees.
+
+    More than is declared agrees, except in kinds that are compared exactly.
+    """
+    place = contains(stored, wanted)
+    return contains(wanted, stored) if place is None and what.kind.exact else place
+
+
+def contains(stored: object, wanted: object, at: str = "") -> str | None:
+    """Return the place of the first deviation, as a JSON pointer; None if `stored` has all that is wanted."""
+    if isinstance(wanted, Mapping):
+        if not isinstance(stored, Mapping):
+            return at or "/"
+        fields = cast("Json", stored)
+        for key, value in cast("Json", wanted).items():
+            if key not in fields and not _empty(value):
+                return f"{at}/{key}"
+            if key in fields and (place := contains(fields[key], value, f"{at}/{key}")) is not None:
+                return place
+        return None
+    if isinstance(wanted, list) or isinstance(stored, list):
+        return _lists(_listed(cast("object", stored)), _listed(cast("object", wanted)), at)
+    return None if _text(stored) == _text(wanted) else at or "/"
+
+
+def _lists(stored: list[object], wanted: list[object], at: str) -> str | None:
+    if len(stored) != len(wanted):
+        return at or "/"
+    for i, (mine, theirs) in enumerate(zip(stored, wanted, strict=True)):
+        if (place := contains(mine, theirs, f"{at}/{i}")) is not None:
+            return place
+    return None
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else [value]
+
+
+def _empty(value: object) -> bool:
+    """Return whether a database may leave a value out: null, an empty list or object."""
+    return value is None or value in ([], {})
+
+
+def _text(value: object) -> str:
+    """Return a scalar as settings have it: flags and numbers are text there."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def merged(stored: object, wanted: Any) -> object:
+    """Return the stored object with the declared fields written into it; lists are replaced."""
+    if not isinstance(stored, Mapping) or not isinstance(wanted, Mapping):
+        return wanted
+    fields = dict(cast("Json", stored))
+    for key, value in cast("Json", wanted).items():
+        fields[key] = merged(fields.get(key), value)
+    return fields
+
+
+def canonical(body: object) -> bytes:
+    """Return a body as bytes, the same for equal bodies, for a digest."""
+    return msgspec.json.encode(body, order="sorted")

@@ -1,0 +1,229 @@
+"""The kinds of objects in the databases: one table with what each needs.
+
+Shapes of requests and answers: the reference of OpenSearch 2.19 and of Elasticsearch 8.19. Where both products have the
+same object, its kind has the same name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from stateward.api.kinds.search_object import ClusterKindName
+
+OPENSEARCH, ELASTICSEARCH = ClusterKindName.OPENSEARCH, ClusterKindName.ELASTICSEARCH
+BOTH = frozenset({OPENSEARCH, ELASTICSEARCH})
+
+
+class Write(Enum):
+    """How an object is created and changed."""
+
+    PUT = "PUT for both"
+    NUMBERED = "PUT; a change names the sequence number that was read"
+    POST_NUMBERED = "POST creates; PUT with the sequence number changes"
+    ALIAS = "one action of the aliases API"
+    SETTINGS = "persistent cluster settings, each a value of its own"
+
+
+@dataclass(frozen=True)
+class ObjectKind:
+    """One kind of object in one product.
+
+    Paths have `{name}` in the place of the name, and so may `answer`: the JSON pointer, in the answer to a GET, to what
+    a PUT would have as its body.
+    """
+
+    name: str
+    path: str
+    answer: str = ""
+    only: tuple[str, ...] = ()
+    """The keys of it that belong to the body; empty: all."""
+    volatile: tuple[str, ...] = ()
+    """JSON pointers to what the database writes by itself."""
+    mark: str = ""
+    """JSON pointer to the object that clients may write their own notes into; empty: there is none."""
+    creates: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters with which the database refuses to create what exists."""
+    write: Write = Write.PUT
+    exact: bool = False
+    """Whether a key that is not declared is a deviation: in a role it would be a right."""
+    settings: tuple[str, ...] = ()
+    """JSON pointers to settings, which may be nested or dotted and are stored as text."""
+    refers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """By kind, JSON pointers to the names of objects that have to exist first; `*` stands for all keys or items."""
+    parts: int = 1
+    """How many names the object has in `spec.object`."""
+
+
+_TEMPLATES = (
+    ObjectKind(
+        "componentTemplate",
+        "/_component_template/{name}",
+        answer="/component_templates/0/component_template",
+        mark="/_meta",
+        creates={"create": "true"},
+        settings=("/template/settings",),
+        refers={
+            "ilmPolicy": ("/template/settings/index.lifecycle.name",),
+            "ingestPipeline": (
+                "/template/settings/index.default_pipeline",
+                "/template/settings/index.final_pipeline",
+            ),
+        },
+        volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
+    ),
+    ObjectKind(
+        "indexTemplate",
+        "/_index_template/{name}",
+        answer="/index_templates/0/index_template",
+        mark="/_meta",
+        creates={"create": "true"},
+        settings=("/template/settings",),
+        refers={
+            "componentTemplate": ("/composed_of/*",),
+            "ilmPolicy": ("/template/settings/index.lifecycle.name",),
+            "ingestPipeline": (
+                "/template/settings/index.default_pipeline",
+                "/template/settings/index.final_pipeline",
+            ),
+        },
+        volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
+    ),
+)
+_COMMON = (
+    *_TEMPLATES,
+    ObjectKind("storedScript", "/_scripts/{name}", only=("script",)),
+    ObjectKind(
+        "snapshotRepository", "/_snapshot/{name}", answer="/{name}", settings=("/settings",), volatile=("/uuid",)
+    ),
+    ObjectKind(
+        "alias",
+        "/{index}/_alias/{name}",
+        answer="/{index}/aliases/{name}",
+        write=Write.ALIAS,
+        parts=2,
+    ),
+    ObjectKind("clusterSettings", "/_cluster/settings", answer="/persistent", write=Write.SETTINGS, parts=0),
+)
+_SECURITY = "/_plugins/_security/api"
+_HIDDEN = ("/reserved", "/hidden", "/static")
+_OPENSEARCH = (
+    *_COMMON,
+    ObjectKind("ingestPipeline", "/_ingest/pipeline/{name}", answer="/{name}"),
+    ObjectKind("searchPipeline", "/_search/pipeline/{name}", answer="/{name}"),
+    ObjectKind(
+        "ismPolicy",
+        "/_plugins/_ism/policies/{name}",
+        only=("policy",),
+        write=Write.NUMBERED,
+        volatile=("/policy/policy_id", "/policy/last_updated_time", "/policy/schema_version"),
+    ),
+    ObjectKind(
+        "snapshotPolicy",
+        "/_plugins/_sm/policies/{name}",
+        answer="/sm_policy",
+        write=Write.POST_NUMBERED,
+        volatile=("/name", "/last_updated_time", "/schema_version", "/schedule", "/enabled_time"),
+        refers={"snapshotRepository": ("/snapshot_config/repository",)},
+    ),
+    ObjectKind(
+        "transform",
+        "/_plugins/_transform/{name}",
+        only=("transform",),
+        write=Write.NUMBERED,
+        volatile=(
+            "/transform/transform_id",
+            "/transform/updated_at",
+            "/transform/enabled_at",
+            "/transform/schema_version",
+            "/transform/metadata_id",
+        ),
+    ),
+    ObjectKind(
+        "rollup",
+        "/_plugins/_rollup/jobs/{name}",
+        only=("rollup",),
+        write=Write.NUMBERED,
+        volatile=(
+            "/rollup/rollup_id",
+            "/rollup/last_updated_time",
+            "/rollup/enabled_time",
+            "/rollup/schema_version",
+            "/rollup/metadata_id",
+        ),
+    ),
+    ObjectKind(
+        "role",
+        f"{_SECURITY}/roles/{{name}}",
+        answer="/{name}",
+        exact=True,
+        volatile=_HIDDEN,
+        refers={
+            "actionGroup": (
+                "/cluster_permissions/*",
+                "/index_permissions/*/allowed_actions/*",
+                "/tenant_permissions/*/allowed_actions/*",
+            ),
+            "tenant": ("/tenant_permissions/*/tenant_patterns/*",),
+        },
+    ),
+    ObjectKind("roleMapping", f"{_SECURITY}/rolesmapping/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
+    ObjectKind("tenant", f"{_SECURITY}/tenants/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
+    ObjectKind("actionGroup", f"{_SECURITY}/actiongroups/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
+)
+_ELASTICSEARCH = (
+    *_COMMON,
+    ObjectKind(
+        "ingestPipeline",
+        "/_ingest/pipeline/{name}",
+        answer="/{name}",
+        mark="/_meta",
+        volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
+    ),
+    ObjectKind("ilmPolicy", "/_ilm/policy/{name}", answer="/{name}", only=("policy",), mark="/policy/_meta"),
+    ObjectKind(
+        "snapshotPolicy",
+        "/_slm/policy/{name}",
+        answer="/{name}/policy",
+        refers={"snapshotRepository": ("/repository",)},
+    ),
+    ObjectKind("role", "/_security/role/{name}", answer="/{name}", exact=True, volatile=("/transient_metadata",)),
+    ObjectKind(
+        "roleMapping",
+        "/_security/role_mapping/{name}",
+        answer="/{name}",
+        exact=True,
+        refers={"role": ("/roles/*",)},
+    ),
+    ObjectKind("watch", "/_watcher/watch/{name}", answer="/watch"),
+    ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config"),
+)
+KINDS: Mapping[str, Mapping[str, ObjectKind]] = {
+    OPENSEARCH: {kind.name: kind for kind in _OPENSEARCH},
+    ELASTICSEARCH: {kind.name: kind for kind in _ELASTICSEARCH},
+}
+"""The table, by the kind of the cluster and the name of the object's kind."""
+
+ROOTS: Mapping[str, tuple[str, ...]] = {
+    OPENSEARCH: ("/_ltr/_feature/", "/_ltr/_featureset/"),
+    ELASTICSEARCH: (
+        "/_application/search_application/",
+        "/_ccr/auto_follow/",
+        "/_inference/",
+        "/_logstash/pipeline/",
+        "/_ml/anomaly_detectors/",
+        "/_ml/calendars/",
+        "/_ml/data_frame/analytics/",
+        "/_ml/datafeeds/",
+        "/_ml/filters/",
+        "/_query_rules/",
+        "/_synonyms/",
+        "/_transform/",
+    ),
+}
+"""Where `spec.path` may begin: at these paths a PUT, a GET and a DELETE concern one definition, and never indexed data,
+users, nodes or what Stateward itself sets."""
+
+
+def kind_at_path(path: str) -> ObjectKind:
+    """Return how an object at a path is treated: the answer is searched for the body, and compared with it."""
+    return ObjectKind("path", path, answer="*")

@@ -1,0 +1,60 @@
+"""Reads and writes of one object, in a session with one node."""
+
+from typing import Any, cast
+from urllib.parse import quote
+
+from stateward.api.values.base import Json
+from stateward.engines.connection.base import RefusedError
+from stateward.engines.search.database.reading import INFO
+from stateward.engines.search.database.session import Session
+from stateward.engines.search.declared.decision import Actual, Request
+from stateward.engines.search.declared.identity import Declared
+from stateward.engines.search.declared.kinds import Write
+
+_VERSIONS = {"filter_path": "_nodes.failed,nodes.*.version"}
+_ABSENT = 404
+_MOST = 30
+"""Indices in one request to change their policy: their names are part of its path."""
+
+
+async def read(session: Session, what: Declared) -> Actual:
+    """Return what the database has of an object; raises EngineError if that is not known."""
+    info = await session.get(dict[str, Any], INFO, _VERSIONS)
+    nodes = cast("dict[str, Json]", info.get("nodes", {}))
+    complete = info.get("_nodes", {}).get("failed") == 0 and all(node.get("version") for node in nodes.values())
+    versions = frozenset(str(node["version"]) for node in nodes.values()) if complete else frozenset[str]()
+    params = {"flat_settings": "true"} if what.kind.write is Write.SETTINGS else None
+    try:
+        answer: object = await session.get(dict[str, Any], what.filled(what.kind.path), params)
+    except RefusedError as error:
+        if error.status != _ABSENT:
+            raise
+        answer = None
+    return Actual(answer, versions)
+
+
+async def send(session: Session, request: Request) -> None:
+    """Write; raises EngineError, and then the write may have happened."""
+    await session.command(request.method, request.path, request.params, request.body)
+
+
+async def outdated_indices(session: Session, policy: str, number: str) -> list[str]:
+    """Return the indices that an ISM policy manages in another version of it; raises EngineError."""
+    explained = await session.get(dict[str, Any], "/_plugins/_ism/explain/*")
+    return sorted(
+        name
+        for name, index in explained.items()
+        if isinstance(index, dict) and _runs_another(cast("Json", index), policy, number)
+    )
+
+
+def _runs_another(index: Json, policy: str, number: str) -> bool:
+    asked = index.get("index.plugins.index_state_management.policy_id") == policy
+    return asked and index.get("policy_seq_no") is not None and str(index["policy_seq_no"]) != number
+
+
+async def change_policy(session: Session, policy: str, indices: list[str]) -> None:
+    """Make indices follow the current version of their policy from the next step on; raises EngineError."""
+    for first in range(0, len(indices), _MOST):
+        names = quote(",".join(indices[first : first + _MOST]), safe=",")
+        await session.command("POST", f"/_plugins/_ism/change_policy/{names}", None, {"policy_id": policy})

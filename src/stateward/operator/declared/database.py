@@ -1,0 +1,82 @@
+"""One declared object in its database: read, decide and write in one session, and read again what was stored."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.engines.connection.base import Target
+from stateward.engines.search.database.session import Session
+from stateward.engines.search.declared.comparison import canonical, normal
+from stateward.engines.search.declared.decision import Actual, Decision, Do, Wish, decide, remove, stored
+from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.packages.restarts.digests import Key
+
+T = TypeVar("T")
+
+
+class Databases(Protocol):
+    """The clusters that this operator manages, and requests to their databases."""
+
+    def cluster(self, kind: str, key: ObjectKey) -> Cluster | None:
+        """Return a cluster from the cache; None if the cache has none."""
+        ...
+
+    def managed(self, cluster: Cluster | None) -> bool:
+        """Return whether this operator manages a cluster; for None, whether it is the one for what has no cluster."""
+        ...
+
+    async def gone(self, kind: str, key: ObjectKey) -> bool:
+        """Return whether the API server, read live, has no such cluster; raises ApiError."""
+        ...
+
+    def target(self, kind: str, key: ObjectKey) -> Target | None:
+        """Return how the database was reached last; None if this process has not reached it yet."""
+        ...
+
+    async def ask(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run `work` at one node of the cluster, while this process holds the lease; raises EngineError, LostLease."""
+        ...
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was decided, and the digest of what the database stores now."""
+
+    decision: Decision
+    stored: str = ""
+
+
+def digest_of(key: Key, wish: Wish, actual: Actual) -> str:
+    """Return the digest of the stored object; empty if there is none."""
+    body = stored(wish, actual)
+    return "" if body is None else key.digest(canonical(normal(wish.what, body)))
+
+
+async def settle(session: Session, key: Key, wish: Wish) -> Written:
+    """Decide from a read of this session, and write; raises EngineError."""
+    actual = await read(session, wish.what)
+    decision = decide(wish, actual, digest_of(key, wish, actual))
+    if decision.do is not Do.SEND or decision.request is None:
+        return Written(decision, digest_of(key, wish, actual))
+    await send(session, decision.request)
+    return Written(decision, digest_of(key, wish, await read(session, wish.what)))
+
+
+async def follow_policy(session: Session, wish: Wish) -> int:
+    """Make indices follow an ISM policy; returns how many still run an earlier version. Raises EngineError."""
+    number = (await read(session, wish.what)).number.get("if_seq_no", "")
+    indices = await outdated_indices(session, wish.what.name, number)
+    if indices:
+        await change_policy(session, wish.what.name, indices)
+    return len(indices)
+
+
+async def clear(session: Session, wish: Wish) -> Decision:
+    """Delete an object whose resource is deleted; the decision is NOTHING once it is gone. Raises EngineError."""
+    decision = remove(wish, await read(session, wish.what))
+    if decision.do is Do.SEND and decision.request is not None:
+        await send(session, decision.request)
+        return remove(wish, await read(session, wish.what))
+    return decision

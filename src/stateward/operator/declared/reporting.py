@@ -1,0 +1,53 @@
+"""The status of a declared object: conditions as kstatus defines them, and one sentence. Pure."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from msgspec.structs import replace
+
+from stateward.api.kinds.search_object import SearchObjectStatus
+from stateward.api.values.conditions import condition, dated
+from stateward.planning.model.times import rfc3339
+
+
+class Stage(Enum):
+    """How far a reconciliation came."""
+
+    READY = "ready"
+    WORKING = "working"
+    """It waits for something that comes by itself."""
+    STALLED = "stalled"
+    """A person is needed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of one reconciliation: a reason for programs, and a sentence for people."""
+
+    stage: Stage
+    reason: str
+    message: str = ""
+    retry: float = 0.0
+    """Seconds until the next one; 0 for the default."""
+
+
+APPLIED = "Applied"
+"""Reason of an object that is in the database as declared."""
+
+
+def reported(status: SearchObjectStatus, outcome: Outcome, generation: int, now: float) -> SearchObjectStatus:
+    """Return a status with its conditions at time `now`, in seconds since the epoch."""
+    ready, working, stalled = (outcome.stage is stage for stage in (Stage.READY, Stage.WORKING, Stage.STALLED))
+    said = (outcome.reason, outcome.message)
+    made = [
+        condition("Ready", ready, *said),
+        condition("Reconciling", working, *(said if working else ("Settled", ""))),
+        condition("Stalled", stalled, *(said if stalled else ("Working", ""))),
+    ]
+    conditions = dated(made, status.conditions, generation, rfc3339(now))
+    return replace(status, observed_generation=generation, activity=outcome.message, conditions=conditions)
+
+
+def is_ready(status: SearchObjectStatus) -> bool:
+    """Return whether an object was in the database as declared when it was last compared."""
+    return any(each.type == "Ready" and each.status == "True" for each in status.conditions)

@@ -1,0 +1,41 @@
+"""The resource of declared objects, and how they are found by their cluster and by what they claim."""
+
+from collections.abc import Iterable
+
+from stateward.api.kinds.search_object import SearchObject
+from stateward.api.schema.crd import SEARCH_OBJECT
+from stateward.api.values.base import GROUP, VERSION
+from stateward.engines.search.declared.identity import UnclearError, identities
+from stateward.kube.objects.resource import Resource
+
+SEARCH_OBJECTS = Resource(GROUP, VERSION, SEARCH_OBJECT.plural, SEARCH_OBJECT.name, SearchObject)
+FINALIZER = f"{GROUP}/search-object"
+BY_CLUSTER, BY_SECRET = "cluster", "secret"
+
+
+def cluster_id(found: SearchObject) -> str:
+    """Return the cluster of an object: namespace, kind and name."""
+    return f"{found.metadata.namespace}/{found.spec.cluster.kind}/{found.spec.cluster.name}"
+
+
+def by_cluster(found: SearchObject) -> Iterable[str]:
+    """Index objects by their cluster."""
+    return (cluster_id(found),)
+
+
+def by_secret(found: SearchObject) -> Iterable[str]:
+    """Index objects by the Secrets that they name: namespace and name."""
+    return sorted({f"{found.metadata.namespace}/{value.secret_name}" for value in found.spec.values or ()})
+
+
+def claimed(found: SearchObject) -> frozenset[str]:
+    """Return what an object claims in the database; nothing if that is unclear."""
+    try:
+        return identities(found.spec)
+    except UnclearError:
+        return frozenset()
+
+
+def seniority(found: SearchObject) -> tuple[bool, str, str]:
+    """Return what two resources for one object are ordered by: the first that owns it, then the older one."""
+    return (not found.status.claim, found.metadata.creation_timestamp or "", found.metadata.uid)

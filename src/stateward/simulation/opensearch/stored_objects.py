@@ -1,0 +1,160 @@
+"""The objects that clients put into the database: templates, policies, pipelines, roles, aliases.
+
+Written from the reference of the products and from answers of real ones, without the operator's table of kinds: so a
+mistake in that table is not repeated here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from stateward.api.values.base import Json
+from stateward.api.values.settings import flatten
+
+_SECURITY = "/_plugins/_security/api/"
+_LISTED = {
+    "/_component_template/": ("component_templates", "component_template"),
+    "/_index_template/": ("index_templates", "index_template"),
+}
+_NUMBERED = {"/_plugins/_ism/policies/": "policy", "/_plugins/_transform/": "transform"}
+_NAMED = (
+    "/_ingest/pipeline/",
+    "/_search/pipeline/",
+    "/_snapshot/",
+    "/_security/role/",
+    "/_security/role_mapping/",
+    *(f"{_SECURITY}{kind}/" for kind in ("roles", "rolesmapping", "tenants", "actiongroups")),
+)
+_OTHERS = ("/_scripts/", "/_ilm/policy/", "/_plugins/_sm/policies/", "/_enrich/policy/")
+_ROOTS = (*_LISTED, *_NUMBERED, *_NAMED, *_OTHERS)
+Reply = tuple[int, Json]
+"""A status code and a document."""
+
+
+@dataclass(slots=True)
+class StoredObject:
+    """One object, and the sequence number of its last write."""
+
+    body: Json
+    number: int
+
+
+@dataclass(slots=True)
+class StoredObjects:
+    """All objects of one database, by path, and the aliases by index and name."""
+
+    by_path: dict[str, StoredObject] = field(default_factory=dict[str, StoredObject])
+    aliases: dict[tuple[str, str], Json] = field(default_factory=dict[tuple[str, str], Json])
+    indices: set[str] = field(default_factory=set[str])
+    writes: int = 0
+
+    def answer(self, method: str, path: str, params: Mapping[str, str], body: Json) -> Reply | None:
+        """Return the reply to a request; None if it concerns no such object."""
+        if path == "/_aliases":
+            return self._change_aliases(body["actions"])
+        if "/_alias/" in path:
+            index, _, name = path[1:].partition("/_alias/")
+            found = self.aliases.get((index, name))
+            return _missing() if found is None else (200, {index: {"aliases": {name: found}}})
+        root = next((root for root in _ROOTS if path.startswith(root)), None)
+        if root is None:
+            return None
+        name = path.removeprefix(root)
+        if method == "GET":
+            found = self.by_path.get(path)
+            return _missing() if found is None else (200, _shown(root, name, found))
+        return self._delete(root, path, name) if method == "DELETE" else self._put(method, root, name, params, body)
+
+    def _put(self, method: str, root: str, name: str, params: Mapping[str, str], body: Json) -> Reply:
+        path = f"{root}{name}"
+        found = self.by_path.get(path)
+        if params.get("create") == "true" and found is not None:
+            return _refusal(400, "illegal_argument_exception", f"[{name}] already exists")
+        if root in _NUMBERED or root == "/_plugins/_sm/policies/":
+            expected = params.get("if_seq_no")
+            creates = method == "POST" or (root in _NUMBERED and expected is None)
+            if creates is (found is not None) or (found is not None and str(found.number) != expected):
+                return _refusal(409, "version_conflict_engine_exception", f"[{name}]: version conflict")
+        if (trouble := self._trouble(root, body)) is not None:
+            return _refusal(400, "illegal_argument_exception", trouble)
+        self.writes += 1
+        self.by_path[path] = StoredObject(_in_own_form(root, body), self.writes)
+        return 200, {"acknowledged": True}
+
+    def _trouble(self, root: str, body: Json) -> str | None:
+        if root == "/_index_template/":
+            if not body.get("index_patterns"):
+                return "index patterns are missing"
+            parts = cast("list[str]", body.get("composed_of", []))
+            missing = [part for part in parts if f"/_component_template/{part}" not in self.by_path]
+            return f"index template specifies component templates {missing} that do not exist" if missing else None
+        if root in _NUMBERED and _NUMBERED[root] not in body:
+            return f"Missing required field: {_NUMBERED[root]}"
+        return None
+
+    def _delete(self, root: str, path: str, name: str) -> Reply:
+        if path not in self.by_path:
+            return _missing()
+        users = [
+            other
+            for other, found in self.by_path.items()
+            if root == "/_component_template/" and name in found.body.get("composed_of", [])
+        ]
+        if users:
+            return _refusal(400, "illegal_argument_exception", f"[{name}] cannot be removed, it is used by {users}")
+        self.writes += 1
+        del self.by_path[path]
+        return 200, {"acknowledged": True}
+
+    def _change_aliases(self, actions: list[Json]) -> Reply:
+        for action in actions:
+            (verb, asked), *_ = action.items()
+            key = (asked["index"], asked["alias"])
+            if asked["index"] not in self.indices:
+                return _refusal(404, "index_not_found_exception", f"no such index [{asked['index']}]")
+            self.writes += 1
+            if verb == "remove":
+                self.aliases.pop(key, None)
+            else:
+                self.aliases[key] = {name: value for name, value in asked.items() if name not in ("index", "alias")}
+        return 200, {"acknowledged": True}
+
+
+def _shown(root: str, name: str, found: StoredObject) -> Json:
+    """Return an object as the GET of its path shows it."""
+    numbers = {"_id": name, "_version": 1, "_seq_no": found.number, "_primary_term": 1}
+    if root in _LISTED:
+        many, one = _LISTED[root]
+        return {many: [{"name": name, one: found.body}]}
+    if root in _NUMBERED:
+        inner = {**found.body[_NUMBERED[root]], f"{_NUMBERED[root]}_id": name, "last_updated_time": found.number}
+        return {**numbers, _NUMBERED[root]: inner}
+    if root == "/_plugins/_sm/policies/":
+        return {**numbers, "_id": f"{name}-sm-policy", "sm_policy": {"name": name, **found.body}}
+    special: dict[str, Json] = {
+        "/_scripts/": {"_id": name, "found": True, "script": found.body.get("script")},
+        "/_ilm/policy/": {name: {"version": found.number, "policy": found.body.get("policy")}},
+        "/_enrich/policy/": {"policies": [{"config": found.body}]},
+    }
+    return special.get(root, {name: found.body})
+
+
+def _in_own_form(root: str, body: Json) -> Json:
+    """Return a body as the database stores it: settings of indices as text, roles with their flags."""
+    if root in _LISTED and "settings" in body.get("template", {}):
+        settings: dict[str, Any] = {}
+        for key, value in flatten(body["template"]["settings"]):
+            settings[key.removeprefix("index.")] = str(value).lower() if isinstance(value, bool) else str(value)
+        nested = {"index": settings}
+        return {**body, "template": {**body["template"], "settings": nested}}
+    if root == f"{_SECURITY}roles/":
+        return {"reserved": False, "hidden": False, "static": False, "index_permissions": [], **body}
+    return body
+
+
+def _missing() -> Reply:
+    return _refusal(404, "resource_not_found_exception", "not found")
+
+
+def _refusal(status: int, kind: str, reason: str) -> Reply:
+    return status, {"error": {"type": kind, "reason": reason}, "status": status}

@@ -1,0 +1,36 @@
+"""Places in a body."""
+
+from typing import Any
+
+import pytest
+
+from stateward.engines.search.declared.pointers import NoPlaceError, found, placed, without
+
+
+def test_a_star_stands_for_all_items_and_keys() -> None:
+    body = {"a": [{"b": 1}, {"b": 2}, {"c": 3}]}
+    assert list(found(body, "/a/*/b")) == [1, 2]
+    assert list(found(body, "/x/*")) == []
+    assert list(found(body, "")) == [body]
+
+
+def test_escaped_characters_are_part_of_a_key() -> None:
+    assert list(found({"a/b": {"c~d": 1}}, "/a~1b/c~0d")) == [1]
+
+
+def test_a_value_is_placed_and_the_body_stays_as_it_was() -> None:
+    body: dict[str, Any] = {"a": [{"b": 1}]}
+    assert placed(body, "/a/0/c", 2) == {"a": [{"b": 1, "c": 2}]}
+    assert placed(body, "/x/y", 2) == {"a": [{"b": 1}], "x": {"y": 2}}
+    assert body == {"a": [{"b": 1}]}
+
+
+@pytest.mark.parametrize("pointer", ["/a/1/c", "/a/x", "/t/c"])
+def test_a_value_has_no_place_beyond_a_list_or_inside_of_a_text(pointer: str) -> None:
+    with pytest.raises(NoPlaceError):
+        placed({"a": [{}], "t": "text"}, pointer, 1)
+
+
+def test_what_is_taken_out_is_gone_and_the_rest_stays() -> None:
+    assert without({"a": {"b": 1, "c": 2}}, "/a/b") == {"a": {"c": 2}}
+    assert without({"a": 1}, "/x/y") == {"a": 1}
