@@ -1,4 +1,4 @@
-"""The retention of volumes of a deleted cluster follows its last spec, not its first one."""
+"""Volumes of a deleted cluster: their retention follows its last spec, and a cluster forms again on kept ones."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stateward.api.values import names
-from stateward.kube.client.client import PatchKind
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.simulation.apiserver.store import Event
 from tests.simulation.scenario import CLAIMS, PODS, Scenario, hot, managers
 
@@ -75,3 +75,33 @@ async def test_an_old_cache_does_not_undo_that_volumes_are_kept() -> None:
         scenario.world.store.subscribers.append(look)
         await scenario.settle()
         assert not any(seen)
+
+
+async def rewritten(scenario: Scenario) -> None:
+    """Replace all claims by claims that a user has written for the same volumes, as after the loss of all objects."""
+    world = scenario.world
+    before = [claim for claim in world.store.all(CLAIMS) if names.LABEL_CLUSTER in claim.labels]
+    disks = {claim.key: world.databases.disks.pop(claim.uid) for claim in before}
+    for claim in before:
+        world.server.delete(CLAIMS, claim.key, DeleteOptions(Preconditions(claim.uid)))
+    assert await scenario.until(lambda: not scenario.uids(CLAIMS))
+    for claim in before:
+        labels = {name: value for name, value in claim.labels.items() if name.startswith("stateward.dev/")}
+        spec = {name: value for name, value in claim.doc["spec"].items() if name != "volumeName"}
+        body = {"metadata": {"name": claim.key.name, "labels": labels}, "spec": spec}
+        written = world.server.create(CLAIMS, claim.key.namespace, body, "kubectl")
+        world.databases.disks[written.uid] = disks[claim.key]
+
+
+async def test_a_cluster_forms_again_on_claims_that_a_user_has_written_for_its_volumes() -> None:
+    """As docs/disaster-recovery.md describes it for the loss of Kubernetes itself."""
+    with Scenario(managers(3), hot(2)).logged() as scenario:
+        await scenario.begin()
+        before, documents = scenario.database, sum(shard.acknowledged for shard in scenario.database.shards)
+        scenario.user.delete()
+        assert await scenario.until(lambda: not scenario.uids(PODS))
+        await rewritten(scenario)
+        scenario.user.create()
+        await scenario.settle()
+        assert scenario.database is before
+        assert sum(shard.acknowledged for shard in scenario.database.shards) >= documents

@@ -11,8 +11,6 @@ from click.testing import CliRunner
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import validate
 from stateward.cli.main import COMMANDS, cli
-from stateward.cli.status.advice import ADVICE
-from stateward.planning.facts.missing_members import Cause
 from stateward.planning.model.intent import State
 from stateward.planning.model.phase import AFTER, Phase
 
@@ -72,12 +70,6 @@ def test_the_phases_in_the_drawing_are_those_that_follow_each_other() -> None:
     arrows = set(re.findall(r"^\s*(\w+) --> (\w+)", drawing, re.MULTILINE))
     said = {phase: phase.value.replace("-", "_") or "none" for phase in Phase}
     assert arrows == {(said[before], said[after]) for before, found in AFTER.items() for after in found}
-
-
-def test_the_reasons_in_the_playbook_are_those_that_exist() -> None:
-    named = set(re.findall(r"`((?:[A-Z][a-z]+){2,})`", text("docs/operations.md")))
-    causes = {cause.value for cause in Cause}
-    assert named - ADVICE.keys() - causes - {"OnDelete", "OpenSearchCluster"} == set()
 
 
 def test_the_sample_cluster_is_valid_without_a_warning() -> None:
