@@ -57,7 +57,7 @@ def test_each_body_agrees_with_itself(body: Any) -> None:
 
 @given(st.dictionaries(TEXTS, BODIES), st.dictionaries(TEXTS, BODIES))
 def test_a_merged_body_has_all_that_is_declared_and_keeps_other_fields(stored: Any, wanted: Any) -> None:
-    both = merged(stored, wanted)
+    both: Any = merged(stored, wanted)
     assert contains(both, wanted) is None
     assert all(both[key] == stored[key] for key in stored.keys() - wanted.keys())
 
@@ -104,5 +104,5 @@ def test_the_object_is_found_in_the_answer(text: str, kind: str, answer: Any, bo
 def test_in_an_answer_of_an_unknown_form_the_object_is_what_has_all_declared_keys() -> None:
     cluster = {"kind": "ElasticsearchCluster", "name": "logs"}
     spec = msgspec.convert({"cluster": cluster, "path": "/_ml/filters/safe"}, SearchObjectSpec)
-    answer = {"count": 1, "filters": [{"filter_id": "safe", "items": ["a"], "description": "d"}]}
+    answer: dict[str, Any] = {"count": 1, "filters": [{"filter_id": "safe", "items": ["a"], "description": "d"}]}
     assert stored_body(declared(spec), answer, {"items": ["a"]}) == answer["filters"][0]
