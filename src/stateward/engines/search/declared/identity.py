@@ -12,7 +12,7 @@ from stateward.api.values.settings import flatten, reason_owned
 from stateward.engines.search.declared.kinds import KINDS, ROOTS, ObjectKind, Write, kind_at_path
 from stateward.engines.search.declared.pointers import NoPlaceError, placed
 
-OWN_NAMES = frozenset({"stateward-operator", "stateward-probe"})
+OWN_NAMES = frozenset({"stateward-operator", "stateward-probe", "stateward_probe"})
 """Names of roles and mappings by which the operator and the probes of pods have their rights."""
 OWN_SETTINGS = ("cluster.metadata.stateward.", "cluster.routing.")
 """Run-time settings that Stateward changes and restores around restarts, upgrades and removals."""

@@ -1,0 +1,46 @@
+"""Declared objects on a real secured Elasticsearch."""
+
+from typing import Any
+
+import pytest
+
+from sandbox import Sandbox
+from tests.e2e.clusters import Clusters, pool
+from tests.e2e.declared import SearchObjects, live_and_die, stalled
+from tests.e2e.operators import OperatorPods
+from tests.e2e.secured import client, ready
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+BODIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "component": ("componentTemplate/base", {"template": {"settings": {"number_of_replicas": 0}}}),
+    "index-template": ("indexTemplate/logs", {"index_patterns": ["logs-*"], "composed_of": ["base"]}),
+    "pipeline": ("ingestPipeline/clean", {"description": "cleans", "processors": []}),
+    "settings": ("clusterSettings", {"persistent": {"search.max_buckets": 20000}}),
+    "role": (
+        "role/reader",
+        {"cluster": ["monitor"], "indices": [{"names": ["logs-*"], "privileges": ["read"]}]},
+    ),
+    "mapping": (
+        "roleMapping/readers",
+        {"enabled": True, "roles": ["reader"], "rules": {"field": {"username": "somebody"}}},
+    ),
+}
+
+
+@pytest.mark.images("elasticsearch:8.19.4")
+async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+) -> None:
+    nodes = pool("nodes", 1, "master", "data", "ingest")
+    await clusters.apply("safe", version="8.19.4", pools=[nodes], security={"enabled": True})
+    await clusters.until("safe", ready, seconds=600)
+    objects = SearchObjects(clusters, "safe")
+    async with client(stateward, clusters, "safe") as person:
+        await live_and_die(objects, BODIES, person, operator)
+        status, settings = await person.ask("_cluster/settings?flat_settings=true")
+        assert (status, settings["persistent"]) == (200, {})
+        for path in ("role/reader", "role_mapping/readers"):
+            assert (await person.ask(f"_security/{path}"))[0] == 404
+        await objects.declare("super", "role/superuser", {"cluster": []}, existing="Adopt")
+        await objects.until("super", stalled("Protected"))

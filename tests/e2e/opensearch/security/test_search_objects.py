@@ -1,0 +1,60 @@
+"""Declared objects on a real secured OpenSearch: templates, settings, a repository, roles and their mappings."""
+
+from typing import Any
+
+import pytest
+
+from sandbox import Sandbox
+from tests.e2e.clusters import Clusters, pool
+from tests.e2e.declared import SearchObjects, applied, live_and_die, stalled
+from tests.e2e.operators import OperatorPods
+from tests.e2e.secured import client, ready
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+SECURED = "2.19.3"
+REPOSITORIES = "/tmp/repositories"  # noqa: S108 - in the pod
+BODIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "component": ("componentTemplate/base", {"template": {"settings": {"number_of_replicas": 0}}}),
+    "index-template": ("indexTemplate/logs", {"index_patterns": ["logs-*"], "composed_of": ["base"]}),
+    "pipeline": ("ingestPipeline/clean", {"description": "cleans", "processors": []}),
+    "settings": ("clusterSettings", {"search": {"max_buckets": 20000}}),
+    "repository": ("snapshotRepository/files", {"type": "fs", "settings": {"location": f"{REPOSITORIES}/one"}}),
+    "actions": ("actionGroup/reads", {"allowed_actions": ["indices:data/read*"], "type": "index"}),
+    "tenant": ("tenant/people", {"description": "the people"}),
+    "role": (
+        "role/reader",
+        {
+            "cluster_permissions": ["cluster_composite_ops_ro"],
+            "index_permissions": [{"index_patterns": ["logs-*"], "allowed_actions": ["reads"]}],
+            "tenant_permissions": [{"tenant_patterns": ["people"], "allowed_actions": ["kibana_all_read"]}],
+        },
+    ),
+    "mapping": ("roleMapping/reader", {"users": ["somebody"], "backend_roles": ["readers"]}),
+}
+
+
+@pytest.mark.images("opensearch:2.19.3")
+async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+) -> None:
+    nodes = pool("nodes", 1, "cluster_manager", "data", "ingest")
+    config = {"path.repo": [REPOSITORIES]}
+    await clusters.apply("safe", version=SECURED, pools=[nodes], security={"enabled": True}, config=config)
+    await clusters.until("safe", ready, seconds=600)
+    objects = SearchObjects(clusters, "safe")
+    async with client(stateward, clusters, "safe") as person:
+        await live_and_die(objects, BODIES, person, operator)
+        status, settings = await person.ask("_cluster/settings?flat_settings=true")
+        assert (status, settings["persistent"]) == (200, {})
+        for path in ("roles/reader", "rolesmapping/reader", "tenants/people", "actiongroups/reads"):
+            assert (await person.ask(f"_plugins/_security/api/{path}"))[0] == 404
+        assert (await person.ask("_snapshot/files"))[0] == 404
+
+        await objects.declare("all", "role/all_access", {"cluster_permissions": []}, existing="Adopt")
+        await objects.until("all", stalled("Protected"))
+        await objects.declare("wrong", "indexTemplate/wrong", {"index_patterns": ["x-*"], "nonsense": 1})
+        found = await objects.until("wrong", stalled("Refused"))
+        assert "nonsense" in found.status.activity
+        await objects.declare("wrong", "indexTemplate/wrong", {"index_patterns": ["x-*"]})
+        await objects.until("wrong", applied)

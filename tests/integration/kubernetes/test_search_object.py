@@ -1,0 +1,92 @@
+"""The definition of declared objects on a real API server: what it accepts, and what it refuses by itself."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.kubernetes.kubeapi import ApiError, KubeApi
+from stateward.api.schema.crd import SEARCH_OBJECT
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[3]
+COLLECTION = "/apis/stateward.dev/v1alpha1/namespaces/default/searchobjects"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/searchobjects.stateward.dev"
+CLUSTER = {"kind": "OpenSearchCluster", "name": "logs"}
+
+
+@pytest.fixture(scope="module")
+def api(control_plane: Path) -> KubeApi:
+    api = KubeApi(control_plane)
+    file = ROOT / f"charts/stateward/files/crds/stateward.dev_{SEARCH_OBJECT.plural}.yaml"
+    api.apply(DEFINITION, yaml.safe_load(file.read_text()))
+    deadline = time.monotonic() + 30
+    while not served(api):
+        assert time.monotonic() < deadline, api.get(DEFINITION)["status"]
+        time.sleep(0.1)
+    return api
+
+
+def served(api: KubeApi) -> bool:
+    try:
+        api.get(COLLECTION)
+    except ApiError as error:
+        if error.status not in {404, 429}:
+            raise
+        return False
+    return True
+
+
+def document(name: str = "one", **spec: Any) -> dict[str, Any]:
+    wanted = {"cluster": CLUSTER, "object": "indexTemplate/logs", **spec}
+    wanted = {key: value for key, value in wanted.items() if value is not None}
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "SearchObject", "metadata": {"name": name}}
+    return {**head, "spec": wanted}
+
+
+def refusal(api: KubeApi, **spec: Any) -> str:
+    with pytest.raises(ApiError) as caught:
+        api.post(f"{COLLECTION}?dryRun=All&fieldValidation=Strict", document(**spec))
+    return str(caught.value)
+
+
+def test_the_example_and_any_body_are_accepted(api: KubeApi) -> None:
+    example = yaml.safe_load(SEARCH_OBJECT.example)
+    stored = api.post(f"{COLLECTION}?dryRun=All&fieldValidation=Strict", example)
+    assert stored["spec"] == example["spec"]
+    deep = {"a": [{"b": {"c": [1, "x", True, None]}}]}
+    assert api.post(f"{COLLECTION}?dryRun=All", document(body=deep))["spec"]["body"] == deep
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"object": None}, "give either object or path"),
+        ({"path": "/_ltr/_featureset/x"}, "give either object or path"),
+        ({"object": "role/../x"}, "must be a kind and a name"),
+        ({"object": None, "path": "/_x/../y"}, "must be a path of the database's API"),
+        ({"existing": "Merge"}, "Merge needs deletionPolicy Retain"),
+        ({"existing": "Steal"}, "supported values"),
+        ({"cluster": {"kind": "FoundationDBCluster", "name": "x"}}, "supported values"),
+        ({"boddy": {}}, "unknown field"),
+    ],
+)
+def test_wrong_input_is_refused_without_a_webhook(api: KubeApi, spec: dict[str, Any], said: str) -> None:
+    assert said.lower() in refusal(api, **spec).lower()
+
+
+def test_the_object_that_is_meant_cannot_be_changed(api: KubeApi) -> None:
+    api.post(COLLECTION, document("fixed"))
+    for changed in (
+        {"object": "indexTemplate/other"},
+        {"cluster": {**CLUSTER, "name": "other"}},
+        {"object": None, "path": "/_ltr/_featureset/x"},
+    ):
+        with pytest.raises(ApiError) as caught:
+            api.apply(f"{COLLECTION}/fixed", document("fixed", **changed))
+        assert "cannot be changed" in str(caught.value)
+    api.apply(f"{COLLECTION}/fixed", document("fixed", body={"priority": 1}))
+    api.delete(f"{COLLECTION}/fixed")
