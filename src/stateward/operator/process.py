@@ -216,7 +216,8 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         operator = Operator(api, families, options)
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
-        operator.companions += [restarts, network_control(operator), declared_control(operator, restarts.sources)]
+        objects = declared_control(operator, restarts.sources)
+        operator.companions += [restarts, network_control(operator), objects]
         if not options.wave:  # What belongs to no cluster has one operator.
             operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
@@ -227,7 +228,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.database_view:
-            view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock)
+            view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock, objects.preview)
             await stack.enter_async_context(view.serving(options.database_view_host, options.database_view_port))
         if page is not None:
             await stack.enter_async_context(page(api, api.execute, options))

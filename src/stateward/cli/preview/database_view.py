@@ -5,13 +5,17 @@ check whose it is and whether this user may get the cluster. A user without a to
 certificate, cannot be recognized there.
 """
 
+import msgspec
+
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Json
 from stateward.cli.shared.session import Session
+from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import SERVICES
-from stateward.operator.database_view.address import PATH, PORT_NAME, SERVICE, TOKEN_HEADER
+from stateward.operator.database_view.address import PATH, PORT_NAME, PREVIEW_PATH, SERVICE, TOKEN_HEADER
 from stateward.operator.database_view.answers import decode
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.database import Database, Unknown
@@ -22,28 +26,59 @@ NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (
 NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
 
 
+async def ask_preview(session: Session, document: Json) -> ObjectPreview:
+    """Return what the operator says that a declared object would change, or why it cannot be asked."""
+    name = str(document["spec"].get("object") or document["spec"].get("path") or "")
+
+    def unknown(why: str) -> ObjectPreview:
+        return ObjectPreview(name, "wait", "OperatorNotAsked", why)
+
+    token = await session.token()
+    if not token:
+        return unknown(NO_TOKEN)
+    namespace = str(document["metadata"].get("namespace") or session.namespace)
+    path = proxied(PREVIEW_PATH.format(namespace=namespace), session.operator_namespace)
+    answer = await _answered(session, RawRequest(path, "POST", body=document, headers={TOKEN_HEADER: token}))
+    if isinstance(answer, str):
+        return unknown(answer)
+    try:
+        return msgspec.json.decode(answer, type=ObjectPreview)
+    except msgspec.DecodeError as error:
+        return unknown(f"the operator's answer cannot be read, it is of another version: {error}")
+
+
 async def ask_operator(session: Session, cluster: Cluster) -> Database | Unknown:
     """Return what the operator says about the cluster's database, or why it cannot be asked."""
     token = await session.token()
     if not token:
         return Unknown(NO_TOKEN)
     request = RawRequest(path_of(cluster, session.operator_namespace), headers={TOKEN_HEADER: token})
+    answer = await _answered(session, request)
+    return Unknown(answer) if isinstance(answer, str) else decode(answer)
+
+
+async def _answered(session: Session, request: RawRequest) -> bytes | str:
+    """Return the operator's answer, or why there is none."""
     why = NOT_INSTALLED
     for _ in range(ATTEMPTS):
         try:
-            return decode(await session.api.request(request))
+            return await session.api.request(request)
         except Forbidden as error:
-            return Unknown(f"the operator cannot be asked: {error.message}")
+            return f"the operator cannot be asked: {error.message}"
         except NotFound:
-            return Unknown(NOT_INSTALLED)
+            return NOT_INSTALLED
         except ApiError as error:
             why = f"the operator cannot be asked: {error.message}"
-    return Unknown(why)
+    return why
 
 
 def path_of(cluster: Cluster, namespace: str) -> str:
     """Return the path of the endpoint through the API server."""
     resource: Resource[Cluster] = kind_of(cluster).resource
     meta = cluster.metadata
-    asked = PATH.format(namespace=meta.namespace, plural=resource.plural, name=meta.name)
-    return SERVICES.path(namespace, f"https:{SERVICE}:{PORT_NAME}", "proxy") + asked
+    return proxied(PATH.format(namespace=meta.namespace, plural=resource.plural, name=meta.name), namespace)
+
+
+def proxied(path: str, namespace: str) -> str:
+    """Return a path of the endpoint as it is reached through the API server."""
+    return SERVICES.path(namespace, f"https:{SERVICE}:{PORT_NAME}", "proxy") + path

@@ -9,21 +9,25 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.pod_policy import Level
+from stateward.api.schema.crd import SEARCH_OBJECT
+from stateward.api.values.base import Json
 from stateward.cli.packages.installation_forecast import changes_of, lines
 from stateward.cli.packages.installation_forecast import document as installation_document
 from stateward.cli.packages.installation_look import Offered
 from stateward.cli.packages.installation_plan import installation_preview, installations_in, packages_in
+from stateward.cli.preview import search_objects
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
 from stateward.cli.preview.preview import Kind, Preview, preview
+from stateward.cli.preview.search_objects import search_objects_in
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import is_ours, parts, read_documents
 from stateward.cli.shared.exit_codes import verdict_code
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import no_such_cluster, read_cluster
-from stateward.cli.shared.output import WIDE, output_option, print_lines, print_output
+from stateward.cli.shared.output import WIDE, output_option, print_lines, print_output, qualified
 from stateward.cli.shared.session import Session, operator_option, policy_option, run, target_options
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.objects.kinds import kind_of
@@ -53,10 +57,16 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
 
     For an Installation: the plan that runs, the objects that change, and the pods that restart because of which key of
     which object. Packages in the same file count as if they were on the server.
+
+    For SearchObjects: what each would create or change in its database. The operator reads the database for you; it
+    needs --database-view. Only the objects of such a file are shown, and not its clusters.
     """
     given = list(parts(path)) if path is not None else []
     if installs := installations_in(given, name):
         plan_installation(installs, packages_in(given), output, **target)
+        return
+    if declared := search_objects_in(given, name):
+        plan_search_objects(declared, output, **target)
         return
     found, shown, _ = previewed(given, name, path, Level(pod_policy), **target)
     busy = [change.name for change in shown.members if change.effect is not Kind.NONE]
@@ -67,6 +77,15 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
     print_output(output, document(found, shown), busy, table)
     through = shown.goes_through and not blocked(found, shown)
     click.get_current_context().exit(verdict_code(changes=bool(busy or shown.steps), through=through))
+
+
+def plan_search_objects(declared: list[Json], output: str, **target: str) -> None:
+    """Show the effect of declared objects on their databases, with the exit codes of `plan`."""
+    found = run(lambda session: search_objects.previews(session, declared), **target)
+    busy = [qualified(SEARCH_OBJECT.name, name) for name, shown in found if shown.does != search_objects.NOTHING]
+    print_lines(output, search_objects.document(found), busy, list(search_objects.lines(found)))
+    through = all(shown.goes_through for _, shown in found)
+    click.get_current_context().exit(verdict_code(changes=bool(busy), through=through))
 
 
 def previewed(

@@ -41,6 +41,11 @@ async def may_get(api: Api, user: User, plural: str, key: Key) -> bool:
     return allowed(await _asked(api, ACCESS, access_review(user, plural, key)))
 
 
+async def may_create(api: Api, user: User, plural: str, namespace: str) -> bool:
+    """Return whether a user may create objects of a kind in a namespace; raise ApiError."""
+    return allowed(await _asked(api, ACCESS, access_review(user, plural, Key(namespace, ""), "create")))
+
+
 async def may_list(api: Api, user: User, plural: str, namespace: str) -> bool:
     """Return whether a user may list the clusters of a namespace, or with an empty one of all; raise ApiError."""
     return allowed(await _asked(api, ACCESS, access_review(user, plural, Key(namespace, ""), "list")))

@@ -1,4 +1,4 @@
-"""The endpoint, over TLS: GET /v1/namespaces/NAMESPACE/PLURAL/NAME/database with the user's token in a header.
+"""The endpoint, over TLS, with the user's token in a header: what a database reports, and what an object would change.
 
 Users reach it through the API server's proxy for Services, which removes the header Authorization: the token has a
 header of its own. First the user is authenticated, then the right is checked, and only then anything about the cluster
@@ -11,17 +11,21 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import msgspec
 import structlog
 from aiohttp import web
 
+from stateward.api.kinds.search_object import SearchObject
+from stateward.api.schema.crd import SEARCH_OBJECT
 from stateward.engines.connection.access import show
+from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.database_view.address import PATH, SERVICE, TOKEN_HEADER
+from stateward.operator.database_view.address import PATH, PREVIEW_PATH, SERVICE, TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
-from stateward.operator.database_view.reviews import may_get, user_of
+from stateward.operator.database_view.reviews import may_create, may_get, user_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.runtime.listener import serve
 from stateward.pki import Pair, issue, new_authority
@@ -40,6 +44,10 @@ Ask = Callable[[str, Key], Awaitable[Database | Unknown | None]]
 """Returns what a cluster's database reports, by the plural of its kind; None if there is no such cluster."""
 
 
+AskPreview = Callable[[SearchObject], Awaitable[ObjectPreview | None]]
+"""Returns what a declared object would change; None if this process is not the one that works."""
+
+
 @dataclass(slots=True)
 class DatabaseViewServer:
     """Answers requests about databases."""
@@ -48,6 +56,7 @@ class DatabaseViewServer:
     ask: Ask
     namespace: str
     clock: Clock
+    preview: AskPreview | None = None
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CONCURRENT))
     _context: ssl.SSLContext | None = None
     _made: float = 0.0
@@ -78,6 +87,38 @@ class DatabaseViewServer:
             return refusal(404, f"this operator process manages no {plural} {key}")
         return web.Response(body=encode(shown(found)), content_type="application/json")
 
+    async def answer_preview(self, request: web.Request) -> web.Response:
+        """Answer what a declared object would change, to a user that may create such objects, or refuse it."""
+        if self.preview is None:
+            return refusal(404, "this operator process previews no objects")
+        if self.slots.locked():
+            return refusal(429, "other requests are being answered; try again")
+        async with self.slots:
+            try:
+                return await self._preview(request, request.match_info["namespace"], self.preview)
+            except ApiError as error:
+                _log.warning("a request for a preview cannot be judged", error=error.message)
+                return refusal(503, "the API server cannot be asked about your rights now")
+
+    async def _preview(self, request: web.Request, namespace: str, ask: AskPreview) -> web.Response:
+        user = await user_of(self.api, request.headers.get(TOKEN_HEADER, ""))
+        if user is None:
+            return refusal(401, f"the header {TOKEN_HEADER} has no token that the API server accepts")
+        # Whoever may create such an object could have the operator merge and report it: the same knowledge.
+        if not await may_create(self.api, user, SEARCH_OBJECT.plural, namespace):
+            return refusal(403, f"you may not create {SEARCH_OBJECT.plural} in {namespace}")
+        try:
+            offered = msgspec.json.decode(await request.read(), type=SearchObject)
+        except (msgspec.DecodeError, RecursionError) as error:
+            return refusal(400, f"this is no SearchObject: {error}")
+        offered = msgspec.structs.replace(
+            offered, metadata=msgspec.structs.replace(offered.metadata, namespace=namespace)
+        )
+        found = await ask(offered)
+        if found is None:
+            return refusal(404, "this operator process manages no clusters now")
+        return web.Response(body=msgspec.json.encode(found), content_type="application/json")
+
     def context(self) -> ssl.SSLContext:
         """Return the TLS context, with a certificate that is renewed long before it expires."""
         now = self.clock.now().timestamp()
@@ -88,7 +129,8 @@ class DatabaseViewServer:
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
         """Serve for the block; yields the port. Raises OSError if it is in use."""
-        async with serve(host, port, [web.get(PATH, self.answer)], tls=self.context) as bound:
+        routes = [web.get(PATH, self.answer), web.post(PREVIEW_PATH, self.answer_preview)]
+        async with serve(host, port, routes, tls=self.context) as bound:
             yield bound
 
 

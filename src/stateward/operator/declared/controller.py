@@ -5,8 +5,11 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search_object import SearchObject
+from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
@@ -34,6 +37,9 @@ from stateward.operator.objects.caches import Caches
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.views import SourceView
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
+
+LAST = "9999-12-31T23:59:59Z"
+"""Time of creation of an object that does not exist yet: all others are older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class DeclaredControl:
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
         self._workers.tell(Failing("searchobjects", setting.gauge, setting.clock, self._tell_failure))
         self._tools: Tools | None = None
+        self._working = False
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -83,6 +90,7 @@ class DeclaredControl:
                 caches.clusters.subscribe(self._on_cluster(caches.kind.resource.kind))
             if setting.secrets is not None:
                 setting.secrets.subscribe(self._on_secret)
+            self._working = True
             await self._workers.run()
             for task in watching:
                 task.cancel()
@@ -94,6 +102,24 @@ class DeclaredControl:
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one object; returns the seconds until the next time. Raises ApiError, LostLease, ValueError."""
         return await reconcile(await self._ready_tools(), key)
+
+    async def preview(self, offered: SearchObject) -> ObjectPreview | None:
+        """Return what an offered object would do to the database; None if this process is not the one that works.
+
+        Raises ApiError, LostLease.
+        """
+        if not self.objects.has_synced or not self._working:
+            return None
+        known = await self._known(key_of(offered))
+        newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
+        live = newest if known is None else replace(known, spec=offered.spec)
+        return await Reconciliation(await self._ready_tools(), live).preview()
+
+    async def _known(self, key: ObjectKey) -> SearchObject | None:
+        try:
+            return await self._setting.api.get(SEARCH_OBJECTS, key)
+        except NotFound:
+            return None
 
     async def _ready_tools(self) -> Tools:
         if self._tools is None:

@@ -14,6 +14,8 @@ from stateward.engines.search.declared.decision import Decision, Do, Wish
 from stateward.engines.search.declared.identity import Declared, declared, problems, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import found as values_at
+from stateward.engines.search.declared.preview import ObjectPreview, preview
+from stateward.engines.search.declared.requests import read
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
@@ -22,7 +24,7 @@ from stateward.kube.objects.errors import Conflict, Invalid, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.timing.clock import Clock
-from stateward.operator.declared.database import Databases, Written, clear, follow_policy, settle
+from stateward.operator.declared.database import Databases, Written, clear, digest_of, follow_policy, settle
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, reported
 from stateward.operator.declared.values import NoValueError, with_values, without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, SEARCH_OBJECTS, claimed, cluster_id, seniority
@@ -94,6 +96,25 @@ class Reconciliation:
             outcome = stop.outcome
         await self._write(self._live.status, outcome)
         return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
+
+    async def preview(self) -> ObjectPreview:
+        """Return what a reconciliation would do; it reads the database and writes nothing. Raises LostLease."""
+        name = self._live.spec.object or self._live.spec.path or ""
+        try:
+            cluster = self._tools.databases.cluster(self._kind, self._where)
+            what, target = self._checked(), self._reachable(cluster)
+            if self._live.status.cluster_uuid != target.identity:
+                self._live = replace(self._live, status=SearchObjectStatus())
+            self._alone()
+            self._after_others(what)
+            wish = self._wish(what, self._live.spec.body)
+            actual = await self._tools.databases.ask(self._kind, target, lambda session: read(session, what))
+        except StopError as stop:
+            does = "refuse" if stop.outcome.stage is Stage.STALLED else "wait"
+            return ObjectPreview(name, does, stop.outcome.reason, stop.outcome.message)
+        except EngineError as error:
+            return ObjectPreview(name, "wait", "DatabaseUnreachable", str(error))
+        return preview(wish, actual, digest_of(self._tools.key, wish, actual))
 
     async def fail(self, sentence: str) -> None:
         """Report that reconciliations fail; raises ApiError."""

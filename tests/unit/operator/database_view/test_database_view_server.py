@@ -9,6 +9,8 @@ import aiohttp
 import msgspec
 import pytest
 
+from stateward.api.kinds.search_object import SearchObject
+from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import TransportError
 from stateward.kube.objects.metadata import Key
@@ -59,6 +61,15 @@ class Endpoint:
         async with aiohttp.ClientSession() as session, session.get(url, headers=headers, ssl=False) as answer:
             return answer.status, await answer.read()
 
+    async def preview(self, token: str, body: bytes) -> tuple[int, bytes]:
+        url = f"https://127.0.0.1:{self.port}/v1/namespaces/prod/searchobjects/preview"
+        headers = {TOKEN_HEADER: token} if token else {}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url, headers=headers, data=body, ssl=False) as answer,
+        ):
+            return answer.status, await answer.read()
+
 
 @pytest.fixture
 async def endpoint() -> AsyncGenerator[Endpoint]:
@@ -68,7 +79,11 @@ async def endpoint() -> AsyncGenerator[Endpoint]:
         asked.append((plural, key))
         return Database("i", Health.GREEN, {}) if key.name == "logs" else None
 
-    server = DatabaseViewServer(api, ask, "stateward-system", SystemClock())  # type: ignore[arg-type]
+    async def preview(offered: SearchObject) -> ObjectPreview | None:
+        asked.append(("preview", Key(offered.metadata.namespace, offered.metadata.name)))
+        return ObjectPreview(offered.spec.object or "", "create")
+
+    server = DatabaseViewServer(api, ask, "stateward-system", SystemClock(), preview)  # type: ignore[arg-type]
     async with server.serving("127.0.0.1", 0) as port:
         yield Endpoint(api, port, asked, server)
 
@@ -107,6 +122,27 @@ async def test_more_requests_than_are_answered_at_once_are_sent_away(endpoint: E
     assert (await endpoint.get("ann"))[0] == 429
     endpoint.api.gate.set()
     assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
+
+
+OFFERED = msgspec.json.encode(
+    {
+        "metadata": {"name": "one", "namespace": "elsewhere"},
+        "spec": {"cluster": {"kind": "OpenSearchCluster", "name": "logs"}, "object": "indexTemplate/logs"},
+    }
+)
+
+
+async def test_a_user_that_may_create_objects_sees_what_one_would_change(endpoint: Endpoint) -> None:
+    status, body = await endpoint.preview("ann", OFFERED)
+    assert (status, msgspec.json.decode(body, type=ObjectPreview).does) == (200, "create")
+    assert endpoint.asked == [("preview", Key("prod", "one"))], "the namespace is the one whose right was checked"
+
+
+async def test_without_the_right_nothing_is_previewed(endpoint: Endpoint) -> None:
+    assert [(await endpoint.preview(token, OFFERED))[0] for token in ("", "eve", "bob")] == [401, 401, 403]
+    assert (await endpoint.preview("ann", b"{}"))[0] == 400
+    assert (await endpoint.preview("ann", b"[" * 100_000))[0] == 400
+    assert endpoint.asked == []
 
 
 async def test_no_other_path_or_method_is_served(endpoint: Endpoint) -> None:

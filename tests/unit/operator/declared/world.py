@@ -214,6 +214,10 @@ class World:
             assert self.context.now < end, [stored.doc.get("status") for stored in self.store.all(KIND)]
             await asyncio.sleep(0.1)
 
+    async def pause(self) -> None:
+        """Let others work for a moment."""
+        await asyncio.sleep(0.1)
+
     @asynccontextmanager
     async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DeclaredControl]:
         """Have an operator at work."""

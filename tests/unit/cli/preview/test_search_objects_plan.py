@@ -1,0 +1,89 @@
+"""`plan` of declared objects: the operator is asked with the viewer's token, and its answer is shown."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+import pytest
+from click.testing import Result
+
+from stateward.cli.shared.exit_codes import ExitCode
+from stateward.engines.search.declared.preview import FieldChange, ObjectPreview
+from stateward.kube.objects.errors import NotFound
+from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.preview.test_database_view_request import Viewer
+
+FILE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchObject
+metadata: {name: logs-template}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  object: indexTemplate/logs
+  body: {index_patterns: [logs-*], priority: 7}
+"""
+VIEW = (
+    "/api/v1/namespaces/stateward-system/services/https:stateward-database-view:view/proxy"
+    "/v1/namespaces/default/searchobjects/preview"
+)
+
+
+@pytest.fixture
+def viewer(api: FakeApi) -> Viewer:
+    return Viewer(api)
+
+
+def planned(viewer: Viewer, tmp_path: Path, text: str = FILE, *words: str) -> Result:
+    path = tmp_path / "objects.yaml"
+    path.write_text(text)
+    return viewer.types("plan", "-f", str(path), *words)
+
+
+def answer(does: str, *changes: FieldChange, **more: Any) -> bytes:
+    return msgspec.json.encode(ObjectPreview("indexTemplate/logs", does, changes=changes, **more))
+
+
+def test_what_would_change_is_shown_with_what_is_stored(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("change", FieldChange("/priority", 3, 7))
+    result = planned(viewer, tmp_path)
+    assert result.output.splitlines() == [
+        "logs-template: indexTemplate/logs: change",
+        "  - /priority: 3",
+        "  + /priority: 7",
+    ]
+    assert result.exit_code == ExitCode.CHANGES
+    (sent,) = viewer.sent
+    assert (unquote(sent.path), sent.method) == (VIEW, "POST")
+
+
+def test_nothing_to_do_is_success(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("nothing")
+    assert planned(viewer, tmp_path).exit_code == ExitCode.SUCCESS
+
+
+def test_a_refusal_is_a_failure_with_its_reason(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("refuse", reason="Exists", message="it exists already")
+    result = planned(viewer, tmp_path)
+    assert "refuse (Exists: it exists already)" in result.output
+    assert result.exit_code == ExitCode.FAILURE
+
+
+def test_an_operator_without_the_endpoint_is_named(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = NotFound("no such service")
+    result = planned(viewer, tmp_path)
+    assert "--database-view" in result.output
+    assert result.exit_code == ExitCode.FAILURE
+
+
+def test_an_invalid_object_is_not_sent(viewer: Viewer, tmp_path: Path) -> None:
+    result = planned(viewer, tmp_path, FILE.replace("indexTemplate/logs", "nonsense/x"))
+    assert "has no such kind" in result.output
+    assert not viewer.sent
+
+
+def test_programs_get_the_changes_as_data(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("change", FieldChange("/priority", 3, 7))
+    (found,) = msgspec.json.decode(planned(viewer, tmp_path, FILE, "-o", "json").output)
+    assert found["name"] == "logs-template"
+    assert found["changes"] == [{"path": "/priority", "before": 3, "after": 7}]

@@ -1,0 +1,86 @@
+"""What an object would change, before anything is sent: the decision of the operator, and no write."""
+
+from typing import Any
+
+import msgspec
+
+from stateward.api.kinds.search_object import SearchObject
+from stateward.engines.search.declared.preview import ObjectPreview
+from stateward.operator.declared.controller import DeclaredControl
+from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.unit.operator.declared.world import HOME, TEMPLATE, World
+
+PATH = "/_index_template/logs"
+
+
+def offered(name: str = "one", **spec: Any) -> SearchObject:
+    cluster = {"kind": "OpenSearchCluster", "name": "logs"}
+    wanted = {"cluster": cluster, "object": "indexTemplate/logs", "body": TEMPLATE, **spec}
+    return msgspec.convert({"metadata": {"name": name, "namespace": HOME}, "spec": wanted}, SearchObject)
+
+
+async def previewed(world: World, control: DeclaredControl, of: SearchObject) -> ObjectPreview:
+    """Return the answer of a controller, once it works."""
+    while (found := await control.preview(of)) is None:
+        await world.pause()
+    return found
+
+
+async def test_a_new_object_is_created() -> None:
+    world = World()
+    async with world.operator() as control:
+        found = await previewed(world, control, offered())
+    assert (found.does, [change.path for change in found.changes]) == ("create", ["/index_patterns", "/template"])
+    assert found.goes_through
+    assert not world.database.writes
+
+
+async def test_an_edit_shows_what_is_stored_and_what_is_declared() -> None:
+    world = World()
+    world.template()
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        same = await previewed(world, control, offered())
+        edited = await previewed(world, control, offered(body={**TEMPLATE, "priority": 7}))
+    assert (same.does, same.changes) == ("nothing", ())
+    (change,) = edited.changes
+    assert (edited.does, change.path, change.before, change.after) == ("change", "/priority", None, 7)
+    assert len(world.database.writes) == 1
+
+
+async def test_what_would_be_refused_is_said() -> None:
+    world = World()
+    world.database.objects.by_path[PATH] = StoredObject({"index_patterns": ["theirs-*"]}, 1)
+    async with world.operator() as control:
+        refused = await previewed(world, control, offered())
+        adopted = await previewed(world, control, offered(existing="Adopt"))
+        wrong = await previewed(world, control, offered(object="nonsense/x"))
+        world.database.versions = ["1.0.0", "2.0.0"]
+        waits = await previewed(world, control, offered())
+    assert (refused.does, refused.reason) == ("refuse", "Exists")
+    assert (adopted.does, adopted.changes[0].before) == ("replace", ["theirs-*"])
+    assert (wrong.does, wrong.reason) == ("refuse", "InvalidSpec")
+    assert (waits.does, waits.reason) == ("wait", "MixedVersions")
+    assert not any(found.goes_through for found in (refused, wrong, waits))
+
+
+async def test_another_resource_for_the_same_object_would_be_refused() -> None:
+    world = World()
+    world.template()
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        found = await previewed(world, control, offered("two"))
+    assert (found.does, found.reason) == ("refuse", "Conflict")
+
+
+async def test_values_of_secrets_are_not_in_the_answer() -> None:
+    world = World()
+    path = "/_snapshot/store"
+    world.database.objects.by_path[path] = StoredObject({"type": "s3", "settings": {"password": "geheim-77"}}, 1)
+    value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
+    body = {"type": "s3", "settings": {"bucket": "b"}}
+    async with world.operator() as control:
+        of = offered(object="snapshotRepository/store", body=body, values=[value], existing="Adopt")
+        found = await previewed(world, control, of)
+    assert "geheim-77" not in str(found)
+    assert [change.path for change in found.changes] == ["/settings/bucket"]
