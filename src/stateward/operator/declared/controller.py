@@ -1,9 +1,10 @@
-"""The controller of declared objects: watches them, their clusters and their Secrets, and reconciles each."""
+"""The controllers of declared resources: each watches one kind, its clusters and its Secrets, and reconciles each."""
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -18,13 +19,14 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
-from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases
-from stateward.operator.declared.reconcile import RETRY_SECONDS, Reconciliation, Tools, reconcile
+from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import is_ready
+from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Reconciliation, Tools
 from stateward.operator.declared.views import (
     BY_CLUSTER,
     BY_SECRET,
@@ -40,11 +42,12 @@ from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 
 LAST = "9999-12-31T23:59:59Z"
 """Time of creation of an object that does not exist yet: all others are older."""
+R = TypeVar("R", bound=DeclaredResource)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The settings of the controller; `namespace` has the key of digests."""
+    """The settings of the controllers; `namespace` has the key of digests."""
 
     api: Api
     databases: Databases
@@ -61,27 +64,41 @@ class Setting:
     gauge: FailureGauge = field(default_factory=Uncounted)
 
 
-class DeclaredControl:
-    """Keeps all declared objects."""
+@dataclass(frozen=True)
+class DeclaredKind(Generic[R]):
+    """A kind of declared resource: how one is reconciled, and which Secrets it names, as namespace and name."""
 
-    def __init__(self, setting: Setting) -> None:
+    resource: Resource[R]
+    reconciliation: Callable[[Tools[R], R], Reconciliation[R]]
+    secrets: Callable[[R], Iterable[str]]
+
+
+OBJECTS = DeclaredKind(SEARCH_OBJECTS, ObjectReconciliation, by_secret)
+
+
+class KindControl(Generic[R]):
+    """Keeps all resources of one kind."""
+
+    def __init__(self, kind: DeclaredKind[R], setting: Setting) -> None:
+        self._kind = kind
         self._setting = setting
-        indexes = {BY_CLUSTER: by_cluster, BY_SECRET: by_secret}
-        self.objects: Store[SearchObject] = Store("searchobjects", indexes=indexes, namespaces=setting.namespaces)
+        name = kind.resource.plural
+        indexes: Mapping[str, Any] = {BY_CLUSTER: by_cluster, BY_SECRET: kind.secrets}
+        self.objects: Store[R] = Store(name, indexes=indexes, namespaces=setting.namespaces)
         self._queue = WorkQueue[ObjectKey](clock=setting.clock, rng=setting.rng)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
-        self._workers.tell(Failing("searchobjects", setting.gauge, setting.clock, self._tell_failure))
-        self._tools: Tools | None = None
-        self._working = False
+        self._workers.tell(Failing(name, setting.gauge, setting.clock, self._tell_failure))
+        self._tools: Tools[R] | None = None
+        self.working = False
+        """Whether this process is the one that works, and knows all resources."""
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
         setting, options = self._setting, ReflectorOptions(clock=self._setting.clock, rng=self._setting.rng)
+        api, kind = setting.api, self._kind.resource
         async with asyncio.TaskGroup() as group:
             watching = [
-                group.create_task(
-                    Reflector(setting.api, SEARCH_OBJECTS, Selection(namespace), self.objects, options).run()
-                )
+                group.create_task(Reflector(api, kind, Selection(namespace), self.objects, options).run())
                 for namespace in setting.namespaces
             ]
             await self.objects.wait_synced()
@@ -90,7 +107,7 @@ class DeclaredControl:
                 caches.clusters.subscribe(self._on_cluster(caches.kind.resource.kind))
             if setting.secrets is not None:
                 setting.secrets.subscribe(self._on_secret)
-            self._working = True
+            self.working = True
             await self._workers.run()
             for task in watching:
                 task.cancel()
@@ -100,48 +117,36 @@ class DeclaredControl:
         await self._workers.stop(grace)
 
     async def reconcile(self, key: ObjectKey) -> float | None:
-        """Reconcile one object; returns the seconds until the next time. Raises ApiError, LostLease, ValueError."""
-        return await reconcile(await self._ready_tools(), key)
+        """Reconcile one resource; returns the seconds until the next time. Raises ApiError, LostLease, ValueError."""
+        live = await self.live(key)
+        return None if live is None else await self._kind.reconciliation(await self.tools(), live).run()
 
-    async def preview(self, offered: SearchObject) -> ObjectPreview | None:
-        """Return what an offered object would do to the database; None if this process is not the one that works.
-
-        Raises ApiError, LostLease.
-        """
-        if not self.objects.has_synced or not self._working:
-            return None
-        known = await self._known(key_of(offered))
-        newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
-        live = newest if known is None else replace(known, spec=offered.spec)
-        return await Reconciliation(await self._ready_tools(), live).preview()
-
-    async def _known(self, key: ObjectKey) -> SearchObject | None:
+    async def live(self, key: ObjectKey) -> R | None:
+        """Return a resource as the API server has it now; None if there is none. Raises ApiError."""
         try:
-            return await self._setting.api.get(SEARCH_OBJECTS, key)
+            return await self._setting.api.get(self._kind.resource, key)
         except NotFound:
             return None
 
-    async def _ready_tools(self) -> Tools:
+    async def tools(self) -> Tools[R]:
+        """Return what reconciliations share; raises ApiError, ValueError."""
         if self._tools is None:
-            setting = self._setting
-            key = await digest_key(setting.api, setting.namespace)
-            self._tools = Tools(setting.api, setting.databases, self.objects, setting.recorder, setting.clock, key)
+            s = self._setting
+            key = await digest_key(s.api, s.namespace)
+            self._tools = Tools(s.api, self._kind.resource, s.databases, self.objects, s.recorder, s.clock, key)
         return self._tools
 
     async def _tell_failure(self, key: ObjectKey, sentence: str) -> None:
         """Write into the status that reconciliations fail; raises ApiError, LostLease."""
-        try:
-            live = await self._setting.api.get(SEARCH_OBJECTS, key)
-        except NotFound:
-            return
-        await Reconciliation(await self._ready_tools(), live).fail(sentence)
+        live = await self.live(key)
+        if live is not None:
+            await self._kind.reconciliation(await self.tools(), live).fail(sentence)
 
-    def _on_object(self, delta: Delta[SearchObject]) -> None:
+    def _on_object(self, delta: Delta[R]) -> None:
         self._queue.add(delta.key)
-        changed = delta.new or delta.old
-        if changed is None:
-            return
-        for other in self.objects.indexed(BY_CLUSTER, cluster_id(changed)):
+        changed: Any = delta.new or delta.old
+        others: Iterable[Any] = self.objects.indexed(BY_CLUSTER, cluster_id(changed)) if changed is not None else ()
+        for other in others:
             if not is_ready(other.status) and key_of(other) != delta.key:
                 self._queue.add_after(key_of(other), 1.0)
 
@@ -149,14 +154,46 @@ class DeclaredControl:
         def heard(delta: Delta[Cluster]) -> None:
             if _concerns(delta.old) == _concerns(delta.new):
                 return
-            for found in self.objects.indexed(BY_CLUSTER, f"{delta.key.namespace}/{kind}/{delta.key.name}"):
-                self._queue.add_after(key_of(found), RETRY_SECONDS / 10)
+            found: Iterable[Any] = self.objects.indexed(BY_CLUSTER, f"{delta.key.namespace}/{kind}/{delta.key.name}")
+            for each in found:
+                self._queue.add_after(key_of(each), RETRY_SECONDS / 10)
 
         return heard
 
     def _on_secret(self, delta: Delta[SourceView]) -> None:
-        for found in self.objects.indexed(BY_SECRET, f"{delta.key.namespace}/{delta.key.name}"):
-            self._queue.add(key_of(found))
+        found: Iterable[Any] = self.objects.indexed(BY_SECRET, f"{delta.key.namespace}/{delta.key.name}")
+        for each in found:
+            self._queue.add(key_of(each))
+
+
+class DeclaredControl:
+    """Keeps all declared resources, each kind by a controller of its own."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._objects = KindControl(OBJECTS, setting)
+        self._controls: tuple[KindControl[Any], ...] = (self._objects,)
+
+    async def run(self) -> None:
+        """Watch and work until cancelled, or until `stop`."""
+        async with asyncio.TaskGroup() as group:
+            for control in self._controls:
+                group.create_task(control.run())
+
+    async def stop(self, grace: float) -> None:
+        """Finish running work, within `grace` seconds."""
+        await asyncio.gather(*(control.stop(grace) for control in self._controls))
+
+    async def preview(self, offered: SearchObject) -> ObjectPreview | None:
+        """Return what an offered object would do to the database; None if this process is not the one that works.
+
+        Raises ApiError, LostLease.
+        """
+        if not self._objects.working:
+            return None
+        known = await self._objects.live(key_of(offered))
+        newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
+        live = newest if known is None else replace(known, spec=offered.spec)
+        return await ObjectReconciliation(await self._objects.tools(), live).preview()
 
 
 def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:

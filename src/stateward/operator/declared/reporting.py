@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from stateward.api.kinds.search_object import SearchObjectStatus
+from stateward.api.values.base import Condition, Record
 from stateward.api.values.conditions import condition, dated
 from stateward.planning.model.times import rfc3339
 
@@ -35,7 +36,10 @@ APPLIED = "Applied"
 """Reason of an object that is in the database as declared."""
 
 
-def reported(status: SearchObjectStatus, outcome: Outcome, generation: int, now: float) -> SearchObjectStatus:
+S = TypeVar("S", bound=Record)
+
+
+def reported(status: S, outcome: Outcome, generation: int, now: float) -> S:
     """Return a status with its conditions at time `now`, in seconds since the epoch."""
     ready, working, stalled = (outcome.stage is stage for stage in (Stage.READY, Stage.WORKING, Stage.STALLED))
     said = (outcome.reason, outcome.message)
@@ -44,10 +48,11 @@ def reported(status: SearchObjectStatus, outcome: Outcome, generation: int, now:
         condition("Reconciling", working, *(said if working else ("Settled", ""))),
         condition("Stalled", stalled, *(said if stalled else ("Working", ""))),
     ]
-    conditions = dated(made, status.conditions, generation, rfc3339(now))
+    before: list[Condition] = getattr(status, "conditions")  # noqa: B009 - each declared resource has it
+    conditions = dated(made, before, generation, rfc3339(now))
     return replace(status, observed_generation=generation, activity=outcome.message, conditions=conditions)
 
 
-def is_ready(status: SearchObjectStatus) -> bool:
-    """Return whether an object was in the database as declared when it was last compared."""
+def is_ready(status: Any) -> bool:
+    """Return whether a resource was in the database as declared when it was last compared."""
     return any(each.type == "Ready" and each.status == "True" for each in status.conditions)

@@ -1,6 +1,7 @@
 """The resource of declared objects, and how they are found by their cluster and by what they claim."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.schema.crd import SEARCH_OBJECT
@@ -13,13 +14,13 @@ FINALIZER = f"{GROUP}/search-object"
 BY_CLUSTER, BY_SECRET = "cluster", "secret"
 
 
-def cluster_id(found: SearchObject) -> str:
-    """Return the cluster of an object: namespace, kind and name."""
+def cluster_id(found: Any) -> str:
+    """Return the cluster of a declared resource: namespace, kind and name."""
     return f"{found.metadata.namespace}/{found.spec.cluster.kind}/{found.spec.cluster.name}"
 
 
-def by_cluster(found: SearchObject) -> Iterable[str]:
-    """Index objects by their cluster."""
+def by_cluster(found: Any) -> Iterable[str]:
+    """Index declared resources by their cluster."""
     return (cluster_id(found),)
 
 

@@ -1,0 +1,232 @@
+"""What the reconciliations of all declared resources have in common: the cluster, the finalizer, the status, events.
+
+A declared resource names a cluster and describes something inside its database. Its reconciliation is a subclass that
+says how that is settled, and how it is removed again.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.base import Metadata, Record
+from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.events.event_record import Occurrence, Severity, about
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects.errors import Conflict, Invalid
+from stateward.kube.objects.metadata import Key as ObjectKey
+from stateward.kube.objects.metadata import key_of
+from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.clock import Clock
+from stateward.operator.declared.database import Databases
+from stateward.operator.declared.reporting import Outcome, Stage, reported
+from stateward.operator.declared.values import without_values
+from stateward.operator.declared.views import FINALIZER
+from stateward.packages.restarts.digests import Key
+
+RESYNC_SECONDS = 300.0
+"""Seconds until a settled resource is compared again: databases report no changes."""
+RETRY_SECONDS = 15.0
+"""Seconds until the next attempt while something is missing that comes by itself."""
+REFUSED_SECONDS = 60.0
+"""Seconds until a request is sent again that the database refused."""
+CHANGED = 409
+"""Status of a write that named an older version than the stored one."""
+
+
+class DeclaredResource(Protocol):
+    """What all declared resources have; a spec has a `cluster`, and a status the fields of `reporting`."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata."""
+        ...
+
+    @property
+    def spec(self) -> Any:
+        """What is declared."""
+        ...
+
+    @property
+    def status(self) -> Any:
+        """What is known of it."""
+        ...
+
+
+R = TypeVar("R", bound=DeclaredResource)
+
+
+@dataclass(frozen=True)
+class Tools(Generic[R]):
+    """What all reconciliations of one kind share; `objects` has all resources of the kind."""
+
+    api: Api
+    resource: Resource[R]
+    databases: Databases
+    objects: Store[R]
+    recorder: EventRecorder
+    clock: Clock
+    key: Key
+
+
+class StopError(Exception):
+    """The end of a reconciliation, with its outcome."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.message)
+        self.outcome = outcome
+
+
+class Reconciliation(ABC, Generic[R]):
+    """One reconciliation of one resource, from its state when it was read; `live` is its state after the last write."""
+
+    def __init__(self, tools: Tools[R], live: R) -> None:
+        self.tools = tools
+        self.live: Any = live
+        self.kind = str(self.live.spec.cluster.kind)
+        self.where = ObjectKey(self.live.metadata.namespace, self.live.spec.cluster.name)
+
+    @abstractmethod
+    async def settle(self, target: Target) -> Outcome:
+        """Make the database as it is declared; raises StopError, EngineError, ApiError, LostLease."""
+
+    @abstractmethod
+    async def clear(self, target: Target) -> Outcome | None:
+        """Remove from the database what belongs to the resource; None if nothing is left.
+
+        Raises StopError, EngineError, ApiError, LostLease.
+        """
+
+    @abstractmethod
+    def leaves_something(self) -> bool:
+        """Return whether the deletion of the resource has to remove anything from the database."""
+
+    def check(self) -> None:
+        """Raise StopError for a spec that cannot be settled whatever the database has."""
+
+    async def run(self) -> float | None:
+        """Reconcile; returns the seconds until the next time. Raises ApiError, LostLease."""
+        cluster = self.tools.databases.cluster(self.kind, self.where)
+        if not self.tools.databases.managed(cluster):
+            return None  # Another operator manages the cluster, and this resource.
+        if self.live.metadata.deletion_timestamp is not None:
+            return await self._end(cluster)
+        try:
+            self.check()
+            outcome = await self.settle(self.reachable(cluster))
+        except StopError as stop:
+            outcome = stop.outcome
+        except EngineError as error:
+            outcome = failed(error)
+        await self.write(self.live.status, outcome)
+        return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
+
+    async def fail(self, sentence: str) -> None:
+        """Report that reconciliations fail; raises ApiError."""
+        await self.write(self.live.status, Outcome(Stage.STALLED, "ReconcileFailed", sentence))
+
+    def reachable(self, cluster: Cluster | None) -> Target:
+        """Return how the database is reached; raises StopError with what is missing."""
+        if cluster is None:
+            message = f"there is no {self.kind} {self.where.name} in this namespace"
+            raise StopError(Outcome(Stage.STALLED, "ClusterMissing", message))
+        if cluster.metadata.deletion_timestamp is not None:
+            raise StopError(Outcome(Stage.WORKING, "ClusterDeleted", f"{self.where.name} is being deleted"))
+        target = self.tools.databases.target(self.kind, self.where)
+        if target is None or not target.identity:
+            raise StopError(Outcome(Stage.WORKING, "DatabaseNotFormed", f"{self.where.name} is not formed yet"))
+        return target
+
+    async def _end(self, cluster: Cluster | None) -> float | None:
+        """Remove what belongs to the resource, and let it go; raises ApiError, LostLease."""
+        if FINALIZER not in self.live.metadata.finalizers:
+            return None
+        outcome = await self._left(cluster)
+        if outcome is not None:
+            await self.write(self.live.status, outcome)
+            return RETRY_SECONDS
+        await self._finalizers([each for each in self.live.metadata.finalizers if each != FINALIZER])
+        return None
+
+    async def _left(self, cluster: Cluster | None) -> Outcome | None:
+        """Return why something is still in the database; None if nothing is left to remove."""
+        if not self.leaves_something():
+            return None
+        if cluster is None or cluster.metadata.deletion_timestamp is not None:
+            gone = await self.tools.databases.gone(self.kind, self.where)
+            return None if gone else Outcome(Stage.WORKING, "ClusterUnknown", f"{self.where.name} is not known")
+        try:
+            return await self.clear(self.reachable(cluster))
+        except StopError as stop:
+            return kept_by(stop.outcome)
+        except EngineError as error:
+            return kept_by(failed(error))
+
+    async def hold(self) -> None:
+        """Set the finalizer; raises ApiError."""
+        if FINALIZER not in self.live.metadata.finalizers:
+            await self._finalizers([*self.live.metadata.finalizers, FINALIZER])
+
+    async def _finalizers(self, finalizers: list[str]) -> None:
+        meta = self.live.metadata
+        patch = {"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "finalizers": finalizers}}
+        made: Any = await self.tools.api.patch(self.tools.resource, key_of(self.live), patch, kind=PatchKind.MERGE)
+        self.live = replace(made, status=self.live.status)
+
+    def keep(self, status: Record) -> None:
+        """Remember a status that is written at the end."""
+        self.live = replace(self.live, status=status)
+
+    async def write(self, status: Any, outcome: Outcome) -> None:
+        """Write a status if it is new; raises Conflict if another client was faster, ApiError."""
+        meta = self.live.metadata
+        made = reported(status, outcome, meta.generation, self.now())
+        if outcome.stage is Stage.STALLED and outcome.message != status.activity:
+            self.tell(Severity.WARNING, outcome.reason, outcome.message)
+        known: Any = self.tools.objects.get(key_of(self.live))
+        if known is not None and known.metadata.resource_version == meta.resource_version and known.status == made:
+            return
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": meta.uid},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": meta.resource_version},
+            {"op": "add", "path": "/status", "value": msgspec.to_builtins(made)},
+        ]
+        try:
+            written: Any = await self.tools.api.patch(
+                self.tools.resource, key_of(self.live), patch, kind=PatchKind.JSON, subresource="status"
+            )
+        except Invalid as error:
+            if error.causes:
+                raise
+            raise Conflict(f"{key_of(self.live)} has changed since it was read") from error
+        self.live = replace(written, status=made)
+
+    def tell(self, severity: Severity, reason: str, note: str) -> None:
+        """Tell people what happened, as an event."""
+        subject = about(self.tools.resource, self.live)
+        self.tools.recorder.record(Occurrence(subject, severity, reason, "Reconcile", note))
+
+    def now(self) -> float:
+        """Return the time in seconds since the epoch."""
+        return self.tools.clock.now().timestamp()
+
+
+def kept_by(outcome: Outcome) -> Outcome:
+    """Return why a deleted resource stays, with the way out."""
+    told = f"it cannot be removed from the database: {outcome.message}; to leave it there, set deletionPolicy to Retain"
+    return Outcome(outcome.stage, outcome.reason, told)
+
+
+def failed(error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
+    """Return the outcome of a request that failed; the database's reason never shows values of Secrets."""
+    text = without_values(str(error), secrets)
+    if isinstance(error, RefusedError) and error.status == CHANGED:
+        return Outcome(Stage.WORKING, "Changing", f"another client changes it: {text}")
+    if isinstance(error, RefusedError) and error.lasting:
+        return Outcome(Stage.STALLED, "Refused", f"spec.body: the database refuses it: {text}", REFUSED_SECONDS)
+    return Outcome(Stage.WORKING, "DatabaseUnreachable", text)
