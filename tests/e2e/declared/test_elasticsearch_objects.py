@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
+from stateward.operator.objects.kinds import ELASTICSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
-from tests.e2e.declared import SearchObjects, live_and_die, stalled
+from tests.e2e.declared.objects import SearchObjects, live_and_die, stalled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
@@ -26,6 +27,11 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
         {"enabled": True, "roles": ["reader"], "rules": {"field": {"username": "somebody"}}},
     ),
 }
+
+
+@pytest.fixture
+def cluster_kind() -> ClusterKind:
+    return ELASTICSEARCH
 
 
 @pytest.mark.images("elasticsearch:8.19.4")

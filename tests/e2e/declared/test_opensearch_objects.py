@@ -6,7 +6,7 @@ import pytest
 
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool
-from tests.e2e.declared import SearchObjects, applied, live_and_die, stalled
+from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
