@@ -27,12 +27,12 @@ app.kubernetes.io/component: operator
 - apiGroups: [stateward.dev]
   resources: [osclusters/finalizers, esclusters/finalizers, fdbclusters/finalizers]
   verbs: [update]
-# Objects inside the databases: people write them; the operator writes the status and a finalizer.
+# Objects and users inside the databases: people write them; the operator writes the status and a finalizer.
 - apiGroups: [stateward.dev]
-  resources: [searchobjects]
+  resources: [searchobjects, searchusers]
   verbs: [get, list, watch, patch]
 - apiGroups: [stateward.dev]
-  resources: [searchobjects/status]
+  resources: [searchobjects/status, searchusers/status]
   verbs: [patch]
 # What a cluster is made of.
 - apiGroups: [apps]

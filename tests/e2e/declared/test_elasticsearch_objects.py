@@ -1,4 +1,4 @@
-"""Declared objects on a real secured Elasticsearch."""
+"""Declared objects and users on a real secured Elasticsearch."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.objects import SearchObjects, live_and_die, stalled
+from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
@@ -48,5 +49,6 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
         assert (status, settings["persistent"]) == (200, {})
         for path in ("role/reader", "role_mapping/readers"):
             assert (await person.ask(f"_security/{path}"))[0] == 404
+        await application_uses(clusters, stateward, operator, "safe", BODIES["role"])
         await objects.declare("super", "role/superuser", {"cluster": []}, existing="Adopt")
         await objects.until("super", stalled("Protected"))

@@ -1,4 +1,4 @@
-"""Declared objects on a real secured OpenSearch: templates, settings, a repository, roles and their mappings."""
+"""Declared objects and users on a real secured OpenSearch: templates, settings, a repository, roles, an application."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import pytest
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
+from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
@@ -33,6 +34,8 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
     "mapping": ("roleMapping/reader", {"users": ["somebody"], "backend_roles": ["readers"]}),
 }
 
+APPLICATION = ("role/reader", {"index_permissions": [{"index_patterns": ["logs-*"], "allowed_actions": ["read"]}]})
+
 
 @pytest.mark.images("opensearch:2.19.3")
 async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
@@ -50,6 +53,8 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
         for path in ("roles/reader", "rolesmapping/reader", "tenants/people", "actiongroups/reads"):
             assert (await person.ask(f"_plugins/_security/api/{path}"))[0] == 404
         assert (await person.ask("_snapshot/files"))[0] == 404
+
+        await application_uses(clusters, stateward, operator, "safe", APPLICATION)
 
         await objects.declare("all", "role/all_access", {"cluster_permissions": []}, existing="Adopt")
         await objects.until("all", stalled("Protected"))

@@ -8,6 +8,7 @@ from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import ClusterPackage, Package
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.kinds.search_object import SearchObject
+from stateward.api.kinds.search_user import LONGEST_USERNAME, SearchUser
 from stateward.api.schema.rules import LONGEST_NAMES, RULES
 from stateward.api.schema.schema import field_schema
 from stateward.api.values.base import GROUP, VERSION, Json, Record
@@ -159,6 +160,15 @@ spec:
     template:
       settings: {number_of_shards: 3, number_of_replicas: 1}
 """
+_SEARCH_USER_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchUser
+metadata: {name: shop}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  roles: [reader]
+  password: {rotateAfter: 90d, overlap: 2d}
+"""
 PACKAGE_COLUMNS = (
     Column("Package", ".spec.name", "Name of the package."),
     Column("Version", ".spec.version", "Version of the package."),
@@ -193,6 +203,25 @@ SEARCH_OBJECT = Kind(
     _SEARCH_OBJECT_EXAMPLE,
     longest_name=253,
 )
+SEARCH_USER_COLUMNS = (
+    Column("Cluster", ".spec.cluster.name", "The cluster whose database has the user."),
+    Column("User", ".status.username", "The user that the connection Secret names."),
+    Column("Secret", ".status.connectionSecretName", "The Secret for applications."),
+    Column("Ready", _condition("Ready"), "True if the database and the Secret are as declared."),
+    Column("Activity", ".status.activity", "What is in progress, or why it waits."),
+    Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date"),
+    Column("Rotation", ".status.rotationTime", "When the next password is made.", priority=1),
+    Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1),
+)
+SEARCH_USER = Kind(
+    SearchUser,
+    "searchusers",
+    "searchuser",
+    ("swuser",),
+    SEARCH_USER_COLUMNS,
+    _SEARCH_USER_EXAMPLE,
+    longest_name=LONGEST_USERNAME,
+)
 PACKAGE = Kind(
     Package,
     "swpackages",
@@ -223,7 +252,7 @@ INSTALLATION = Kind(
     _INSTALLATION_EXAMPLE,
     longest_name=52,
 )
-KINDS = (*CLUSTER_KINDS, SEARCH_OBJECT, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
+KINDS = (*CLUSTER_KINDS, SEARCH_OBJECT, SEARCH_USER, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
 
 
 def crd(kind: Kind) -> Json:

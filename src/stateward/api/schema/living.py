@@ -21,6 +21,7 @@ from stateward.api.schema.crd import (
     OPENSEARCH,
     PACKAGE,
     SEARCH_OBJECT,
+    SEARCH_USER,
     Kind,
     root_schema,
 )
@@ -230,6 +231,24 @@ SEARCH_OBJECTS: Mapping[str, Change] = {
 }
 """Fields of a declared object."""
 
+_ANOTHER = Change(Does.REFUSED, "Make another SearchUser for another user.")
+SEARCH_USERS: Mapping[str, Change] = {
+    "cluster.kind": _ANOTHER,
+    "cluster.name": _ANOTHER,
+    "username": _ANOTHER,
+    "roles": Change(Does.AT_ONCE, "The database applies it to the next request of the user."),
+    "backendRoles": Change(Does.AT_ONCE, "The database applies it to the next request of the user."),
+    "attributes": Change(Does.AT_ONCE),
+    "password.secretName": Change(Does.AT_ONCE, "The password changes at once, without an overlap."),
+    "password.key": Change(Does.AT_ONCE, "The password changes at once, without an overlap."),
+    "password.rotateAfter": Change(Does.AT_ONCE, "The user gets a number; the one without it stays for the overlap."),
+    "password.overlap": Change(Does.NOTHING, "It applies to the next rotation."),
+    "connectionSecretName": Change(Does.AT_ONCE, "A Secret of the new name is written; the old one stays."),
+    "existing": Change(Does.AT_ONCE, "It matters while the user does not belong to the resource."),
+    "deletionPolicy": Change(Does.NOTHING, "It applies when the resource is deleted."),
+}
+"""Fields of a user."""
+
 _FIXED = Change(Does.REFUSED, "Create another object for another version of a package.")
 PACKAGES: Mapping[str, Change] = {
     "name": _FIXED,
@@ -245,6 +264,7 @@ TABLES: Mapping[Kind, Mapping[str, Change]] = {
     ELASTICSEARCH: {**CLUSTER, **SEARCH, **ONLY_ELASTICSEARCH},
     FOUNDATIONDB: {**CLUSTER, **ONLY_FOUNDATIONDB},
     SEARCH_OBJECT: SEARCH_OBJECTS,
+    SEARCH_USER: SEARCH_USERS,
     PACKAGE: PACKAGES,
     CLUSTER_PACKAGE: PACKAGES,
     INSTALLATION: INSTALLED,

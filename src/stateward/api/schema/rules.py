@@ -15,6 +15,7 @@ from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
 from stateward.api.kinds.search_object import SearchObjectSpec
+from stateward.api.kinds.search_user import SearchUserSpec, UserPassword
 from stateward.api.kinds.security import Security, TransportSecurity
 from stateward.api.values.base import Json, Record
 from stateward.api.values.settings import Owned
@@ -245,6 +246,33 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             " || (has(self.deletionPolicy) && self.deletionPolicy == 'Retain')",
             "Merge needs deletionPolicy Retain: the object belongs to others, too",
             field=".existing",
+        ),
+    ),
+    SearchUserSpec: (
+        Rule(
+            "self.cluster == oldSelf.cluster"
+            " && (has(self.username) ? self.username : '') == (has(oldSelf.username) ? oldSelf.username : '')",
+            "cluster and username cannot be changed: make another SearchUser for another user",
+            field=".username",
+            forbidden=True,
+        ),
+        Rule(
+            "!has(self.existing) || self.existing != 'Merge'",
+            "must be Refuse or Adopt",
+            field=".existing",
+        ),
+        Rule(
+            "!has(self.backendRoles) || size(self.backendRoles) == 0 || self.cluster.kind == 'OpenSearchCluster'",
+            "is for OpenSearch only; use roles",
+            field=".backendRoles",
+        ),
+    ),
+    UserPassword: (
+        Rule(
+            "!has(self.rotateAfter) || !has(self.secretName)",
+            "the operator rotates only passwords that it makes: leave secretName out, or rotateAfter",
+            field=".rotateAfter",
+            forbidden=True,
         ),
     ),
     Installation: (

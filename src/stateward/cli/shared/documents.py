@@ -13,6 +13,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
 from stateward.api.kinds.search_object import SearchObject
+from stateward.api.kinds.search_user import SearchUser
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.schema.crd import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
@@ -21,6 +22,7 @@ from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
 from stateward.engines.search.declared.identity import problems as search_object_problems
+from stateward.engines.search.declared.users import problems as user_problems
 from stateward.packages.format.yamltext import NotYaml, documents
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
@@ -34,6 +36,7 @@ _OTHERS: dict[str, type[Record]] = {
     "Package": Package,
     "ClusterPackage": Package,
     "SearchObject": SearchObject,
+    "SearchUser": SearchUser,
 }
 """Kinds that are no clusters. The content of a package, and the database, define what more is accepted."""
 
@@ -120,9 +123,11 @@ def _other_record(item: Any) -> type[Record] | None:
 
 def _problems_of(item: Any, record: type[Record]) -> list[Problem]:
     found = check_structure(item, record)
-    if found or record is not SearchObject:
-        return found
-    return list(search_object_problems(msgspec.convert(item, SearchObject).spec))
+    if not found and record is SearchObject:
+        return list(search_object_problems(msgspec.convert(item, SearchObject).spec))
+    if not found and record is SearchUser:
+        return list(user_problems(msgspec.convert(item, SearchUser)))
+    return found
 
 
 def _unknown_kind(item: Any) -> Problem | None:

@@ -27,11 +27,14 @@ from stateward.operator.declared.database import Databases
 from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import is_ready
 from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Reconciliation, Tools
+from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import (
     BY_CLUSTER,
     BY_SECRET,
     SEARCH_OBJECTS,
+    SEARCH_USERS,
     by_cluster,
+    by_password_secret,
     by_secret,
     cluster_id,
 )
@@ -74,6 +77,7 @@ class DeclaredKind(Generic[R]):
 
 
 OBJECTS = DeclaredKind(SEARCH_OBJECTS, ObjectReconciliation, by_secret)
+USERS = DeclaredKind(SEARCH_USERS, UserReconciliation, by_password_secret)
 
 
 class KindControl(Generic[R]):
@@ -171,7 +175,7 @@ class DeclaredControl:
 
     def __init__(self, setting: Setting) -> None:
         self._objects = KindControl(OBJECTS, setting)
-        self._controls: tuple[KindControl[Any], ...] = (self._objects,)
+        self._controls: tuple[KindControl[Any], ...] = (self._objects, KindControl(USERS, setting))
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""

@@ -30,24 +30,26 @@ async def with_values(api: Api, found: SearchObject) -> tuple[Json, tuple[str, .
     """Return the body with its values, and the values; raises NoValueError, ApiError."""
     body, texts = found.spec.body, list[str]()
     for i, value in enumerate(found.spec.values or ()):
-        text = await _text(api, found, value, f"spec.values[{i}]")
+        place = f"spec.values[{i}]"
+        text = await text_of(api, found.metadata.namespace, found.spec.cluster.name, value, place)
         body = placed(body, value.path, text)
         texts.append(text)
     return body, tuple(texts)
 
 
-async def _text(api: Api, found: SearchObject, value: SecretValue, path: str) -> str:
+async def text_of(api: Api, namespace: str, cluster: str, value: SecretValue, path: str) -> str:
+    """Return the text of one key of a Secret that is allowed for a cluster; raises NoValueError, ApiError."""
     try:
-        secret = await api.get(SECRETS.raw(), Key(found.metadata.namespace, value.secret_name))
+        secret = await api.get(SECRETS.raw(), Key(namespace, value.secret_name))
     except NotFound:
         raise NoValueError("SecretMissing", f"{path}: there is no Secret {value.secret_name}") from None
     labels: dict[str, str] = secret["metadata"].get("labels") or {}
     data: dict[str, str] = secret.get("data") or {}
     allowed = labels.get(LABEL_ALLOWED)
-    if allowed not in ("true", found.spec.cluster.name):
+    if allowed not in ("true", cluster):
         message = (
             f"{path}: the Secret {value.secret_name} is not allowed for this cluster; its owner sets the label"
-            f" {LABEL_ALLOWED}={found.spec.cluster.name}"
+            f" {LABEL_ALLOWED}={cluster}"
         )
         raise NoValueError("SecretNotAllowed", message)
     encoded = data.get(value.key)

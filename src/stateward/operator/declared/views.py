@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from stateward.api.kinds.search_object import SearchObject
-from stateward.api.schema.crd import SEARCH_OBJECT
+from stateward.api.kinds.search_user import SearchUser
+from stateward.api.schema.crd import SEARCH_OBJECT, SEARCH_USER
 from stateward.api.values.base import GROUP, VERSION
 from stateward.engines.search.declared.identity import UnclearError, identities
 from stateward.kube.objects.resource import Resource
 
 SEARCH_OBJECTS = Resource(GROUP, VERSION, SEARCH_OBJECT.plural, SEARCH_OBJECT.name, SearchObject)
+SEARCH_USERS = Resource(GROUP, VERSION, SEARCH_USER.plural, SEARCH_USER.name, SearchUser)
 FINALIZER = f"{GROUP}/search-object"
 BY_CLUSTER, BY_SECRET = "cluster", "secret"
 
@@ -27,6 +29,14 @@ def by_cluster(found: Any) -> Iterable[str]:
 def by_secret(found: SearchObject) -> Iterable[str]:
     """Index objects by the Secrets that they name: namespace and name."""
     return sorted({f"{found.metadata.namespace}/{value.secret_name}" for value in found.spec.values or ()})
+
+
+def by_password_secret(found: SearchUser) -> Iterable[str]:
+    """Index users by the Secrets whose change matters: the given password, and the one for applications."""
+    namespace, name = found.metadata.namespace, found.metadata.name
+    given = found.spec.password.secret_name
+    own = found.spec.connection_secret_name or f"{name}-connection"
+    return [f"{namespace}/{each}" for each in (given, own) if each]
 
 
 def claimed(found: SearchObject) -> frozenset[str]:

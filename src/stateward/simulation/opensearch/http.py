@@ -196,9 +196,6 @@ class WorldTransport:
         if path == "/_cluster/allocation/explain":
             found = responses.explain(cluster, body)
             return self._ok(found) if found else _refused(400, "illegal_argument_exception", "no such shard")
-        if method == "PUT" and path.startswith(USERS):
-            cluster.users.add(path.rpartition("/")[2])
-            return self._ok({"status": "CREATED"})
         if method == "PUT" and not path.startswith("/_"):
             return self._indexed(cluster, path, body.get("settings", {}))
         return _refused(400, "illegal_argument_exception", f"the model does not know {path}")

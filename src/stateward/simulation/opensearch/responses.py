@@ -112,7 +112,7 @@ def _measured(cluster: Cluster, node: Node) -> Json:
 
 def users(cluster: Cluster) -> Json:
     """Return `_plugins/_security/api/internalusers`."""
-    return {name: {"reserved": False} for name in sorted(cluster.users)}
+    return {name: {"reserved": False} for name in cluster.objects.users()}
 
 
 def settings(cluster: Cluster) -> Json:

@@ -25,8 +25,6 @@ class ClusterState:
         self.settings = Settings()
         self.read_only = False
         """Whether a user has made it read-only: it refuses changes of its metadata."""
-        self.users: set[str] = set()
-        """Names of the users created through its API."""
         self.objects = StoredObjects()
         """What clients put into it: templates, policies, roles."""
         self.shards: list[Shard] = []

@@ -12,6 +12,7 @@ from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
 
 _SECURITY = "/_plugins/_security/api/"
+USERS = f"{_SECURITY}internalusers/"
 _LISTED = {
     "/_component_template/": ("component_templates", "component_template"),
     "/_index_template/": ("index_templates", "index_template"),
@@ -22,8 +23,9 @@ _NAMED = (
     "/_search/pipeline/",
     "/_snapshot/",
     "/_security/role/",
+    "/_security/user/",
     "/_security/role_mapping/",
-    *(f"{_SECURITY}{kind}/" for kind in ("roles", "rolesmapping", "tenants", "actiongroups")),
+    *(f"{_SECURITY}{kind}/" for kind in ("roles", "rolesmapping", "tenants", "actiongroups", "internalusers")),
 )
 _OTHERS = ("/_scripts/", "/_ilm/policy/", "/_plugins/_sm/policies/", "/_enrich/policy/")
 _ROOTS = (*_LISTED, *_NUMBERED, *_NAMED, *_OTHERS)
@@ -47,6 +49,12 @@ class StoredObjects:
     aliases: dict[tuple[str, str], Json] = field(default_factory=dict[tuple[str, str], Json])
     indices: set[str] = field(default_factory=set[str])
     writes: int = 0
+    passwords: dict[str, str] = field(default_factory=dict[str, str])
+    """The passwords of users, by path."""
+
+    def users(self) -> list[str]:
+        """Return the names of the internal users."""
+        return sorted(path.removeprefix(USERS) for path in self.by_path if path.startswith(USERS))
 
     def answer(self, method: str, path: str, params: Mapping[str, str], body: Json) -> Reply | None:
         """Return the reply to a request; None if it concerns no such object."""
@@ -78,6 +86,8 @@ class StoredObjects:
         if (trouble := self._trouble(root, body)) is not None:
             return _refusal(400, "illegal_argument_exception", trouble)
         self.writes += 1
+        if "password" in body and root in (USERS, "/_security/user/"):
+            self.passwords[path] = body["password"]
         self.by_path[path] = StoredObject(_in_own_form(root, body), self.writes)
         return 200, {"acknowledged": True}
 
@@ -104,6 +114,7 @@ class StoredObjects:
             return _refusal(400, "illegal_argument_exception", f"[{name}] cannot be removed, it is used by {users}")
         self.writes += 1
         del self.by_path[path]
+        self.passwords.pop(path, None)
         return 200, {"acknowledged": True}
 
     def _change_aliases(self, actions: list[Json]) -> Reply:
@@ -140,7 +151,11 @@ def _shown(root: str, name: str, found: StoredObject) -> Json:
 
 
 def _in_own_form(root: str, body: Json) -> Json:
-    """Return a body as the database stores it: settings of indices as text, roles with their flags."""
+    """Return a body as the database shows it: settings of indices as text, roles with their flags, no passwords."""
+    if root in (USERS, "/_security/user/"):
+        shown = {key: value for key, value in body.items() if key != "password"}
+        flags = {"hash": "", "reserved": False, "hidden": False, "static": False}
+        return {**flags, **shown} if root == USERS else {"full_name": None, "email": None, "enabled": True, **shown}
     if root in _LISTED and "settings" in body.get("template", {}):
         settings: dict[str, Any] = {}
         for key, value in flatten(body["template"]["settings"]):

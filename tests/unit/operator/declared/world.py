@@ -37,6 +37,7 @@ CLUSTER: dict[str, Any] = {
     "spec": {"version": "2.19.3", "pools": [{"name": "all", "replicas": 3, "storage": {"size": "1Gi"}}]},
     "status": {"clusterUUID": "uuid-1", "version": "2.19.3"},
 }
+ACCESS = Access("logs.prod.svc", "")
 TEMPLATE = {"index_patterns": ["logs-*"], "template": {"settings": {"number_of_shards": 3}}}
 
 
@@ -58,7 +59,8 @@ class FakeDatabase:
         return [call for call in self.calls if call.method != "GET"]
 
     def within(self, access: Access) -> "FakeDatabase":
-        raise AssertionError(access)
+        assert access is ACCESS
+        return self
 
     async def send(self, call: Call) -> Answer:
         await self.wire.reach(10.0)
@@ -119,6 +121,7 @@ class World:
         self.change_signal = ChangeSignal(self.store)
         self.database = FakeDatabase(self.wire(seed))
         self.reachable = True
+        self.secured = False
         self.wave = ""
         self.found: Cluster | None = msgspec.convert(CLUSTER, OpenSearchCluster)
         self.there = True
@@ -145,7 +148,8 @@ class World:
         assert kind, key
         if self.found is None or not self.reachable:
             return None
-        return Target(("http://10.0.0.1:9200",), "prod-logs", self.found.status.cluster_uuid)
+        access = ACCESS if self.secured else None
+        return Target(("http://10.0.0.1:9200",), "prod-logs", self.found.status.cluster_uuid, access)
 
     async def ask(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
         assert kind
@@ -177,6 +181,17 @@ class World:
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
         head = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}}
         self.server.create("/secrets", HOME, {**head, "data": data})
+
+    def change_secret(self, name: str, **values: str) -> None:
+        live = self.store.get("/secrets", Key(HOME, name))
+        assert live is not None
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        self.server.update("/secrets", live.key, {**live.doc, "data": data})
+
+    def drop_secret(self, name: str) -> None:
+        live = self.store.get("/secrets", Key(HOME, name))
+        assert live is not None
+        self.server.delete("/secrets", live.key, DeleteOptions(Preconditions(live.meta["uid"])))
 
     def change_status(self, field: str, value: str) -> None:
         (live,) = self.store.all(KIND)

@@ -1,0 +1,135 @@
+"""The Secret with which an application connects: host, port, CA, user, password, and all of it as a URI.
+
+It is also where a password that the operator made is kept: there before the database has it.
+"""
+
+import base64
+import secrets as random_secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.search_user import SearchUser
+from stateward.api.values.base import GROUP
+from stateward.engines.search.configuration.security import authority_secret
+from stateward.engines.search.spec.flavor import HTTP_PORT
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import SECRETS
+
+LABEL_USER = f"{GROUP}/search-user"
+NEXT_USERNAME, NEXT_PASSWORD = "next-username", "next-password"
+"""Keys of a password that the database does not have yet."""
+PASSWORD_BYTES = 32
+RAW = SECRETS.raw()
+Texts = Mapping[str, str]
+
+
+class TakenError(Exception):
+    """A Secret of that name exists and belongs to another owner."""
+
+
+@dataclass(frozen=True)
+class ConnectionSecret:
+    """The Secret as it is: its content, and None for `version` if it does not exist."""
+
+    key: Key
+    texts: Texts
+    version: str | None = None
+
+    def password_of(self, username: str) -> str:
+        """Return the password of a user, as far as the Secret has it; empty otherwise."""
+        if self.texts.get("username") == username and self.texts.get("password"):
+            return self.texts["password"]
+        return self.texts.get(NEXT_PASSWORD, "") if self.texts.get(NEXT_USERNAME) == username else ""
+
+
+def secret_name(user: SearchUser) -> str:
+    """Return the name of a user's connection Secret."""
+    return user.spec.connection_secret_name or f"{user.metadata.name}-connection"
+
+
+async def read_secret(api: Api, user: SearchUser) -> ConnectionSecret:
+    """Return the connection Secret, read live; raises TakenError, ApiError."""
+    key = Key(user.metadata.namespace, secret_name(user))
+    try:
+        found = await api.get(RAW, key)
+    except NotFound:
+        return ConnectionSecret(key, {})
+    meta = found["metadata"]
+    owners: list[dict[str, Any]] = meta.get("ownerReferences") or []
+    if not any(each.get("controller") and each.get("uid") == user.metadata.uid for each in owners):
+        raise TakenError(f"the Secret {key.name} exists and does not belong to this user")
+    data: dict[str, str] = found.get("data") or {}
+    texts = {name: base64.b64decode(value).decode("utf-8", "replace") for name, value in data.items()}
+    return ConnectionSecret(key, texts, meta["resourceVersion"])
+
+
+async def write_secret(api: Api, user: SearchUser, before: ConnectionSecret, texts: Texts) -> ConnectionSecret:
+    """Write the content if it is new; raises AlreadyExists or Conflict if another client was faster, ApiError."""
+    if before.version is not None and dict(before.texts) == dict(texts):
+        return before
+    data = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+    if before.version is None:
+        made = await api.create(RAW, _document(user, before.key, data), namespace=before.key.namespace)
+    else:
+        patch = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": before.version},
+            {"op": "add", "path": "/data", "value": data},
+        ]
+        made = await api.patch(RAW, before.key, patch, kind=PatchKind.JSON)
+    return ConnectionSecret(before.key, texts, made["metadata"]["resourceVersion"])
+
+
+def _document(user: SearchUser, key: Key, data: Mapping[str, str]) -> dict[str, Any]:
+    owner = {
+        "apiVersion": user.api_version,
+        "kind": user.kind,
+        "name": user.metadata.name,
+        "uid": user.metadata.uid,
+        "controller": True,
+    }
+    meta = {"name": key.name, "ownerReferences": [owner], "labels": {LABEL_USER: user.metadata.name[:63]}}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "Opaque", "data": dict(data)}
+
+
+def new_password() -> str:
+    """Return a random password."""
+    return random_secrets.token_urlsafe(PASSWORD_BYTES)
+
+
+def prepared(before: ConnectionSecret, username: str, password: str) -> Texts:
+    """Return the content with a password that the database does not have yet."""
+    return {**before.texts, NEXT_USERNAME: username, NEXT_PASSWORD: password}
+
+
+async def authority(api: Api, cluster: Cluster) -> str:
+    """Return the certificates that clients trust; empty if there are none yet. Raises ApiError."""
+    if not isinstance(cluster, SearchCluster):
+        return ""
+    asked = cluster.spec.security
+    given = asked.http.secret_name if asked is not None and asked.http is not None else None
+    try:
+        found = await api.get(RAW, Key(cluster.metadata.namespace, given or authority_secret(cluster)))
+    except NotFound:
+        return ""
+    data: dict[str, str] = found.get("data") or {}
+    return base64.b64decode(data.get("ca.crt", "")).decode()
+
+
+def connection(cluster: Cluster, ca: str, username: str, password: str) -> Texts:
+    """Return what an application needs to connect."""
+    host = f"{cluster.metadata.name}.{cluster.metadata.namespace}.svc"
+    port = str(HTTP_PORT)
+    return {
+        "host": host,
+        "port": port,
+        "ca.crt": ca,
+        "username": username,
+        "password": password,
+        "uri": f"https://{quote(username, safe='')}:{quote(password, safe='')}@{host}:{port}",
+    }

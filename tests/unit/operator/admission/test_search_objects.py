@@ -1,0 +1,48 @@
+"""The webhook's verdict on declared objects and users: from the spec alone, and never in the way of a deletion."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.operator.admission.search_objects import respond
+
+CLUSTER = {"kind": "OpenSearchCluster", "name": "logs"}
+OBJECT = {"cluster": CLUSTER, "object": "indexTemplate/logs"}
+USER = {"cluster": CLUSTER, "roles": ["reader"]}
+
+
+def asked(kind: str, new: Any, old: Any = None, **meta: Any) -> dict[str, Any]:
+    def document(spec: Any) -> Any:
+        return None if spec is None else {"metadata": {"name": "one", **meta}, "spec": spec}
+
+    request = {"uid": "7", "kind": {"kind": kind}, "object": document(new), "oldObject": document(old)}
+    return respond(msgspec.json.encode({"request": request}))["response"]
+
+
+@pytest.mark.parametrize(("kind", "spec"), [("SearchObject", OBJECT), ("SearchUser", USER)])
+def test_a_right_spec_is_accepted(kind: str, spec: Any) -> None:
+    assert asked(kind, spec)["allowed"]
+    assert asked(kind, None, spec)["allowed"], "a deletion"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "said"),
+    [
+        ("SearchObject", {**OBJECT, "object": "nonsense/x"}, "has no such kind"),
+        ("SearchObject", {**OBJECT, "object": "role/stateward-operator"}, "cannot be declared"),
+        ("SearchUser", {**USER, "username": "stateward-operator"}, "cannot be declared"),
+        ("SearchUser", {**USER, "password": {"rotateAfter": "1m"}}, "must be 1h or longer"),
+    ],
+)
+def test_a_wrong_spec_is_refused_with_a_sentence(kind: str, spec: Any, said: str) -> None:
+    answer = asked(kind, spec)
+    assert not answer["allowed"]
+    assert said in answer["status"]["message"]
+    assert asked(kind, spec, spec)["allowed"], "what is stored already can be changed elsewhere, as by a finalizer"
+    assert asked(kind, spec, deletionTimestamp="2026-01-01T00:00:00Z")["allowed"]
+
+
+@pytest.mark.parametrize("question", [b"{", b"{}", b'{"request": {"uid": "7", "kind": {"kind": "Pod"}}}'])
+def test_what_cannot_be_read_is_let_through(question: bytes) -> None:
+    assert respond(question)["response"]["allowed"]
