@@ -1,15 +1,29 @@
 """The page of all reasons to wait: what ends each wait, and what the user can do."""
 
-from stateward.cli.status.advice import ADVICE
+from collections.abc import Mapping
+
+from stateward.cli.status.advice import ADVICE, Advice
+from stateward.cli.status.declared import DECLARED_ADVICE
 
 _HEAD = """\
-<!-- Generated from src/stateward/cli/status/advice.py; renew it with `make docs`. -->
+<!-- Generated from src/stateward/cli/status/advice.py and declared.py; renew it with `make docs`. -->
 
 # Reasons to wait
 
-Each entry of `status.waiting` has one of these reasons. `kubectl stateward explain NAME` adds what it found in the
-cluster. Where the last column is empty, waiting is enough.
+`kubectl stateward explain NAME` adds what it found in the cluster. Where the last column is empty, waiting is enough.
 
+## Clusters
+
+Each entry of `status.waiting` has one of these reasons.
+
+"""
+_DECLARED = """
+## Objects and users in the database
+
+The condition `Ready` of a `SearchObject` or `SearchUser` that is not ready has one of these reasons.
+
+"""
+_COLUMNS = """\
 | reason | the wait ends when | what you can do |
 | --- | --- | --- |
 """
@@ -17,8 +31,13 @@ cluster. Where the last column is empty, waiting is enough.
 
 def page() -> str:
     """Return the page, one line for each reason, in alphabetical order."""
-    rows = (f"| `{reason}` | {cell(a.ends)} | {cell(a.do)} |\n" for reason, a in sorted(ADVICE.items()))
-    return _HEAD + "".join(rows)
+    return _HEAD + table(ADVICE) + _DECLARED + table(DECLARED_ADVICE)
+
+
+def table(known: Mapping[str, Advice]) -> str:
+    """Return a table of reasons."""
+    rows = (f"| `{reason}` | {cell(a.ends)} | {cell(a.do)} |\n" for reason, a in sorted(known.items()))
+    return _COLUMNS + "".join(rows)
 
 
 def cell(text: str) -> str:

@@ -9,7 +9,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.shared.absent import cause, what_happens
 from stateward.cli.shared.ages import age
-from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN
+from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN, Advice
 from stateward.planning.model.intent import State
 
 
@@ -69,7 +69,11 @@ def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
 
 def advice(reason: str) -> Iterator[str]:
     """Yield what ends a wait, and what the user can do."""
-    known = ADVICE.get(reason, UNKNOWN)
+    yield from told(ADVICE.get(reason, UNKNOWN))
+
+
+def told(known: Advice) -> Iterator[str]:
+    """Yield an advice as two lines; one if waiting is enough."""
     yield f"  It continues when {known.ends}."
     if known.do:
         yield f"  What to do: {known.do}."

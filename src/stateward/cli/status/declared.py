@@ -1,0 +1,81 @@
+"""What waits of the objects and users that are declared for a cluster: they are in its database, not in its status."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.cli.shared.session import Session
+from stateward.cli.status.advice import UNKNOWN, Advice
+from stateward.cli.status.explanation import told
+from stateward.kube.cache.listing import list_all
+from stateward.kube.objects.errors import ApiError, UnknownResource
+from stateward.kube.objects.resource import Resource, Selection
+from stateward.operator.declared.reporting import is_ready
+from stateward.operator.declared.views import SEARCH_OBJECTS, SEARCH_USERS
+
+KINDS: tuple[Resource[Any], ...] = (SEARCH_OBJECTS, SEARCH_USERS)
+_UNTIL_ANSWER = "the database answers"
+DECLARED_ADVICE = {
+    "Changing": Advice("no other client changes the object at the same time"),
+    "ClusterDeleted": Advice("the cluster is gone"),
+    "ClusterMissing": Advice("the cluster exists in this namespace", "create it, or correct spec.cluster"),
+    "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),
+    "Conflict": Advice(
+        "only one resource declares it", "delete one of the two; deletionPolicy Retain keeps the object"
+    ),
+    "DatabaseNotFormed": Advice("the cluster is formed"),
+    "DatabaseUnreachable": Advice(_UNTIL_ANSWER, "see what the cluster itself waits for with `explain`"),
+    "DependencyPending": Advice("the object that it refers to is in the database", "see what that one waits for"),
+    "Drifted": Advice(
+        "the database has it as declared again",
+        "change it back in the database, edit the resource, or set spec.drift to Correct",
+    ),
+    "Exists": Advice(
+        "you decide what happens to it", "set spec.existing to Adopt or Merge, or delete it in the database"
+    ),
+    "IndicesFollow": Advice("each index has changed to the new version of its policy at its next step"),
+    "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before you apply it"),
+    "MixedVersions": Advice("all nodes run one version", "follow the upgrade with `status --watch`"),
+    "NotSecured": Advice("the cluster is secured", "set spec.security.enabled of the cluster"),
+    "Protected": Advice("spec.object names another object", "choose another name: this one belongs to the database"),
+    "ReconcileFailed": Advice("a reconciliation succeeds; the operator retries", "read the operator's log"),
+    "Refused": Advice("the database accepts the body; it is asked again every minute", "correct spec.body"),
+    "SecretMissing": Advice("the Secret and its key exist", "create them, or correct the names"),
+    "SecretNotAllowed": Advice(
+        "the label on the Secret allows it", "have the Secret's owner set the label in the message"
+    ),
+    "SecretNotText": Advice("the value of the key is text in UTF-8", "correct the Secret"),
+    "SecretTaken": Advice("the name is free", "choose another spec.connectionSecretName"),
+    "VersionsUnknown": Advice("all nodes of the database answer"),
+}
+"""For each reason of a declared resource: what ends it, and what the user can do."""
+
+
+async def declared_lines(session: Session, cluster: Cluster) -> list[str]:
+    """Return the lines about the declared resources of a cluster that are not ready; none if all are."""
+    if not isinstance(cluster, SearchCluster):
+        return []
+    lines: list[str] = []
+    for kind in KINDS:
+        try:
+            found = (await list_all(session.api, kind, Selection(cluster.metadata.namespace))).hand_over()
+        except UnknownResource:
+            continue  # An older installation does not have the kind.
+        except ApiError as error:
+            lines.append(f"Each {kind.kind} of the cluster could not be read: {error.message}.")
+            continue
+        for each in sorted(found, key=lambda item: item.metadata.name):
+            spec = each.spec.cluster
+            if (spec.kind, spec.name) == (cluster.kind, cluster.metadata.name) and not is_ready(each.status):
+                lines += _explained(kind.kind, each)
+    return lines
+
+
+def _explained(kind: str, found: Any) -> Iterator[str]:
+    condition = next((each for each in found.status.conditions if each.type == "Ready"), None)
+    if condition is None:
+        yield f"{kind} {found.metadata.name}: the operator has not observed it yet."
+        return
+    yield f"{kind} {found.metadata.name} ({condition.reason}): {condition.message}."
+    yield from told(DECLARED_ADVICE.get(condition.reason, UNKNOWN))

@@ -1,0 +1,53 @@
+"""`explain` of a cluster names the objects and users that are not in its database yet, and what ends each wait."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import stateward
+from stateward.cli.status.declared import DECLARED_ADVICE
+from stateward.kube.objects.metadata import Key
+from tests.unit.cli.fake_api import FakeApi, Run
+
+SOURCE = Path(stateward.__file__).parent
+READY = {"type": "Ready", "status": "True", "reason": "Applied"}
+REFUSED = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "Refused",
+    "message": "spec.body: the database refuses it: no index patterns",
+}
+
+
+def declare(api: FakeApi, plural: str, kind: str, name: str, conditions: list[Any], cluster: str = "logs") -> None:
+    api.served.add(plural)
+    spec = {"cluster": {"kind": "OpenSearchCluster", "name": cluster}, "object": "indexTemplate/logs"}
+    if kind == "SearchUser":
+        spec = {"cluster": spec["cluster"], "roles": ["reader"]}  # type: ignore[dict-item]
+    meta = {"name": name, "namespace": "default"}
+    document = {"apiVersion": "stateward.dev/v1alpha1", "kind": kind, "metadata": meta, "spec": spec}
+    api.objects[plural, Key("default", name)] = {**document, "status": {"conditions": conditions}}
+
+
+def test_what_is_not_ready_is_named_with_what_ends_it(run: Run, api: FakeApi) -> None:
+    declare(api, "searchobjects", "SearchObject", "good", [READY])
+    declare(api, "searchobjects", "SearchObject", "bad", [REFUSED])
+    declare(api, "searchobjects", "SearchObject", "elsewhere", [REFUSED], cluster="other")
+    declare(api, "searchusers", "SearchUser", "shop", [])
+    said = run("explain", "logs").output
+    assert "SearchObject bad (Refused): spec.body: the database refuses it: no index patterns." in said
+    assert "What to do: correct spec.body." in said
+    assert "SearchUser shop: the operator has not observed it yet." in said
+    assert "good" not in said
+    assert "elsewhere" not in said
+
+
+def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
+    found: set[str] = set()
+    for room in ("operator/declared", "engines/search/declared"):
+        for file in (SOURCE / room).glob("*.py"):
+            said = file.read_text()
+            found |= set(re.findall(r'(?:STALLED|WORKING|STOP|WAIT), "([A-Z]\w+)"', said))
+            found |= set(re.findall(r'NoValueError\(\s*"([A-Z]\w+)"', said))
+    assert found, "the pattern finds reasons"
+    assert found - {"OperatorNotAsked"} == DECLARED_ADVICE.keys()
