@@ -55,6 +55,20 @@ differs() {
   [[ $own != "$theirs" && ${own%%:*} == "${theirs%%:*}" ]]
 }
 
+# Whether the volume has data of another database: that of a cluster that was deleted and created again, for example. A
+# new database would take the volume for its own, and delete that data.
+foreign() {
+  local own theirs
+  own=$(said "$file" 2>/dev/null) && theirs=$(said "$known") || return 1
+  [[ -n $own && ${own%%:*} != "${theirs%%:*}" ]] && compgen -G "$data/[0-9]*/*" >/dev/null
+}
+
+if foreign; then
+  echo "the volume has data of another database, '$(said "$file" | cut -d: -f1)'; this one is '$(said "$known" | cut -d: -f1)'." \
+    "Nothing is started, and the data stays: give the member an empty volume, or keep this one elsewhere" >&2
+  exit 1
+fi
+
 # Whether the coordinators of a file answer. It is asked in the background: bash hears of its own end only then.
 answer=$root/run/status.json
 answers() {

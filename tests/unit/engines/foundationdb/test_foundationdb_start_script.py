@@ -169,6 +169,18 @@ def test_the_file_of_the_volume_goes_when_no_member_answers_or_it_names_another_
     assert len(pod.lines("started")) == 2
 
 
+def test_data_of_another_database_is_never_given_to_this_one(pod: Pod) -> None:
+    """A cluster was deleted and created again: its new database would take the kept volumes and delete their data."""
+    pod.told(NEW)
+    pod.file.write_text(f"# DO NOT EDIT!\n{OTHER}\n")
+    (pod.file.parent / "1").mkdir()
+    (pod.file.parent / "1" / "storage-7.sqlite").write_text("documents")
+    process = pod.start()
+    assert process.wait(20) == 1
+    assert pod.lines("started") == []
+    assert OTHER in pod.file.read_text()
+
+
 def test_processes_that_were_started_with_coordinators_of_before_start_again_with_those_of_now(pod: Pod) -> None:
     """A new pod was given the file from before a change; those coordinators went, and it never found the others."""
     pod.told(OLD)
