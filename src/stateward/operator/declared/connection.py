@@ -13,7 +13,7 @@ from urllib.parse import quote
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.search_user import SearchUser
-from stateward.api.values.base import GROUP
+from stateward.api.values.names import FIELD_MANAGER
 from stateward.engines.search.configuration.security import authority_secret
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, PatchKind
@@ -21,7 +21,6 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
 
-LABEL_USER = f"{GROUP}/search-user"
 NEXT_USERNAME, NEXT_PASSWORD = "next-username", "next-password"
 """Keys of a password that the database does not have yet."""
 PASSWORD_BYTES = 32
@@ -93,7 +92,7 @@ def _document(user: SearchUser, key: Key, data: Mapping[str, str]) -> dict[str, 
         "uid": user.metadata.uid,
         "controller": True,
     }
-    meta = {"name": key.name, "ownerReferences": [owner], "labels": {LABEL_USER: user.metadata.name[:63]}}
+    meta = {"name": key.name, "ownerReferences": [owner], "labels": {"app.kubernetes.io/managed-by": FIELD_MANAGER}}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "Opaque", "data": dict(data)}
 
 
