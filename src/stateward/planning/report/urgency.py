@@ -6,9 +6,9 @@ from stateward.api.kinds.status import ClusterStatus
 def is_urgent(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Return whether a changed status must be written at once.
 
-    This is what a later plan relies on (records of members, removals, the bootstrap), and what tools wait for (the
-    generation, the version, the values of the conditions). Sentences, counts and times can wait: during a rollout they
-    change several times a second.
+    This is what a later plan relies on (records of members, removals, the bootstrap), what tools wait for (the
+    generation, the version, the values of the conditions), and the begin of a change, which is measured from then on.
+    Sentences, counts and times can wait: during a rollout they change several times a second.
     """
     return relied_on(before) != relied_on(after)
 
@@ -31,6 +31,7 @@ def relied_on(status: ClusterStatus) -> tuple[object, ...]:
         status.data_change,
         status.pending_removals,
         status.last_removal_time,
+        status.forecast and status.forecast.start_time,
         [(m.name, m.pool, m.version, m.volume, m.zone, m.address) for m in status.member_states],
         [(c.type, c.status) for c in status.conditions],
     )
