@@ -46,6 +46,13 @@ class MemberStatus(Record):
         str,
         Meta(description="Since when the member does not serve; empty while it does, or a person keeps it stopped."),
     ] = ""
+    absence: Annotated[
+        str,
+        Meta(
+            description="Planned while a step of the operator takes the member down or it has not joined yet, and"
+            " nothing has gone wrong; Unplanned while it does not serve for another reason; otherwise empty."
+        ),
+    ] = ""
     missing_since_time: Annotated[
         str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
     ] = ""

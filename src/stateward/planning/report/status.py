@@ -16,6 +16,7 @@ from stateward.planning.model.intent import State, Wait
 from stateward.planning.model.observation import Member, Observation
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
+from stateward.planning.report.absence import absence
 from stateward.planning.report.conditions import conditions
 from stateward.planning.report.current_forecast import current_forecast
 from stateward.planning.report.pending_removals import pending_removals
@@ -151,6 +152,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         reason=intent.sentence if intent else "",
         last_transition_time=earlier.last_transition_time if same and earlier else rfc3339(now),
         not_serving_since_time="" if away is None else rfc3339(away),
+        absence=absence(facts, plan, member, earlier).value,
         missing_since_time=missing_since,
         missing_reason=cause,
     )

@@ -39,6 +39,7 @@ def member(**changes: Any) -> dict[str, Any]:
         {"waiting": [WaitStatus(subject="logs", reason="NotSafeYet", message="a copy is not assigned")]},
         {"last_progress_time": "2026-01-01T00:00:00Z"},
         {"conditions": [structs.replace(READY, message="another sentence", reason="Other")]},
+        member(absence="Unplanned"),
         member(state="Down", reason="it stops", last_transition_time="2026-01-01T00:00:00Z", pending="recreate"),
         member(
             node="n1",
@@ -71,6 +72,7 @@ def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[st
         member(volume="w"),
         member(zone="a"),
         member(address="10.0.0.2"),
+        member(absence="Planned"),
         member(pool="warm"),
     ],
 )
