@@ -7,6 +7,7 @@ import time
 from bench.clusters.scale import percentile
 from bench.packages import parcel
 from bench.table import Row
+from stateward.kube.timing.background import in_background
 from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.execution.jobs import RenderObjects, RenderStep
 from stateward.packages.rendering.rendering import Use, places
@@ -20,12 +21,11 @@ MUCH = "{{ $x := repeat 262000 `- a\n` }}{{ $x }}{{ $x }}{{ $x }}{{ $x }}"
 async def beside() -> Row:
     """Measure how often the loop comes by while a package with 250 parameters is rendered again and again."""
     use, gaps = Use(parcel.wide(), "all", "default"), list[float]()
-    watching, rendered = asyncio.create_task(_watch(gaps)), WorkerPool()
-    for _ in range(RENDERS):
-        for place in places(use.package, "deploy"):
-            await rendered(RenderStep(use, place))
-    watching.cancel()
-    await asyncio.gather(watching, return_exceptions=True)
+    rendered = WorkerPool()
+    async with in_background(_watch(gaps)):
+        for _ in range(RENDERS):
+            for place in places(use.package, "deploy"):
+                await rendered(RenderStep(use, place))
     middle, high = percentile(gaps, 50) * 1000, max(gaps) * 1000
     return Row("the event loop comes by meanwhile, p50 / longest", f"{middle:.1f} / {high:.0f} ms")
 

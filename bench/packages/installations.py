@@ -36,6 +36,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES
 from stateward.kube.objects.watching import Added, Bookmark, Modified
+from stateward.kube.timing.background import in_background
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.format.trees import at, text
@@ -208,16 +209,15 @@ class Stage:
         """
         machine, before = Ticks.now(), await self._calls()
         seen, changed = Seen(api), dict[str, float]()
-        watching = asyncio.create_task(seen.run())
-        await asyncio.wait_for(seen.listening.wait(), 60)
-        for index in range(min(extent.edits, extent.installations)):
-            name = parcel.name(index)
-            key = Key(NAMESPACE, f"{parcel.OUTSIDE}-{name}")
-            await api.apply(CONFIG_MAPS, key, parcel.outside(index, "2"), _APPLY)
-            changed[name] = time.monotonic()
-            await asyncio.sleep(0.2)
-        await self._until(extent, "new digests", lambda: seen.all_of(changed))
-        watching.cancel()
+        async with in_background(seen.run()):
+            await asyncio.wait_for(seen.listening.wait(), 60)
+            for index in range(min(extent.edits, extent.installations)):
+                name = parcel.name(index)
+                key = Key(NAMESPACE, f"{parcel.OUTSIDE}-{name}")
+                await api.apply(CONFIG_MAPS, key, parcel.outside(index, "2"), _APPLY)
+                changed[name] = time.monotonic()
+                await asyncio.sleep(0.2)
+            await self._until(extent, "new digests", lambda: seen.all_of(changed))
         seconds = [seen.times[name] - since for name, since in changed.items()]
         calls = (await self._calls() - before).total() / len(seconds)
         middle, high = statistics.median(seconds), percentile(seconds, 99)

@@ -7,8 +7,8 @@ so that none holds too many copies of one shard and none is in two zones: it is 
 not be refuted within the steps is the bound. Managers go one at a time, after the data.
 """
 
+from stateward.forecast.durations import Durations
 from stateward.planning.model import observation as o
-from stateward.simulation.forecast.durations import Durations
 
 STEPS = 40_000
 """Members that are tried at most for one number of sets: some seconds for 120 members."""

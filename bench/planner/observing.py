@@ -20,6 +20,7 @@ from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.engines.foundationdb.database.reader import status
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.search.database.reading import Bodies, Expected, read
+from stateward.kube.timing.background import in_background
 from stateward.planning.model.observation import Database
 
 TICK = 0.005
@@ -104,13 +105,12 @@ async def stalled(look: Look) -> tuple[float, float]:
             await asyncio.sleep(TICK)
             late = max(late, time.perf_counter() - before - TICK)
 
-    ticker = asyncio.create_task(tick())
-    await asyncio.sleep(TICK * 4)
-    late, began = 0.0, time.perf_counter()
-    found = await look()
-    took = time.perf_counter() - began
-    await asyncio.sleep(TICK * 2)
-    ticker.cancel()
+    async with in_background(tick()):
+        await asyncio.sleep(TICK * 4)
+        late, began = 0.0, time.perf_counter()
+        found = await look()
+        took = time.perf_counter() - began
+        await asyncio.sleep(TICK * 2)
     if not isinstance(found, (Database, Status)):
         raise RuntimeError(f"there is no picture: {found}")  # noqa: TRY004 - as a measurement that fails
     return took, late

@@ -3,9 +3,9 @@
 from bench.planner.bound import best_seconds
 from bench.planner.topology import NOW, Topology, observation
 from bench.table import Row
+from stateward.forecast.durations import Durations
+from stateward.forecast.forecast import Forecast, run_forecast
 from stateward.planning.model.actions import DeletePod
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.forecast import Forecast, run_forecast
 
 SIZES = (6, 12, 30, 60, 120)
 AIM = 1.2

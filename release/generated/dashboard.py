@@ -32,6 +32,10 @@ def _metric(name: str, more: str = "") -> str:
     return f"stateward_cluster_{name}{{{_CLUSTER}{more}}}"
 
 
+def _forecast_ratio(quantile: float) -> str:
+    return f"histogram_quantile({quantile}, sum by (kind, le) (increase(stateward_forecast_ratio_bucket[$__range])))"
+
+
 _OURS = "and on (instance, job) stateward_build_info"
 """Restricts metrics of every process to those of the operator."""
 _ALARM = {0: "green", 1: "red"}
@@ -97,6 +101,10 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
             unit="s",
         ),
         Panel("Secured", {_NAMES: _metric("secured")}, "state-timeline", texts={"0": "plain", "1": "TLS and users"}),
+        Panel(
+            "Duration of changes, as a multiple of the forecast",
+            {f"{{{{kind}}}} {name}": _forecast_ratio(quantile) for quantile, name in ((0.5, "50 %"), (0.9, "90 %"))},
+        ),
     ),
     "Operator": (
         Panel(

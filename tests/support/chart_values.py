@@ -44,12 +44,12 @@ SETS: dict[str, Values] = {
     "monitored by pod": {
         "metrics": {"podMonitor": {"enabled": True, "interval": "1m", "labels": {"release": "prometheus"}}},
         "podDisruptionBudget": {"enabled": False},
+        "page": True,
+        "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
     },
     "placed": {
         "image": {"tag": "nightly"},
         "wave": "canary",
-        "page": True,
-        "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
         "arguments": ["--workers=8", "--max-replacements=2"],
         "env": [{"name": "TZ", "value": "UTC"}],
         "resources": {"limits": {"memory": "4Gi"}, "requests": {"cpu": "1"}},

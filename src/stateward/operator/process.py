@@ -34,6 +34,7 @@ from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.clusters.controller import Common, Controller
+from stateward.operator.clusters.forecast_worker import Compute, ForecastWorker
 from stateward.operator.clusters.reached_databases import ReachedDatabases
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.companion import Companion
@@ -78,7 +79,7 @@ carry out, or to drop, what had been sent just before the cut.
 class Operator:
     """Everything one operator process consists of, wired; `run` it in a task and cancel that to stop."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last four are for few callers, and by name
         self,
         api: Api,
         families: Sequence[Family],
@@ -87,6 +88,7 @@ class Operator:
         clock: Clock | None = None,
         rng: random.Random | None = None,
         metrics: Metrics | None = None,
+        forecast: Compute | None = None,
     ) -> None:
         self.clock = clock or SteadyClock()
         self.rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
@@ -119,6 +121,7 @@ class Operator:
             pod_policy=Level(options.pod_policy),
             labelled=options.pod_references == LABELLED,
             network_policies=options.network_policies,
+            forecast=forecast,
             wave=options.wave,
         )
         self.controllers = {family.kind.engine: Controller(family, common) for family in families}
@@ -213,7 +216,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
-        operator = Operator(api, families, options)
+        operator = Operator(api, families, options, forecast=ForecastWorker())
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
         objects = declared_control(operator, restarts.sources)

@@ -14,6 +14,5 @@ is a pure function of its seed and its plan, so the same seed repeats it exactly
     properties    invariants and the goal
     campaign      runs by seed, one or many
     interactive   one world that a person drives
-    forecast      a smaller world for `plan`, without API server and faults
-    rehearsal     many runs of a change in that world, with other timings and faults
+    rehearsal     many runs of a change in the smaller world of `stateward.forecast`, with other timings and faults
 """

@@ -6,9 +6,8 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.planning.model.intent import State
+from stateward.planning.model.intent import Absence, State
 from stateward.planning.model.times import parse_time
-from stateward.planning.steps.rollout.default_intent import NO_POD, STOPPING
 from stateward.timeline.history import MAX_TEXT, Entry, History, Kind, bounded
 from stateward.timeline.phases import Phase
 
@@ -130,9 +129,8 @@ def phase_of(member: MemberStatus, cluster: Cluster, status: ClusterStatus) -> P
 
 
 def comes_back(member: MemberStatus) -> bool:
-    """Return whether a member is between its stop and its return, without any trouble."""
-    expected = member.reason in (f"{member.name} {NO_POD}", f"{member.name} {STOPPING}")
-    return member.state == State.STARTING or (member.state == State.DOWN and expected)
+    """Return whether a member is between its stop by the operator and its return, without any trouble."""
+    return member.absence == Absence.PLANNED and member.state in (State.STARTING, State.DOWN)
 
 
 def occurred(history: History, cluster: Cluster, status: ClusterStatus, now: int) -> Iterator[Entry]:

@@ -91,8 +91,13 @@ def test_the_release_of_a_wave_has_a_lease_of_its_own_and_no_webhook() -> None:
         "--wave=canary",
         "--lease-name=canary",
     ]
+
+
+@pytest.mark.parametrize("value", ["webhook", "databaseView", "page"])
+def test_what_a_kubernetes_cluster_has_once_is_refused_in_the_release_of_a_wave(value: str) -> None:
     with pytest.raises(Failure, match="without a wave"):
-        objects({"wave": "canary", "webhook": True})
+        objects({"wave": "canary", value: True})
+    objects({value: True})
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.parse import convert_cluster
 from stateward.engines import opensearch
+from stateward.forecast.forecast import run_forecast
 from stateward.planning.model.observation import Copy, CopyState, Database, Observation, Unit, Unknown
-from stateward.simulation.forecast.forecast import run_forecast
 
 NOW = 1_000.0
 DATA = ("logs-hot-0", "logs-hot-1", "logs-hot-2")

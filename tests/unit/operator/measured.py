@@ -26,6 +26,7 @@ from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import redundancy_change
 from stateward.engines.foundationdb.spec.security import requested
+from stateward.forecast.forecast import run_forecast
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
@@ -43,7 +44,6 @@ from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writing.writes import Server
-from stateward.simulation.forecast.forecast import run_forecast
 from stateward.simulation.timing.loop import WorldClock
 
 NOW = 1_000.0

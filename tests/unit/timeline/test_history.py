@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.status import ClusterStatus, MemberStatus, WaitStatus
 from stateward.api.values.base import Condition
-from stateward.planning.model.intent import State
+from stateward.planning.model.intent import Absence, State
 from stateward.planning.model.times import rfc3339
 from stateward.timeline import history as limits
 from stateward.timeline.advance import advance, joined
@@ -35,10 +35,10 @@ def status(
 
 
 def member(
-    state: State, *, pending: str = "", reason: str = "", since: int = 0, name: str = "logs-hot-0"
+    state: State, *, pending: str = "", absence: Absence = Absence.NONE, since: int = 0, name: str = "logs-hot-0"
 ) -> MemberStatus:
     return MemberStatus(
-        name=name, pool="hot", state=state.value, version="2.17.1", pending=pending, reason=reason,
+        name=name, pool="hot", state=state.value, version="2.17.1", pending=pending, absence=absence.value,
         last_transition_time=rfc3339(since) if since else "",
     )  # fmt: skip
 
@@ -62,8 +62,8 @@ def test_an_upgrade_lasts_from_the_stop_until_the_member_serves_again() -> None:
         (0, status(m=member(State.READY))),
         (5, status(m=member(State.WAITING, pending="recreate"))),
         (9, status(m=member(State.RESTARTING, pending="recreate"))),
-        (10, status("yellow", m=member(State.DOWN, reason="logs-hot-0 is stopping"))),
-        (20, status("yellow", m=member(State.STARTING))),
+        (10, status("yellow", m=member(State.DOWN, absence=Absence.PLANNED))),
+        (20, status("yellow", m=member(State.STARTING, absence=Absence.PLANNED))),
         (30, status("green", m=member(State.READY))),
     )
     assert phases(history) == [("wait", 5, 9), ("upgrade", 9, 30)]
@@ -74,9 +74,18 @@ def test_an_upgrade_lasts_from_the_stop_until_the_member_serves_again() -> None:
 def test_a_member_that_fails_to_start_during_its_step_is_down() -> None:
     history = told(
         (0, status(m=member(State.RESTARTING, pending="restart"))),
-        (9, status(m=member(State.DOWN, reason="logs-hot-0 does not start: ErrImagePull"))),
+        (9, status(m=member(State.DOWN, absence=Absence.UNPLANNED))),
     )
     assert phases(history) == [("upgrade", 0, 9), ("down", 9, -1)]
+
+
+def test_a_member_that_stops_without_a_step_is_down_and_then_starts() -> None:
+    history = told(
+        (0, status(m=member(State.WAITING, pending="recreate"))),
+        (9, status(m=member(State.DOWN, pending="recreate", absence=Absence.UNPLANNED))),
+        (20, status(m=member(State.STARTING, pending="recreate", absence=Absence.UNPLANNED))),
+    )
+    assert phases(history) == [("wait", 0, 9), ("down", 9, 20), ("start", 20, -1)]
 
 
 def test_a_leaving_member_is_replaced_by_decision_and_removed_by_the_spec() -> None:
@@ -126,7 +135,7 @@ def test_the_next_process_continues_the_history_of_the_last_one() -> None:
 
 def test_a_step_continues_in_the_next_process_until_the_member_serves() -> None:
     stored = told((0, status(m=member(State.RESTARTING, pending="restart"))))
-    later = told((9, status(m=member(State.STARTING))), (20, status(m=member(State.READY))))
+    later = told((9, status(m=member(State.STARTING, absence=Absence.PLANNED))), (20, status(m=member(State.READY))))
     assert phases(joined(stored, later)) == [("upgrade", 0, 20)]
 
 

@@ -46,6 +46,13 @@ class MemberStatus(Record):
         str,
         Meta(description="Since when the member does not serve; empty while it does, or a person keeps it stopped."),
     ] = ""
+    absence: Annotated[
+        str,
+        Meta(
+            description="Planned while a step of the operator takes the member down or it has not joined yet, and"
+            " nothing has gone wrong; Unplanned while it does not serve for another reason; otherwise empty."
+        ),
+    ] = ""
     missing_since_time: Annotated[
         str, Meta(description="Since when the member is missing; empty while it is there or was told to leave.")
     ] = ""
@@ -76,6 +83,18 @@ class DataChangeStatus(Record):
 
     first_time: Annotated[str, Meta(description="When the last changes began.")] = ""
     last_time: Annotated[str, Meta(description="When the last of them came.")] = ""
+
+
+class ForecastStatus(Record):
+    """How long the change in progress takes without failures, as forecast from the state in which it began."""
+
+    start_time: Annotated[str, Meta(description="When the change began, or was last edited.")]
+    change: Annotated[
+        str, Meta(description="create, upgrade, replace, scale, restart, grow or other; empty while it is not known.")
+    ] = ""
+    duration_seconds: Annotated[
+        int | None, Meta(description="The forecast duration from then on; absent if it is not known.")
+    ] = None
 
 
 class ClusterStatus(Record):
@@ -149,6 +168,10 @@ class ClusterStatus(Record):
     data_change: Annotated[
         DataChangeStatus | None,
         Meta(description="When that data last changed: members begin to restart for it when it has settled."),
+    ] = None
+    forecast: Annotated[
+        ForecastStatus | None,
+        Meta(description="How long the change in progress takes; absent once the cluster matches its spec."),
     ] = None
     last_removal_time: Annotated[
         str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")

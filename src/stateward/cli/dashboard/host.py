@@ -11,6 +11,7 @@ from stateward.cli.shared.session import Session
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.objects.resource import Selection
+from stateward.kube.timing.background import in_background
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.timeline.model import Timeline
 
@@ -103,10 +104,5 @@ async def opened(
 ) -> AsyncGenerator[ServerHost]:
     """Give a host that follows the clusters of some namespaces, by default of the session's (empty: all)."""
     host = ServerHost(session, name, namespaces or (session.namespace,), read_only=read_only)
-    following = [asyncio.create_task(work) for kind in session.kinds for work in host.follow(kind)]
-    try:
+    async with in_background(*(work for kind in session.kinds for work in host.follow(kind))):
         yield host
-    finally:
-        for task in following:
-            task.cancel()
-        await asyncio.gather(*following, return_exceptions=True)

@@ -20,6 +20,7 @@ from stateward.cli.shared.session import Session
 from stateward.cli.status.explain import about_member
 from stateward.cli.status.explanation import explain_cluster
 from stateward.kube.objects.errors import ApiError
+from stateward.kube.timing.background import in_background
 from stateward.operator.runtime.listener import Limits, serve
 
 FILES = {
@@ -167,10 +168,8 @@ async def guarded_page(host: Host, guard: Guard, address: str, port: int) -> Asy
     board.update()
     limits = Limits(connections=VIEWERS, body=BODY)
     async with serve(address, port, Page(board, guard).routes(), limits=limits) as found:
-        running = asyncio.create_task(board.run())
         try:
-            yield found
+            async with in_background(board.run()):
+                yield found
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
             await board.close()

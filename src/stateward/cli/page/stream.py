@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from stateward import __version__
 from stateward.cli.page.board import Board
+from stateward.kube.timing.background import in_background
 from stateward.timeline.phases import BANDS, STYLES
 
 CHANGES = 60
@@ -23,8 +24,7 @@ BEAT = 2.0
 async def events(board: Board, ref: str) -> AsyncGenerator[bytes]:
     """Yield server-sent events until cancelled: the list, or with a `ref` one cluster."""
     viewer = Viewer(board, ref)
-    watching = asyncio.create_task(board.watch(ref)) if ref else None
-    try:
+    async with in_background(*((board.watch(ref),) if ref else ())):
         yield viewer.hello()
         end = time.monotonic() + LIFETIME
         while not board.closed and time.monotonic() < end:
@@ -32,9 +32,6 @@ async def events(board: Board, ref: str) -> AsyncGenerator[bytes]:
             yield b"".join(viewer.news())
             with suppress(TimeoutError):
                 await asyncio.wait_for(board.updated(seen), BEAT)
-    finally:
-        if watching is not None:
-            watching.cancel()
 
 
 class Viewer:

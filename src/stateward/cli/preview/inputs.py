@@ -12,21 +12,19 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import validate
 from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.database_view import ask_operator
 from stateward.cli.preview.offered_data import Objects, with_offered
-from stateward.cli.preview.pacing import Pacing, asked, pacing
+from stateward.cli.preview.pacing import Pacing, pacing
 from stateward.cli.shared.picture import outdated
 from stateward.cli.shared.session import Session
 from stateward.engines.connection.access import Access
-from stateward.engines.connection.base import Answer, Call, RefusedError, Target, UnreachableError
+from stateward.engines.connection.base import Answer, Call, RefusedError, Speed, Target, UnreachableError
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.search.configuration.security import secured
-from stateward.engines.search.database.recovery import Speed
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
@@ -38,6 +36,7 @@ from stateward.operator.objects.kinds import ClusterKind
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import desired_or_refused
+from stateward.operator.observe.durations import recovery_speed
 from stateward.operator.observe.inventory import needs_of, read_inventory
 from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.operator.pod_rights.server_validation import ServerValidation
@@ -106,8 +105,8 @@ async def read_inputs(
     if isinstance(database, Unknown) and exists:
         observed, more = with_recorded_database(observed, cluster)
         notes += more
-    silent = isinstance(database, Unknown) or isinstance(cluster, FoundationDBCluster) or is_secured(cluster)
-    known = Speed() if silent else await asked(ProxyTransport(session.api), target_of(family, existing))
+    silent = isinstance(database, Unknown) or is_secured(cluster)
+    known = Speed() if silent else await recovery_speed(family.engine, target_of(family, existing))
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
     return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, known), obstacles)
 

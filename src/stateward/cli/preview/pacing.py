@@ -5,13 +5,11 @@ from statistics import median
 
 from msgspec import Struct
 
-from stateward.api.values import names
-from stateward.engines.connection.base import EngineError, Target, Transport
-from stateward.engines.search.database.recovery import Speed, speed
-from stateward.kube.objects.pods import Pod
+from stateward.engines.connection.base import Speed
+from stateward.forecast.durations import Durations
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.observe.durations import measured_durations, starts_of
 from stateward.planning.model.observation import Database, Observation
-from stateward.simulation.forecast.durations import Durations
 
 MIB = 2**20
 FEW = 4
@@ -28,28 +26,10 @@ class Pacing(Struct, frozen=True):
     """
 
 
-async def asked(transport: Transport, target: Target) -> Speed:
-    """Return the database's recovery speed; unknown values if it does not answer."""
-    try:
-        return await speed(transport, target)
-    except EngineError:
-        return Speed()
-
-
 def pacing(existing: ClusterObjects, known: Speed) -> Pacing:
-    """Return the pace of a cluster: measured if possible, otherwise from settings, otherwise assumed."""
-    durations = Durations()
+    """Return the pace of a cluster, and its sources."""
     starts = starts_of(existing.pods)
-    everyone = [seconds for found in starts.values() for seconds in found]
-    start = median(everyone) if everyone else durations.start
-    limit = known.limit or durations.rate
-    made = Durations(
-        start=start,
-        starts={pool: median(found) for pool, found in starts.items()},
-        rate=min(known.rate * (known.at_once or durations.at_once), limit) if known.rate else limit,
-        at_once=known.at_once or durations.at_once,
-        reopen=known.reopen or durations.reopen,
-    )
+    made = measured_durations(starts, known)
     return Pacing(made, (*start_words(made, starts), *recovery_words(made, known)), start_spread(starts))
 
 
@@ -58,21 +38,6 @@ def start_spread(starts: dict[str, list[float]]) -> float | None:
     logs = [log(s / median(found)) for found in starts.values() if min(found) > 0 for s in found]
     freedom = len(logs) - len(starts)
     return sqrt(sum(each * each for each in logs) / freedom) if len(logs) >= FEW and freedom > 0 else None
-
-
-def starts_of(pods: tuple[Pod, ...]) -> dict[str, list[float]]:
-    """Return by pool the seconds of the last starts: from the creation of a pod until it was ready.
-
-    Pods with a restarted container are skipped: their readiness is that of a later start.
-    """
-    found: dict[str, list[float]] = {}
-    for pod in pods:
-        ready = next((c.last_transition_time for c in pod.status.conditions if c.type == "Ready"), None)
-        made = pod.metadata.creation_timestamp
-        again = any(status.restart_count for status in pod.status.container_statuses)
-        if pod.ready and ready is not None and made is not None and not again:
-            found.setdefault(pod.metadata.labels.get(names.LABEL_POOL, ""), []).append((ready - made).total_seconds())
-    return found
 
 
 def start_words(durations: Durations, starts: dict[str, list[float]]) -> list[str]:

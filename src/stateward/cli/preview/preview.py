@@ -11,13 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stateward.cli.preview.timing import seconds_of
+from stateward.forecast.durations import Durations
+from stateward.forecast.forecast import Forecast, run_forecast
 from stateward.planning.facts.change import differing, effect_of
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import State, Wait
 from stateward.planning.model.observation import Effect, Member, Observation, Pool, Refusal
 from stateward.planning.plan import plan
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.forecast import Forecast, run_forecast
 
 
 class Kind(StrEnum):
@@ -108,7 +108,7 @@ def preview(observed: Observation, now: float, durations: Durations | None = Non
         volumes=tuple(volume_changes(start, forecast)),
         refused=refused,
         waits=tuple(waits),
-        seconds=forecast.ended_at - now if forecast.last.settled else None,
+        seconds=forecast.seconds,
     )
 
 

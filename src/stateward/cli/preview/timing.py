@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from stateward.simulation.forecast.forecast import Forecast
+from stateward.forecast.forecast import Forecast
 
 ENDS = {
     "create": "joined",

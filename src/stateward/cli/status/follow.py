@@ -10,6 +10,7 @@ from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
+from stateward.kube.timing.background import in_background
 from stateward.operator.objects.kinds import ClusterKind
 
 Show = Callable[[Cluster], None]
@@ -34,23 +35,17 @@ class Following:
         """Show the cluster now and after every change; return when it is deleted."""
         changed = asyncio.Event()
         self._store.subscribe(lambda _: changed.set())
-        feeding = asyncio.create_task(self._reflector.run())
-        try:
+        async with in_background(self._reflector.run()) as (feeding,):
             await first_of(feeding, self._store.wait_synced())
             while (cluster := self._store.get(self._key)) is not None:
                 changed.clear()
                 show(cluster)
                 await first_of(feeding, changed.wait())
-        finally:
-            feeding.cancel()
 
 
 async def first_of(feeding: "asyncio.Task[NoReturn]", news: Coroutine[object, object, object]) -> None:
     """Wait for news; if the watch ends first, raise its error, because no news will come."""
-    waiting = asyncio.create_task(news)
-    try:
+    async with in_background(news) as (waiting,):
         await asyncio.wait({feeding, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if feeding.done():
             feeding.result()
-    finally:
-        waiting.cancel()

@@ -24,6 +24,7 @@ from stateward.cli.tour.player import Event, Player
 from stateward.cli.tour.show import follow_lines, follow_screen, read_first
 from stateward.cli.tour.verdict import verdict
 from stateward.cli.tour.view import chart
+from stateward.kube.timing.background import in_background
 from stateward.operator.objects.kinds import kind_of
 from stateward.simulation.campaign.engine_setups import ENGINES
 from stateward.simulation.interactive.inputs import Input, Recording, decode, encode
@@ -122,12 +123,8 @@ async def playing(choices: Choices, *, alone: bool) -> AsyncGenerator[Player]:
     player.end = recording.end if choices.replayed else None
     try:
         await player.start()
-        time = asyncio.create_task(player.play())
-        try:
+        async with in_background(player.play()):
             yield player
-        finally:
-            time.cancel()
-            await asyncio.gather(time, return_exceptions=True)
     finally:
         await player.close()
 

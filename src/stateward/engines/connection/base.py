@@ -180,6 +180,29 @@ class Engine(Protocol):
         ...
 
 
+class Speed(Struct, frozen=True):
+    """The measured speed of recoveries; None or 0 means not known. Rates are in bytes per second, times in seconds."""
+
+    limit: float | None = None
+    """Limit of one node; None if it is unlimited or not known."""
+    at_once: int = 0
+    rate: float = 0.0
+    """Median of the last large recoveries; `rates` is their number."""
+    rates: int = 0
+    reopen: float = 0.0
+    """Median time of the last recoveries that reused nearly all data; `reopened` is their number."""
+    reopened: int = 0
+
+
+@runtime_checkable
+class MeasuredEngine(Protocol):
+    """The driver of a database that reports how fast it recovers copies."""
+
+    async def recovery_speed(self, target: Target) -> Speed:
+        """Return how fast the database recovers copies; only reads."""
+        ...
+
+
 @runtime_checkable
 class CommandedEngine(Protocol):
     """The driver of a database that must be formed by a command and needs explicit coordinators."""

@@ -21,6 +21,7 @@ from stateward.engines.connection.access import show
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import WireRecord
+from stateward.kube.timing.background import in_background
 from stateward.kube.timing.clock import Clock
 from stateward.operator.admission import search_objects
 from stateward.operator.admission.judge import Verdict
@@ -162,13 +163,8 @@ class Webhook:
 @asynccontextmanager
 async def open_webhook(webhook: Webhook, host: str, port: int) -> AsyncGenerator[int]:
     """Serve and maintain the certificate for the block; yields the port."""
-    async with webhook.serving(host, port) as bound:
-        upkeep = asyncio.create_task(webhook.keep_up())
-        try:
-            yield bound
-        finally:
-            upkeep.cancel()
-            await asyncio.gather(upkeep, return_exceptions=True)
+    async with webhook.serving(host, port) as bound, in_background(webhook.keep_up()):
+        yield bound
 
 
 async def respond(judge: Judge, question: bytes) -> Json:

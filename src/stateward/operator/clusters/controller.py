@@ -26,6 +26,8 @@ from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch
+from stateward.operator.clusters.forecast_worker import Compute
+from stateward.operator.clusters.forecasts import Forecasts
 from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
@@ -66,6 +68,8 @@ class Common:
     """Whether objects of others that clusters use need the label that allows it."""
     network_policies: bool = False
     """Whether clusters get NetworkPolicies."""
+    forecast: Compute | None = None
+    """Forecasts how long a change takes; without it, changes are not compared with forecasts."""
     wave: str = ""
     """The wave whose clusters it manages; empty for the operator of all others."""
 
@@ -84,6 +88,7 @@ class Controller:
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
         self.rights = PodRights(api, family, labelled=common.labelled)
         self._histories = Histories(api, clock)
+        self._forecasts = Forecasts(family, common.metrics, common.forecast)
         parts = Parts(
             caches=self.caches,
             family=family,
@@ -100,6 +105,7 @@ class Controller:
             limit=common.limit,
             exit_watch=self._exit_watch,
             histories=self._histories,
+            forecasts=self._forecasts,
             fence=common.fence,
             rights=self.rights,
             pod_policy=common.pod_policy,
@@ -135,8 +141,10 @@ class Controller:
         _log.info("working", kind=self.family.kind.resource.kind, clusters=len(self.caches.clusters))
         async with asyncio.TaskGroup() as group:
             self._exit_watch.begin(group)
+            self._forecasts.begin(group)
             await self._workers.run()
             self._exit_watch.end()
+            self._forecasts.end()
 
     async def stop(self, grace: float) -> None:
         """Finish running work, within `grace` seconds."""

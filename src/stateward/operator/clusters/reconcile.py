@@ -27,6 +27,7 @@ from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Performer
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch, ending
+from stateward.operator.clusters.forecasts import Forecasts
 from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
@@ -87,6 +88,7 @@ class Parts:
     limit: ReplacementLimit
     exit_watch: ExitWatch
     histories: Histories
+    forecasts: Forecasts
     fence: Fence
     rights: PodRights
     pod_policy: Level
@@ -133,6 +135,7 @@ class Reconciler:
             announcer=parts.announcer,
             metrics=parts.metrics,
             histories=parts.histories,
+            forecasts=parts.forecasts,
             clock=parts.clock,
             pace=StatusPace(parts.clock),
         )

@@ -14,6 +14,7 @@ from stateward.kube.timing.clock import Clock
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Outcome
 from stateward.operator.act.shared_objects import SharedObjects
+from stateward.operator.clusters.forecasts import Forecasts
 from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.pace import StatusPace, seconds_without_progress
 from stateward.operator.clusters.round import Round
@@ -51,6 +52,7 @@ class StatusWriter:
     announcer: Announcer
     metrics: Metrics
     histories: Histories
+    forecasts: Forecasts
     clock: Clock
     pace: StatusPace
     _told: set[Key] = field(default_factory=set[Key])
@@ -60,6 +62,7 @@ class StatusWriter:
         """Drop what is remembered of a cluster."""
         self.pace.forget(key)
         self.histories.forget(key)
+        self.forecasts.forget(key)
         self._told.discard(key)
 
     def begin(self, key: Key) -> None:
@@ -84,6 +87,7 @@ class StatusWriter:
         self.announcer.changed(turn.existing.cluster, turn.before, after)
         written = await self._patch_status(key, turn.existing.cluster, after)
         self.pace.wrote(key)
+        self.forecasts.wrote(key, turn, after, self._now())
         cluster = msgspec.structs.replace(turn.existing.cluster, metadata=written.metadata)
         return replace(turn, existing=replace(turn.existing, cluster=cluster), before=after)
 
@@ -100,6 +104,7 @@ class StatusWriter:
         if shown.settled and self.shared_objects.changes(turn.existing, after, shown.budgets):
             shown = msgspec.structs.replace(shown, settled=False, activity=RECORDED)
             after = status(turn.observed, shown, known, now)
+        after = self.forecasts.complete(key, after)
         self.metrics.cluster(self.kind.engine, key, shown, after)
         idle = seconds_without_progress(after, now)
         self.histories.note(key, turn.existing.cluster, after, now)
@@ -114,6 +119,7 @@ class StatusWriter:
         self.announcer.changed(turn.existing.cluster, before, after)
         await self._patch_status(key, turn.existing.cluster, after)
         self.pace.wrote(key)
+        self.forecasts.wrote(key, turn, after, now)
         return Written(shown.settled, idle, later)
 
     async def tell_failure(self, key: Key, sentence: str) -> None:

@@ -19,6 +19,7 @@ from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
 from stateward.agent.serving.server import listen
+from stateward.kube.timing.background import in_background
 
 _log = structlog.get_logger(__name__)
 _SILENCE = 60.0
@@ -180,12 +181,8 @@ async def serve(
     try:
         await runner.setup()
         assert runner.server is not None  # noqa: S101 - it is set up
-        accepting = asyncio.create_task(listener.accept(listening, runner.server, tls))
-        try:
+        async with in_background(listener.accept(listening, runner.server, tls)):
             yield listening.getsockname()[1]
-        finally:
-            accepting.cancel()
-            await asyncio.gather(accepting, return_exceptions=True)
     finally:
         listening.close()
         listener.close()

@@ -3,6 +3,7 @@
 Names of controller-runtime are used if they mean the same, so that existing dashboards work.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from stateward.planning.plan import Plan
 from stateward.planning.report.status import parse_time
 
 CLUSTER = ("engine", "namespace", "name")
+RATIOS = (0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 10.0)
+"""Buckets of a ratio: narrow around 1, so that a quantile tells a good forecast from a fair one."""
 
 # A time of creation for each series would double their number, and no alert or dashboard uses it.
 disable_created_metrics()
@@ -34,7 +37,8 @@ class Described(Struct, frozen=True):
         name = self.name.removesuffix("_total")
         if name.endswith(("_timestamp_seconds", "_time_seconds")) and self.type == "gauge":
             return "seconds since the epoch"
-        return "seconds" if "_seconds" in name else "bytes" if name.endswith("_bytes") else ""
+        units = {"_seconds": "seconds", "_bytes": "bytes", "_ratio": "ratio"}
+        return next((unit for end, unit in units.items() if name.endswith(end)), "")
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -107,6 +111,13 @@ class Metrics:
             CLUSTER,
         )
         self.actions = counter("stateward_actions_total", "Executed steps.", (*CLUSTER, "action"))
+        self.forecast_ratio = histogram(
+            "stateward_forecast_ratio",
+            "Real duration of a settled change, as a multiple of its forecast; the kind is that of"
+            " `status.forecast.change`.",
+            ("engine", "kind"),
+            buckets=RATIOS,
+        )
         self.failures = gauge(
             "stateward_consecutive_reconcile_failures",
             "Failed reconciliations of one resource in a row, from the second one on.",
@@ -137,9 +148,11 @@ class Metrics:
         self.described.append(Described(name, "counter", labels, meaning))
         return Counter(name, meaning, labels, registry=self.registry)
 
-    def _histogram(self, name: str, meaning: str, labels: tuple[str, ...]) -> Histogram:
+    def _histogram(
+        self, name: str, meaning: str, labels: tuple[str, ...], buckets: Sequence[float] = Histogram.DEFAULT_BUCKETS
+    ) -> Histogram:
         self.described.append(Described(name, "histogram", labels, meaning))
-        return Histogram(name, meaning, labels, registry=self.registry)
+        return Histogram(name, meaning, labels, registry=self.registry, buckets=buckets)
 
     def cluster(self, engine: str, key: Key, plan: Plan, status: ClusterStatus) -> None:
         """Record the state of a cluster."""

@@ -14,7 +14,7 @@ UNANSWERED, TOO_LARGE = "DatabaseUnknown", "AnswerTooLarge"
 """Reasons to wait for a picture: there was no answer, or one that is larger than is read."""
 
 
-class Unknown(Struct, frozen=True):
+class Unknown(Struct, frozen=True, tag=True):
     """What could not be read, and why, in words a person understands."""
 
     why: str
@@ -22,7 +22,7 @@ class Unknown(Struct, frozen=True):
     """The reason by which a plan waits for it."""
 
 
-class Unformed(Unknown, frozen=True):
+class Unformed(Unknown, frozen=True, tag=True):
     """The database itself reports that it was never created: the only state in which it may be created."""
 
 
@@ -106,7 +106,7 @@ class Barrier(Struct, frozen=True):
     why: str
 
 
-class Database(Struct, frozen=True):
+class Database(Struct, frozen=True, tag=True):
     """One consistent answer of the database about itself."""
 
     identity: str

@@ -26,6 +26,16 @@ class State(StrEnum):
     STOPPED = "Stopped"
 
 
+class Absence(StrEnum):
+    """Why a member does not serve."""
+
+    NONE = ""
+    """It serves, or the user keeps it stopped."""
+    PLANNED = "Planned"
+    """A step of the operator takes it down until it serves again, or it is new; nothing has gone wrong so far."""
+    UNPLANNED = "Unplanned"
+
+
 class Intent(Struct, frozen=True):
     """The one thing that a plan means to do with a member, in one sentence."""
 

@@ -18,7 +18,7 @@ class ProcessState(StrEnum):
     EXITED = "exited"
 
 
-class Process(Struct, frozen=True):
+class Process(Struct, frozen=True, tag=True):
     """One answer of an agent. Checksums are empty if there is none."""
 
     state: ProcessState

@@ -16,7 +16,9 @@ from stateward.planning.model.intent import State, Wait
 from stateward.planning.model.observation import Member, Observation
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
+from stateward.planning.report.absence import absence
 from stateward.planning.report.conditions import conditions
+from stateward.planning.report.current_forecast import current_forecast
 from stateward.planning.report.pending_removals import pending_removals
 from stateward.planning.report.pool_status import pool_states
 from stateward.planning.steps.membership.pacing import last_removal, needs_recovery
@@ -56,6 +58,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),
         conditions=conditions(facts, plan, before, now),
+        forecast=current_forecast(obs, plan, before, now),
     )
     moved_on = progress_of(draft) != progress_of(before)
     return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress_time else draft
@@ -149,6 +152,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         reason=intent.sentence if intent else "",
         last_transition_time=earlier.last_transition_time if same and earlier else rfc3339(now),
         not_serving_since_time="" if away is None else rfc3339(away),
+        absence=absence(facts, plan, member, earlier).value,
         missing_since_time=missing_since,
         missing_reason=cause,
     )

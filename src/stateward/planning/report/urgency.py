@@ -1,14 +1,15 @@
 """Which changes of a status are written at once, and which may wait some seconds for the next ones."""
 
 from stateward.api.kinds.status import ClusterStatus
+from stateward.planning.model.intent import Absence
 
 
 def is_urgent(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Return whether a changed status must be written at once.
 
-    This is what a later plan relies on (records of members, removals, the bootstrap), and what tools wait for (the
-    generation, the version, the values of the conditions). Sentences, counts and times can wait: during a rollout they
-    change several times a second.
+    This is what a later round relies on (records of members, removals, the bootstrap, planned absence), what tools wait
+    for (the generation, the version, the values of the conditions), and the begin of a change, which is measured from
+    then on. Sentences, counts and times can wait: during a rollout they change several times a second.
     """
     return relied_on(before) != relied_on(after)
 
@@ -31,6 +32,8 @@ def relied_on(status: ClusterStatus) -> tuple[object, ...]:
         status.data_change,
         status.pending_removals,
         status.last_removal_time,
+        status.forecast and status.forecast.start_time,
         [(m.name, m.pool, m.version, m.volume, m.zone, m.address) for m in status.member_states],
+        {m.name for m in status.member_states if m.absence == Absence.PLANNED},
         [(c.type, c.status) for c in status.conditions],
     )

@@ -5,8 +5,8 @@ from math import ceil
 
 from msgspec import Struct
 
+from stateward.forecast.durations import Durations
 from stateward.planning.model.observation import Database, Observation
-from stateward.simulation.forecast.durations import Durations
 from stateward.simulation.rehearsal.faults import Fault, Kind, fault_of
 from stateward.simulation.rehearsal.measures import Total
 from stateward.simulation.rehearsal.run import Outcome, Watcher, play

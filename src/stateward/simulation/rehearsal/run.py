@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from stateward.forecast.durations import Durations
+from stateward.forecast.forecast import IDLE, PATIENCE, advance
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.forecast import IDLE, PATIENCE, advance
 from stateward.simulation.rehearsal.faults import Fault
 from stateward.simulation.rehearsal.measures import Total
 from stateward.simulation.rehearsal.world import RehearsedWorld

@@ -11,7 +11,7 @@ from collections import Counter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stateward.simulation.forecast.durations import Durations
+from stateward.forecast.durations import Durations
 
 
 class Spread(Struct, frozen=True):

@@ -13,14 +13,14 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from stateward.forecast.durations import Durations
+from stateward.forecast.world import TimedWorld
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import missing, still_missing
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Database, Member, Observation, Pod, Unit, Unknown
 from stateward.planning.plan import Plan
 from stateward.planning.steps.membership.replacement import missing_since
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.world import TimedWorld
 from stateward.simulation.opensearch.voting import quorum, reconfigure
 from stateward.simulation.rehearsal.faults import Fault, Kind
 from stateward.simulation.rehearsal.measures import Measures

@@ -7,9 +7,11 @@ from typing import cast
 from stateward.engines.connection.answer_limits import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
+from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.databases.engine import Family
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.process import Operator
+from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.simulation.apiserver.audit import Audit, Unaudited
 from stateward.simulation.apiserver.client import WorldApi
@@ -55,6 +57,10 @@ class Process:
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
         self.wave = ""
+        self.forecast: Compute | None = None
+        """Forecasts its changes, in this thread; runs have no forecasts, which would cost more than all else."""
+        self.metrics: Metrics | None = None
+        """The metrics of the process that was started last."""
         self.api: WorldApi | None = None
         self._world = world
         self._leader_elect = leader_elect
@@ -92,9 +98,17 @@ class Process:
             wave=self.wave,
         )
         rng = context.stream(f"{identity}/jitter")
-        heard = DecisionMetrics(context)
+        self.metrics = DecisionMetrics(context)
         family = self._family(self._wire)
-        operator = Operator(self.api, (family,), options, clock=context.clock, rng=rng, metrics=heard)
+        operator = Operator(
+            self.api,
+            (family,),
+            options,
+            clock=context.clock,
+            rng=rng,
+            metrics=self.metrics,
+            forecast=self.forecast,
+        )
         self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 

@@ -76,10 +76,24 @@ def test_a_member_that_stops_in_a_restart_is_not_missing() -> None:
         state="Down",
         missing_since_time=SINCE,
         missing_reason="PodTerminating",
-        reason="logs-hot-1 is stopping",
+        absence="Planned",
     )
     card = detail_of(changed(member_states=[stopping])).members[0]
     assert (card.state, card.tone) == ("Stopping", Tone.BUSY)
+
+
+def test_a_member_that_stops_without_a_step_of_the_operator_is_missing() -> None:
+    cluster = sample()
+    evicted = msgspec.structs.replace(
+        cluster.status.member_states[1],
+        state="Down",
+        missing_since_time=SINCE,
+        missing_reason="PodTerminating",
+        reason="logs-hot-1 is stopping",
+        absence="Unplanned",
+    )
+    card = detail_of(changed(member_states=[evicted])).members[0]
+    assert (card.state, card.tone) == ("Missing", Tone.BAD)
 
 
 def test_waits_for_one_reason_are_together_with_the_advice_of_explain() -> None:

@@ -25,7 +25,7 @@ def phases(seen: Seen, cluster: Cluster, row: str = "logs-hot-1") -> list[Phase]
     return [span.phase for span in drawn(seen, cluster, NOW + 60).spans if span.row == row]
 
 
-STOPPING = {"state": "Down", "pending": "recreate", "reason": "logs-hot-1 is stopping"}
+STOPPING = {"state": "Down", "pending": "recreate", "absence": "Planned"}
 
 
 def test_each_present_member_has_a_row_by_pool_even_without_a_phase() -> None:
@@ -37,6 +37,11 @@ def test_each_present_member_has_a_row_by_pool_even_without_a_phase() -> None:
 def test_a_member_that_stops_for_its_change_is_in_that_step_and_not_down() -> None:
     stopping = state(STOPPING)
     assert phases(grown(Seen(), None, stopping, NOW), stopping) == [Phase.UPGRADE]
+
+
+def test_a_member_with_a_pending_change_that_is_evicted_is_not_in_that_step() -> None:
+    evicted = state({**STOPPING, "absence": "Unplanned"})
+    assert phases(grown(Seen(), None, evicted, NOW), evicted) == [Phase.DOWN]
 
 
 def test_a_member_that_stops_because_it_leaves_is_not_in_a_step() -> None:

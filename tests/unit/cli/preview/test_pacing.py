@@ -8,7 +8,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.cli.preview.pacing import pacing
 from stateward.cli.shared.ages import about
-from stateward.engines.search.database.recovery import Speed
+from stateward.engines.connection.base import Speed
 from stateward.kube.objects.metadata import ObjectMeta
 from stateward.kube.objects.pods import Condition, ContainerStatus, Pod, PodStatus
 from stateward.operator.objects.cluster_objects import ClusterObjects

@@ -11,8 +11,8 @@ from stateward.cli.preview.forecast import forecast
 from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared.screen import show
+from stateward.forecast.durations import Durations
 from stateward.planning.model.observation import Database, Observation
-from stateward.simulation.forecast.durations import Durations
 from tests.unit.cli.clusters import NOW, SPEC, changed, new, running, typed
 
 Edit = Callable[[dict[str, Any]], object]

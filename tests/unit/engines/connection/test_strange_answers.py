@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.engines import elasticsearch, opensearch
-from stateward.engines.connection.base import Answer, Call, Engine, EngineError
+from stateward.engines.connection.base import Answer, Call, Engine, EngineError, MeasuredEngine
 from stateward.engines.foundationdb.database.commands import STATUS, Printed
-from stateward.engines.search.database.recovery import speed
 from stateward.operator.databases.foundationdb_shell import printed
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation, Database
@@ -183,7 +182,10 @@ async def test_any_value_in_recovery_progress_is_read_or_a_driver_error() -> Non
     bodies = {**answers(), "GET /_cluster/settings": PACE}
     for request_ in ("GET /_cluster/settings", "GET /_recovery"):
         for body in changes(deepcopy(bodies[request_])):
-            await obeyed(speed(Replay(bodies).put(request_, Answer(200, encoded(body))), TARGET))
+            world = Replay(bodies).put(request_, Answer(200, encoded(body)))
+            engine = opensearch.driver(world)
+            assert isinstance(engine, MeasuredEngine)
+            await obeyed(engine.recovery_speed(TARGET))
 
 
 @fuzzed(100)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.forecast.forecast import run_forecast
 from stateward.planning.facts.change import has_config_of_other_version
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.protocol import PROGRAM, PROGRAMS
@@ -13,7 +14,6 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase
 from stateward.planning.plan import Plan, plan
-from stateward.simulation.forecast.forecast import run_forecast
 
 NOW = 10_000.0
 OLD, NEW = "7.1.67", "7.3.63"

@@ -10,6 +10,7 @@ from stateward.api.kinds.status import (
     BootstrapStatus,
     ClusterStatus,
     DataChangeStatus,
+    ForecastStatus,
     MemberCounts,
     MemberStatus,
     PoolStatus,
@@ -38,6 +39,7 @@ def member(**changes: Any) -> dict[str, Any]:
         {"waiting": [WaitStatus(subject="logs", reason="NotSafeYet", message="a copy is not assigned")]},
         {"last_progress_time": "2026-01-01T00:00:00Z"},
         {"conditions": [structs.replace(READY, message="another sentence", reason="Other")]},
+        member(absence="Unplanned"),
         member(state="Down", reason="it stops", last_transition_time="2026-01-01T00:00:00Z", pending="recreate"),
         member(
             node="n1",
@@ -62,6 +64,7 @@ def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[st
         {"data_digests": {"Secret/a:b": "digest"}},
         {"data_change": DataChangeStatus(first_time="2026-01-01T00:00:00Z")},
         {"last_removal_time": "2026-01-01T00:00:00Z"},
+        {"forecast": ForecastStatus(start_time="2026-01-01T00:00:00Z")},
         {"pending_removals": [RemovalStatus(name="logs-hot-1")]},
         {"conditions": [structs.replace(READY, status="False")]},
         {"member_states": []},
@@ -69,6 +72,7 @@ def test_sentences_counts_and_times_can_wait_for_the_next_write(changes: dict[st
         member(volume="w"),
         member(zone="a"),
         member(address="10.0.0.2"),
+        member(absence="Planned"),
         member(pool="warm"),
     ],
 )
@@ -80,3 +84,9 @@ def test_a_member_that_changes_its_state_is_distinguished_from_one_that_only_has
     assert moves_on(BEFORE, structs.replace(BEFORE, **member(state="Down")))
     assert moves_on(BEFORE, structs.replace(BEFORE, member_states=[]))
     assert not moves_on(BEFORE, structs.replace(BEFORE, **member(reason="it waits", node="n1")))
+
+
+def test_the_duration_of_a_forecast_can_wait_for_the_next_write() -> None:
+    begun = ForecastStatus(start_time="2026-01-01T00:00:00Z")
+    known = structs.replace(begun, change="upgrade", duration_seconds=300)
+    assert not is_urgent(structs.replace(BEFORE, forecast=begun), structs.replace(BEFORE, forecast=known))

@@ -5,10 +5,10 @@ from functools import cache
 
 from msgspec.structs import replace
 
+from stateward.forecast.durations import Durations
 from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import Observation, Replacement
 from stateward.planning.plan import Plan
-from stateward.simulation.forecast.durations import Durations
 from stateward.simulation.rehearsal.faults import Fault, Kind
 from stateward.simulation.rehearsal.run import Outcome, play
 from tests.unit.cli.clusters import NOW, changed, running

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.simulation.forecast.forecast import run_forecast
+from stateward.forecast.forecast import run_forecast
 from stateward.simulation.rehearsal.faults import Kind
 from stateward.simulation.rehearsal.rehearsal import Rehearsal, one_run
 from stateward.simulation.rehearsal.run import play

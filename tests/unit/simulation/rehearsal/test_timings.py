@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.simulation.forecast.durations import Durations
+from stateward.forecast.durations import Durations
 from stateward.simulation.rehearsal.timings import FIXED, Spread, StartFactors, drawn
 
 USUAL = Durations(starts={"hot": 90.0})

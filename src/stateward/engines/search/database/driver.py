@@ -14,6 +14,7 @@ from stateward.engines.connection.base import (
     GarbledError,
     RefusedError,
     Room,
+    Speed,
     Target,
     TooLargeError,
     Transport,
@@ -24,6 +25,7 @@ from stateward.engines.search.database.decode import excluded
 from stateward.engines.search.database.explain import with_explanations
 from stateward.engines.search.database.reader import decoded_observation
 from stateward.engines.search.database.reading import INFO, SETTINGS, STATE, STATS, Bodies, Expected
+from stateward.engines.search.database.recovery import speed
 from stateward.engines.search.database.session import Session, at_any_node
 from stateward.engines.search.database.wire import (
     Acknowledged,
@@ -104,6 +106,10 @@ class SearchEngine:
     async def ask(self, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run `work` at the first node of the cluster that can; raise `EngineError` if none can."""
         return await self._at_any(target, work)
+
+    async def recovery_speed(self, target: Target) -> Speed:
+        """Return how fast the database recovers copies; only reads."""
+        return await self._at_any(target, speed, LOOK_PATIENCE)
 
     async def limit_allocation(
         self, target: Target, allocation: Allocation, members: frozenset[str] = frozenset()

@@ -8,8 +8,8 @@ from statistics import median
 
 from msgspec import Struct
 
-from stateward.engines.connection.base import Target, Transport
-from stateward.engines.search.database.session import Session, at_any_node
+from stateward.engines.connection.base import Speed
+from stateward.engines.search.database.session import Session
 from stateward.engines.search.database.wire import Whole
 
 SETTINGS_FIELDS = (
@@ -56,30 +56,12 @@ class Recoveries(Struct, frozen=True):
     shards: tuple[Recovered, ...] = ()
 
 
-class Speed(Struct, frozen=True):
-    """The measured speed; None or 0 means not known. Rates are in bytes per second, times in seconds."""
-
-    limit: float | None = None
-    """Limit of one node; None if it is unlimited or not known."""
-    at_once: int = 0
-    rate: float = 0.0
-    """Median of the last large recoveries; `rates` is their number."""
-    rates: int = 0
-    reopen: float = 0.0
-    """Median time of the last recoveries that reused nearly all data; `reopened` is their number."""
-    reopened: int = 0
-
-
-async def speed(transport: Transport, target: Target) -> Speed:
+async def speed(session: Session) -> Speed:
     """Query the cluster; raise `EngineError` if it does not answer."""
-
-    async def work(session: Session) -> Speed:
-        params = {"include_defaults": "true", "filter_path": SETTINGS_FIELDS}
-        settings = await session.get(dict[str, dict[str, object]], "/_cluster/settings", params)
-        found = await session.get(dict[str, Recoveries], "/_recovery", {"filter_path": RECOVERY_FIELDS})
-        return measured_speed(settings, [shard for index in found.values() for shard in index.shards])
-
-    return await at_any_node(transport, target, work)
+    params = {"include_defaults": "true", "filter_path": SETTINGS_FIELDS}
+    settings = await session.get(dict[str, dict[str, object]], "/_cluster/settings", params)
+    found = await session.get(dict[str, Recoveries], "/_recovery", {"filter_path": RECOVERY_FIELDS})
+    return measured_speed(settings, [shard for index in found.values() for shard in index.shards])
 
 
 def measured_speed(settings: dict[str, dict[str, object]], recovered: list[Recovered]) -> Speed:

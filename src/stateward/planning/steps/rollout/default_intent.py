@@ -5,9 +5,6 @@ from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.intent import Intent, State, StepResult, Wait
 from stateward.planning.model.observation import Effect, Member
 
-NO_POD, STOPPING = "has no pod yet", "is stopping"
-"""Why a member does not serve that is on its way to a new pod, after its name."""
-
 
 def default_intent(facts: Facts, member: Member) -> StepResult:
     """Return the intent of a member that no question has claimed, and its wait if a change is held back."""
@@ -38,9 +35,9 @@ def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
     if member.workload is None and pod is None:
         return State.DOWN, f"{name} has no StatefulSet"
     if pod is None:
-        return State.DOWN, f"{name} {NO_POD}"
+        return State.DOWN, f"{name} has no pod yet"
     troubles = (
-        (pod.terminating, f"{name} {STOPPING}"),
+        (pod.terminating, f"{name} is stopping"),
         (bool(pod.trouble), f"{name} does not start: {pod.trouble}"),
         (not pod.node_ready, f"node {pod.node} of {name} is not ready"),
     )

@@ -4,13 +4,13 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from stateward.forecast.durations import Durations
+from stateward.forecast.event_queue import EventQueue
+from stateward.forecast.members import Listener, Members
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Member, Observation, Phase, Process, ProcessState, Unknown
 from stateward.planning.model.phase import BEGUN
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.event_queue import EventQueue
-from stateward.simulation.forecast.members import Listener, Members
 
 
 class Processes:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
+from stateward.forecast.durations import Durations
+from stateward.forecast.event_queue import EventQueue
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.event_queue import EventQueue
 
 
 class Copies:

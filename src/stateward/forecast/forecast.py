@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
+from stateward.forecast.durations import Durations
+from stateward.forecast.world import Event, TimedWorld
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.world import Event, TimedWorld
 
 STEP = 1.0
 """Seconds between two rounds while the operator has something to do."""
@@ -33,6 +33,11 @@ class Forecast(Struct, frozen=True):
     last: Plan
     ended_at: float
     """When the desired state was reached, or else the time of the last event."""
+
+    @property
+    def seconds(self) -> float | None:
+        """The duration until the desired state is reached; None if it would not be."""
+        return self.ended_at - self.began if self.last.settled else None
 
 
 def run_forecast(start: Observation, now: float, durations: Durations | None = None) -> Forecast:

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from stateward.forecast.durations import Durations
+from stateward.forecast.event_queue import EventQueue
 from stateward.planning.facts.change import with_immutable_inputs
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.event_queue import EventQueue
 
 VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.RetainVolume | a.OwnVolume
 

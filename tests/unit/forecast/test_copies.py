@@ -2,10 +2,10 @@
 
 import pytest
 
+from stateward.forecast.copies import Copies
+from stateward.forecast.durations import Durations
+from stateward.forecast.event_queue import EventQueue
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Node, Unit
-from stateward.simulation.forecast.copies import Copies
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.event_queue import EventQueue
 
 GIB = 2**30
 PACE = Durations(rate=GIB / 100, reopen=3.0, overhead=1.0)

@@ -10,6 +10,11 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from stateward.forecast.copies import Copies
+from stateward.forecast.durations import Durations
+from stateward.forecast.event_queue import EventQueue
+from stateward.forecast.members import Members
+from stateward.forecast.processes import Processes
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import (
@@ -26,11 +31,6 @@ from stateward.planning.model.observation import (
     Removal,
     Unit,
 )
-from stateward.simulation.forecast.copies import Copies
-from stateward.simulation.forecast.durations import Durations
-from stateward.simulation.forecast.event_queue import EventQueue
-from stateward.simulation.forecast.members import Members
-from stateward.simulation.forecast.processes import Processes
 
 
 class Event(Struct, frozen=True):
