@@ -45,7 +45,7 @@ async def test_security_is_switched_in_kept_pods_with_all_processes_down_once(
     scenario = await switched(before, after, lambda _: None)
     assert scenario.removed == []
     assert scenario.most_down == 3
-    assert len(scenario.database.users) == 1
+    assert len(scenario.database.objects.users()) == 1
 
 
 @pytest.mark.parametrize("who", DEATHS)

@@ -21,9 +21,8 @@ REFUSED = {
 
 def declare(api: FakeApi, plural: str, kind: str, name: str, conditions: list[Any], cluster: str = "logs") -> None:
     api.served.add(plural)
-    spec = {"cluster": {"kind": "OpenSearchCluster", "name": cluster}, "object": "indexTemplate/logs"}
-    if kind == "SearchUser":
-        spec = {"cluster": spec["cluster"], "roles": ["reader"]}  # type: ignore[dict-item]
+    own: dict[str, Any] = {"roles": ["reader"]} if kind == "SearchUser" else {"object": "indexTemplate/logs"}
+    spec = {"cluster": {"kind": "OpenSearchCluster", "name": cluster}, **own}
     meta = {"name": name, "namespace": "default"}
     document = {"apiVersion": "stateward.dev/v1alpha1", "kind": kind, "metadata": meta, "spec": spec}
     api.objects[plural, Key("default", name)] = {**document, "status": {"conditions": conditions}}
