@@ -19,6 +19,8 @@ class Stage(Enum):
     """It waits for something that comes by itself."""
     STALLED = "stalled"
     """A person is needed."""
+    UNCHANGED = "unchanged"
+    """Nothing is known yet that is not in the status: it stays as it is."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases
-from stateward.operator.declared.reporting import Outcome, Stage, reported
+from stateward.operator.declared.reporting import Outcome, Stage, is_ready, reported
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import FINALIZER
 from stateward.packages.restarts.digests import Key
@@ -123,6 +123,8 @@ class Reconciliation(ABC, Generic[R]):
             outcome = stop.outcome
         except EngineError as error:
             outcome = failed(error)
+        if outcome.stage is Stage.UNCHANGED:
+            return RETRY_SECONDS / 3
         await self.write(self.live.status, outcome)
         return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
 
@@ -138,6 +140,10 @@ class Reconciliation(ABC, Generic[R]):
         if cluster.metadata.deletion_timestamp is not None:
             raise StopError(Outcome(Stage.WORKING, "ClusterDeleted", f"{self.where.name} is being deleted"))
         target = self.tools.databases.target(self.kind, self.where)
+        seen = self.live.status.observed_generation == self.live.metadata.generation
+        if target is None and seen and is_ready(self.live.status):
+            # This process has just started: what is in the database has not changed by that.
+            raise StopError(Outcome(Stage.UNCHANGED, "DatabaseNotFormed"))
         if target is None or not target.identity:
             raise StopError(Outcome(Stage.WORKING, "DatabaseNotFormed", f"{self.where.name} is not formed yet"))
         return target

@@ -30,6 +30,20 @@ async def test_nothing_is_written_again_while_nothing_changes() -> None:
     assert world.status() == before
 
 
+async def test_an_operator_that_has_just_started_leaves_the_status_as_it_is() -> None:
+    world = World()
+    world.template()
+    async with world.operator():
+        await world.until(world.is_ready)
+    before = world.status()
+    world.reachable = False
+    async with world.operator():
+        await asyncio.sleep(60)
+        assert world.status() == before
+        world.template(body={**TEMPLATE, "priority": 7})
+        await world.until(lambda: world.condition("Reconciling").get("reason") == "DatabaseNotFormed")
+
+
 async def test_an_edit_is_written() -> None:
     world = World()
     world.template()
