@@ -27,12 +27,14 @@ from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import ElasticsearchFamily, Family, OpenSearchFamily
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.databases.foundationdb_shell import ExecShell
+from stateward.operator.declared.views import FINALIZER, SEARCH_OBJECTS, SEARCH_USERS
 from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
 from stateward.operator.process import (
     Operator,
+    declared_control,
     detection_control,
     installation_control,
     network_control,
@@ -149,7 +151,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
     """Run the whole operator with its own account."""
     installed(KubeApi(kubeconfig), *FILES)
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as admin, as_account(kubeconfig, ACCOUNT, uses) as api:
-        await define(admin, *(kind.resource for kind in CLUSTER_KINDS))
+        await define(admin, *(kind.resource for kind in CLUSTER_KINDS), SEARCH_OBJECTS, SEARCH_USERS)
         names = tuple(f"rights-{uuid4().hex[:8]}" for _ in range(2))
         for name in names:
             await admin.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -169,6 +171,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             restarts,
             installation_control(operator, lambda _: written, WorkerPool()),
             detection_control(operator),
+            declared_control(operator, restarts.sources),
         ]
         FakeKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
@@ -180,6 +183,12 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             await operator.stop()
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+
+def is_held(body: dict[str, Any] | None) -> bool:
+    """Return whether the operator has set its finalizer and a status."""
+    found = body or {}
+    return FINALIZER in found.get("metadata", {}).get("finalizers", []) and "conditions" in found.get("status", {})
 
 
 async def clusters(setup: RestrictedOperator) -> None:
@@ -195,6 +204,12 @@ async def clusters(setup: RestrictedOperator) -> None:
         await setup.until(kind.resource, name, lambda body: body and body.get("status", {}).get("conditions"))
     await setup.make(CLUSTERS, "logs", spec=SPEC)
     await setup.settled()
+    of = {"kind": "OpenSearchCluster", "name": "logs"}
+    await setup.make(SEARCH_OBJECTS, "template", spec={"cluster": of, "object": "indexTemplate/logs", "body": {}})
+    await setup.make(SEARCH_USERS, "shop", spec={"cluster": of, "roles": ["reader"]})
+    for kind, name in ((SEARCH_OBJECTS, "template"), (SEARCH_USERS, "shop")):
+        # The fake database has no objects: the operator holds the resource, and says that it cannot be asked.
+        await setup.until(kind, name, is_held)
     await setup.change(config={"action.auto_create_index": False}, volumes={"whenDeleted": "Delete"})
     await setup.settled()
     await setup.change(volumes={"whenScaled": "Delete"}, pools=[POOLS[0], POOLS[1] | {"replicas": 2}])
