@@ -20,6 +20,7 @@ from stateward.api.schema.rules import RULES, owned_rule
 from stateward.api.schema.structure import without_nulls
 from stateward.api.validation import errors, validate
 from stateward.api.values.settings import OWNED, Shape
+from tests.integration.kubernetes.test_search_object import WRONG, WRONG_USERS
 from tests.unit.api.documents import Document, document, elasticsearch, foundationdb
 from tests.unit.api.test_schema import documents, nodes
 
@@ -196,7 +197,13 @@ def test_wrong_input_is_refused_with_path_value_and_what_is_accepted(api: KubeAp
 
 def test_every_rule_has_a_case() -> None:
     told = [message.rpartition(": ")[2] for message in MESSAGES.values()]
-    changes = {"a package cannot be changed", "cannot be changed: all data would have to be rewritten"}
+    told += [said for _, said in (*WRONG, *WRONG_USERS)]
+    changes = {
+        "a package cannot be changed",
+        "cannot be changed: all data would have to be rewritten",
+        "cluster, object and path cannot be changed",
+        "cluster and username cannot be changed",
+    }
     without = [
         rule.message
         for rules in RULES.values()
