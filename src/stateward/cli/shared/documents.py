@@ -12,8 +12,6 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
-from stateward.api.kinds.search_object import SearchObject
-from stateward.api.kinds.search_user import SearchUser
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.schema.crd import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
@@ -21,8 +19,7 @@ from stateward.api.validation import validate
 from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
-from stateward.engines.search.declared.identity import problems as search_object_problems
-from stateward.engines.search.declared.users import problems as user_problems
+from stateward.engines.search.declared.rules import DECLARED_RULES
 from stateward.packages.format.yamltext import NotYaml, documents
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
@@ -35,8 +32,7 @@ _OTHERS: dict[str, type[Record]] = {
     "Installation": Installation,
     "Package": Package,
     "ClusterPackage": Package,
-    "SearchObject": SearchObject,
-    "SearchUser": SearchUser,
+    **{kind: rules.record for kind, rules in DECLARED_RULES.items()},
 }
 """Kinds that are no clusters. The content of a package, and the database, define what more is accepted."""
 
@@ -123,11 +119,8 @@ def _other_record(item: Any) -> type[Record] | None:
 
 def _problems_of(item: Any, record: type[Record]) -> list[Problem]:
     found = check_structure(item, record)
-    if not found and record is SearchObject:
-        return list(search_object_problems(msgspec.convert(item, SearchObject).spec))
-    if not found and record is SearchUser:
-        return list(user_problems(msgspec.convert(item, SearchUser)))
-    return found
+    rules = DECLARED_RULES.get(record.__name__)
+    return found if found or rules is None else list(rules.problems(msgspec.convert(item, record)))
 
 
 def _unknown_kind(item: Any) -> Problem | None:

@@ -38,8 +38,13 @@ DECLARED_ADVICE = {
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before you apply it"),
     "MixedVersions": Advice("all nodes run one version", "follow the upgrade with `status --watch`"),
     "NotSecured": Advice("the cluster is secured", "set spec.security.enabled of the cluster"),
+    "OwnerUnknown": Advice(
+        "the object is gone from the database, or deletionPolicy is Retain",
+        "look whether it is yours: delete it in the database, or set deletionPolicy to Retain to leave it there",
+    ),
+    "Paused": Advice("spec.paused is false", "set it to false"),
     "Protected": Advice("spec.object names another object", "choose another name: this one belongs to the database"),
-    "ReconcileFailed": Advice("a reconciliation succeeds; the operator retries", "read the operator's log"),
+    "ReconciliationFailing": Advice("a reconciliation succeeds; the operator retries", "read the operator's log"),
     "Refused": Advice("the database accepts the body; it is asked again every minute", "correct spec.body"),
     "SecretMissing": Advice("the Secret and its key exist", "create them, or correct the names"),
     "SecretNotAllowed": Advice(

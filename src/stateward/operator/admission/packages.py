@@ -16,7 +16,7 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import ObjectMeta, WireRecord
 from stateward.kube.objects.resource import Selection
 from stateward.operator.admission.judge import Verdict
-from stateward.operator.admission.reviews import review, too_deep, uid_of
+from stateward.operator.admission.reviews import Request, Review, review, too_deep, uid_of
 from stateward.operator.installations.execution.background import Background, WorkerPool
 from stateward.operator.installations.execution.jobs import OpenPackage
 from stateward.operator.installations.execution.library import Library
@@ -27,21 +27,6 @@ from stateward.packages.format.records import Package
 from stateward.packages.review.refusals import Holder, refused_installation, refused_package
 
 _log = structlog.get_logger(__name__)
-
-
-class _Kind(WireRecord):
-    kind: str = ""
-
-
-class _Request(WireRecord):
-    uid: str = ""
-    kind: _Kind = _Kind()
-    object: msgspec.Raw = msgspec.Raw(b"null")
-    old_object: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class _Review(WireRecord):
-    request: _Request = _Request()
 
 
 class _Head(WireRecord):
@@ -68,7 +53,7 @@ class PackageReviews:
     async def respond(self, question: bytes) -> Json:
         """Return the answer to a question; what cannot be read or known is let through, and logged."""
         try:
-            asked = msgspec.json.decode(question, type=_Review).request
+            asked = msgspec.json.decode(question, type=Review).request
             verdict = await self._judged(asked)
         except (msgspec.DecodeError, ApiError, NotNowError) as error:
             _log.warning("a request of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
@@ -77,7 +62,7 @@ class PackageReviews:
             return too_deep(question)
         return review(asked.uid, verdict)
 
-    async def _judged(self, asked: _Request) -> Verdict:
+    async def _judged(self, asked: Request) -> Verdict:
         if asked.kind.kind == "Installation":
             new = msgspec.json.decode(asked.object, type=Installation | None)
             old = msgspec.json.decode(asked.old_object, type=Installation | None)

@@ -1,4 +1,4 @@
-"""Answers in the API server's format."""
+"""Questions of the API server, and answers in its format."""
 
 import msgspec
 
@@ -11,13 +11,25 @@ _ABOVE = 2
 """Levels of a question above the objects that it is about."""
 
 
-class _Asked(WireRecord):
+class Kind(WireRecord):
+    """What a question is about."""
+
+    kind: str = ""
+
+
+class Request(WireRecord):
+    """A request of the API server; without an object on deletion, without an old object on creation."""
+
     uid: str = ""
+    kind: Kind = Kind()
+    object: msgspec.Raw = msgspec.Raw(b"null")
     old_object: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Unread(WireRecord):
-    request: _Asked = _Asked()
+class Review(WireRecord):
+    """The request as it is sent."""
+
+    request: Request = Request()
 
 
 def review(uid: str, verdict: Verdict) -> Json:
@@ -34,7 +46,7 @@ def review(uid: str, verdict: Verdict) -> Json:
 def uid_of(question: bytes) -> str:
     """Return the number of a question, however little else of it can be read."""
     try:
-        return msgspec.json.decode(question, type=_Unread).request.uid
+        return msgspec.json.decode(question, type=Review).request.uid
     except RecursionError:
         return uid_of(shallow(question)[0])
     except msgspec.DecodeError:
@@ -48,8 +60,8 @@ def too_deep(question: bytes) -> Json:
     """
     # The stored object cannot be read from the request directly. The rest of it is at the last level there.
     try:
-        asked = msgspec.json.decode(shallow(question)[0], type=_Unread).request
+        asked = msgspec.json.decode(shallow(question)[0], type=Review).request
     except msgspec.DecodeError:
-        asked = _Asked()
+        asked = Request()
     stored = deeper(bytes(asked.old_object), LEVELS - _ABOVE - 1)
     return review(asked.uid, Verdict() if stored else Verdict((TOO_DEEP,)))

@@ -20,7 +20,6 @@ from stateward.api.values.base import Json
 from stateward.engines.connection.access import show
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
-from stateward.kube.objects.metadata import WireRecord
 from stateward.kube.timing.background import in_background
 from stateward.kube.timing.clock import Clock
 from stateward.operator.admission import search_objects
@@ -28,7 +27,7 @@ from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.keys import Keys, keys
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.registration import register
-from stateward.operator.admission.reviews import review, too_deep, uid_of
+from stateward.operator.admission.reviews import Review, review, too_deep, uid_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.runtime.listener import Limits, serve
 
@@ -50,27 +49,6 @@ Judge = Callable[[Cluster, Cluster | None], Awaitable[Verdict]]
 
 RECORDS: dict[str, type[Cluster]] = {kind.resource.kind: kind.resource.view for kind in CLUSTER_KINDS}
 """What a cluster of each kind is read as."""
-
-
-class Kind(WireRecord):
-    """What the question is about."""
-
-    kind: str = ""
-
-
-class Request(WireRecord):
-    """The request of the API server; without an object on deletion, without an old object on creation."""
-
-    uid: str = ""
-    kind: Kind = Kind()
-    object: msgspec.Raw = msgspec.Raw(b"null")
-    old_object: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class Review(WireRecord):
-    """The request as it is sent."""
-
-    request: Request = Request()
 
 
 def _context(shown: Keys | None = None, accepted: str | None = None) -> ssl.SSLContext:

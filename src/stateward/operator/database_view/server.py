@@ -104,7 +104,7 @@ class DatabaseViewServer:
         user = await user_of(self.api, request.headers.get(TOKEN_HEADER, ""))
         if user is None:
             return refusal(401, f"the header {TOKEN_HEADER} has no token that the API server accepts")
-        # Whoever may create such an object could have the operator merge and report it: the same knowledge.
+        # The answer shows what is stored. A user who may create a role mapping can get any access to the database.
         if not await may_create(self.api, user, SEARCH_OBJECT.plural, namespace):
             return refusal(403, f"you may not create {SEARCH_OBJECT.plural} in {namespace}")
         try:

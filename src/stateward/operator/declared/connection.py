@@ -3,7 +3,6 @@
 It is also where a password that the operator made is kept: there before the database has it.
 """
 
-import base64
 import secrets as random_secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
+from stateward.kube.objects.secret_content import encoded, text_content
 
 NEXT_USERNAME, NEXT_PASSWORD = "next-username", "next-password"
 """Keys of a password that the database does not have yet."""
@@ -63,16 +63,14 @@ async def read_secret(api: Api, user: SearchUser) -> ConnectionSecret:
     owners: list[dict[str, Any]] = meta.get("ownerReferences") or []
     if not any(each.get("controller") and each.get("uid") == user.metadata.uid for each in owners):
         raise TakenError(f"the Secret {key.name} exists and does not belong to this user")
-    data: dict[str, str] = found.get("data") or {}
-    texts = {name: base64.b64decode(value).decode("utf-8", "replace") for name, value in data.items()}
-    return ConnectionSecret(key, texts, meta["resourceVersion"])
+    return ConnectionSecret(key, text_content(found), meta["resourceVersion"])
 
 
 async def write_secret(api: Api, user: SearchUser, before: ConnectionSecret, texts: Texts) -> ConnectionSecret:
     """Write the content if it is new; raises AlreadyExists or Conflict if another client was faster, ApiError."""
     if before.version is not None and dict(before.texts) == dict(texts):
         return before
-    data = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+    data = encoded(dict(texts))
     if before.version is None:
         made = await api.create(RAW, _document(user, before.key, data), namespace=before.key.namespace)
     else:
@@ -116,8 +114,7 @@ async def authority(api: Api, cluster: Cluster) -> str:
         found = await api.get(RAW, Key(cluster.metadata.namespace, given or authority_secret(cluster)))
     except NotFound:
         return ""
-    data: dict[str, str] = found.get("data") or {}
-    return base64.b64decode(data.get("ca.crt", "")).decode()
+    return text_content(found).get("ca.crt", "")
 
 
 def connection(cluster: Cluster, ca: str, username: str, password: str) -> Texts:

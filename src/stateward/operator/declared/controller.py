@@ -25,7 +25,7 @@ from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases
 from stateward.operator.declared.reconcile import ObjectReconciliation
-from stateward.operator.declared.reporting import is_ready
+from stateward.operator.declared.reporting import waits_for_others
 from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Reconciliation, Tools
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import (
@@ -91,7 +91,7 @@ class KindControl(Generic[R]):
         self.objects: Store[R] = Store(name, indexes=indexes, namespaces=setting.namespaces)
         self._queue = WorkQueue[ObjectKey](clock=setting.clock, rng=setting.rng)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
-        self._workers.tell(Failing(name, setting.gauge, setting.clock, self._tell_failure))
+        self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
         self.working = False
         """Whether this process is the one that works, and knows all resources."""
@@ -140,7 +140,7 @@ class KindControl(Generic[R]):
             self._tools = Tools(s.api, self._kind.resource, s.databases, self.objects, s.recorder, s.clock, key)
         return self._tools
 
-    async def _tell_failure(self, key: ObjectKey, sentence: str) -> None:
+    async def tell_failure(self, key: ObjectKey, sentence: str) -> None:
         """Write into the status that reconciliations fail; raises ApiError, LostLease."""
         live = await self.live(key)
         if live is not None:
@@ -151,7 +151,7 @@ class KindControl(Generic[R]):
         changed: Any = delta.new or delta.old
         others: Iterable[Any] = self.objects.indexed(BY_CLUSTER, cluster_id(changed)) if changed is not None else ()
         for other in others:
-            if not is_ready(other.status) and key_of(other) != delta.key:
+            if waits_for_others(other.status) and key_of(other) != delta.key:
                 self._queue.add_after(key_of(other), 1.0)
 
     def _on_cluster(self, kind: str) -> Callable[[Delta[Cluster]], None]:
@@ -174,8 +174,8 @@ class DeclaredControl:
     """Keeps all declared resources, each kind by a controller of its own."""
 
     def __init__(self, setting: Setting) -> None:
-        self._objects = KindControl(OBJECTS, setting)
-        self._controls: tuple[KindControl[Any], ...] = (self._objects, KindControl(USERS, setting))
+        self.objects = KindControl(OBJECTS, setting)
+        self._controls: tuple[KindControl[Any], ...] = (self.objects, KindControl(USERS, setting))
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -192,12 +192,12 @@ class DeclaredControl:
 
         Raises ApiError, LostLease.
         """
-        if not self._objects.working:
+        if not self.objects.working:
             return None
-        known = await self._objects.live(key_of(offered))
+        known = await self.objects.live(key_of(offered))
         newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
         live = newest if known is None else replace(known, spec=offered.spec)
-        return await ObjectReconciliation(await self._objects.tools(), live).preview()
+        return await ObjectReconciliation(await self.objects.tools(), live).preview()
 
 
 def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:

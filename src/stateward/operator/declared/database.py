@@ -7,8 +7,9 @@ from typing import Protocol, TypeVar
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.base import Target
 from stateward.engines.search.database.session import Session
-from stateward.engines.search.declared.comparison import canonical, normal
-from stateward.engines.search.declared.decision import Actual, Decision, Do, Wish, decide, remove, stored
+from stateward.engines.search.declared.comparison import canonical
+from stateward.engines.search.declared.decision import Decision, Do, decide, remove
+from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.packages.restarts.digests import Key
@@ -48,35 +49,35 @@ class Written:
     stored: str = ""
 
 
-def digest_of(key: Key, wish: Wish, actual: Actual) -> str:
+def digest_of(key: Key, desired: Desired, observed: Observed) -> str:
     """Return the digest of the stored object; empty if there is none."""
-    body = stored(wish, actual)
-    return "" if body is None else key.digest(canonical(normal(wish.what, body)))
+    body = stored(desired, observed)
+    return "" if body is None else key.digest(canonical(comparable(desired, body)))
 
 
-async def settle(session: Session, key: Key, wish: Wish) -> Written:
+async def settle(session: Session, key: Key, desired: Desired) -> Written:
     """Decide from a read of this session, and write; raises EngineError."""
-    actual = await read(session, wish.what)
-    decision = decide(wish, actual, digest_of(key, wish, actual))
+    observed = await read(session, desired.what)
+    decision = decide(desired, observed, digest_of(key, desired, observed))
     if decision.do is not Do.SEND or decision.request is None:
-        return Written(decision, digest_of(key, wish, actual))
+        return Written(decision, digest_of(key, desired, observed))
     await send(session, decision.request)
-    return Written(decision, digest_of(key, wish, await read(session, wish.what)))
+    return Written(decision, digest_of(key, desired, await read(session, desired.what)))
 
 
-async def follow_policy(session: Session, wish: Wish) -> int:
+async def follow_policy(session: Session, desired: Desired) -> int:
     """Make indices follow an ISM policy; returns how many still run an earlier version. Raises EngineError."""
-    number = (await read(session, wish.what)).number.get("if_seq_no", "")
-    indices = await outdated_indices(session, wish.what.name, number)
+    number = (await read(session, desired.what)).number.get("if_seq_no", "")
+    indices = await outdated_indices(session, desired.what.name, number)
     if indices:
-        await change_policy(session, wish.what.name, indices)
+        await change_policy(session, desired.what.name, indices)
     return len(indices)
 
 
-async def clear(session: Session, wish: Wish) -> Decision:
+async def clear(session: Session, desired: Desired) -> Decision:
     """Delete an object whose resource is deleted; the decision is NOTHING once it is gone. Raises EngineError."""
-    decision = remove(wish, await read(session, wish.what))
+    decision = remove(desired, await read(session, desired.what))
     if decision.do is Do.SEND and decision.request is not None:
         await send(session, decision.request)
-        return remove(wish, await read(session, wish.what))
+        return remove(desired, await read(session, desired.what))
     return decision

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.values.base import Condition, Record
 from stateward.api.values.conditions import condition, dated
 from stateward.planning.model.times import rfc3339
 
@@ -19,8 +18,6 @@ class Stage(Enum):
     """It waits for something that comes by itself."""
     STALLED = "stalled"
     """A person is needed."""
-    UNCHANGED = "unchanged"
-    """Nothing is known yet that is not in the status: it stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +35,8 @@ APPLIED = "Applied"
 """Reason of an object that is in the database as declared."""
 
 
-S = TypeVar("S", bound=Record)
-
-
-def reported(status: S, outcome: Outcome, generation: int, now: float) -> S:
-    """Return a status with its conditions at time `now`, in seconds since the epoch."""
+def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
+    """Return a status of any declared resource with its conditions at time `now`, in seconds since the epoch."""
     ready, working, stalled = (outcome.stage is stage for stage in (Stage.READY, Stage.WORKING, Stage.STALLED))
     said = (outcome.reason, outcome.message)
     made = [
@@ -50,9 +44,13 @@ def reported(status: S, outcome: Outcome, generation: int, now: float) -> S:
         condition("Reconciling", working, *(said if working else ("Settled", ""))),
         condition("Stalled", stalled, *(said if stalled else ("Working", ""))),
     ]
-    before: list[Condition] = getattr(status, "conditions")  # noqa: B009 - each declared resource has it
-    conditions = dated(made, before, generation, rfc3339(now))
+    conditions = dated(made, status.conditions, generation, rfc3339(now))
     return replace(status, observed_generation=generation, activity=outcome.message, conditions=conditions)
+
+
+def waits_for_others(status: Any) -> bool:
+    """Return whether a resource waits for another one of its cluster."""
+    return any(each.type == "Ready" and each.reason in ("Conflict", "DependencyPending") for each in status.conditions)
 
 
 def is_ready(status: Any) -> bool:

@@ -5,6 +5,7 @@ says how that is settled, and how it is removed again.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -13,7 +14,10 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.base import Metadata, Record
+from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.search.declared.decision import Decision, Do
+from stateward.engines.search.declared.desired import Desired
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
@@ -23,11 +27,12 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock
-from stateward.operator.declared.database import Databases
-from stateward.operator.declared.reporting import Outcome, Stage, is_ready, reported
+from stateward.operator.declared.database import Databases, Written, clear, settle
+from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, is_ready, reported
 from stateward.operator.declared.values import without_values
-from stateward.operator.declared.views import FINALIZER
+from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
 from stateward.packages.restarts.digests import Key
+from stateward.planning.report.reconcile_failure import REASON
 
 RESYNC_SECONDS = 300.0
 """Seconds until a settled resource is compared again: databases report no changes."""
@@ -35,6 +40,8 @@ RETRY_SECONDS = 15.0
 """Seconds until the next attempt while something is missing that comes by itself."""
 REFUSED_SECONDS = 60.0
 """Seconds until a request is sent again that the database refused."""
+CLAIMS = 3
+"""Decisions in one reconciliation: a claim, the write, and one more if the object appeared in between."""
 CHANGED = 409
 """Status of a write that named an older version than the stored one."""
 
@@ -75,11 +82,12 @@ class Tools(Generic[R]):
 
 
 class StopError(Exception):
-    """The end of a reconciliation, with its outcome."""
+    """The end of a reconciliation: its outcome, and what another client has changed, if that is only reported."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Outcome, drift: str = "") -> None:
         super().__init__(outcome.message)
         self.outcome = outcome
+        self.drift = drift
 
 
 class Reconciliation(ABC, Generic[R]):
@@ -106,8 +114,100 @@ class Reconciliation(ABC, Generic[R]):
     def leaves_something(self) -> bool:
         """Return whether the deletion of the resource has to remove anything from the database."""
 
+    @abstractmethod
+    def problems(self) -> Iterable[Problem]:
+        """Return what is wrong with the spec, whatever the database has."""
+
+    @abstractmethod
+    def claims(self, resource: R) -> frozenset[str]:
+        """Return what a resource of this kind declares in the database, as labels."""
+
+    @abstractmethod
+    def owns(self, resource: R) -> bool:
+        """Return whether a resource of this kind has anything in the database."""
+
     def check(self) -> None:
-        """Raise StopError for a spec that cannot be settled whatever the database has."""
+        """Raise StopError for a wrong spec, or if another resource is in charge of what this one declares."""
+        if wrong := list(self.problems()):
+            text = "; ".join(each.public for each in wrong)
+            raise StopError(Outcome(Stage.STALLED, "InvalidSpec", text, RESYNC_SECONDS))
+        for other, both in self._rivals():
+            if self._seniority(other) < self._seniority(self.live) and other.metadata.deletion_timestamp is None:
+                message = f"{both} is declared by the {self.tools.resource.kind} {other.metadata.name} already"
+                raise StopError(Outcome(Stage.STALLED, "Conflict", f"{message}; delete one of them"))
+
+    def doubled(self) -> str:
+        """Return which younger resource declares the same, in a sentence; empty if none does."""
+        for other, both in self._rivals():
+            return (
+                f"{both} is also declared by the {self.tools.resource.kind} {other.metadata.name}; delete one of them"
+            )
+        return ""
+
+    def others(self) -> list[R]:
+        """Return the other resources of this kind for the same cluster, by name."""
+        found = self.tools.objects.indexed(BY_CLUSTER, cluster_id(self.live))
+        others = (each for each in found if each.metadata.uid != self.live.metadata.uid)
+        return sorted(others, key=lambda each: each.metadata.name)
+
+    def _rivals(self) -> Iterator[tuple[R, str]]:
+        mine = self.claims(self.live)
+        for other in self.others():
+            if both := sorted(mine & self.claims(other)):
+                yield other, both[0]
+
+    def _seniority(self, resource: Any) -> tuple[bool, str, str]:
+        """Return what rivals are ordered by: the first that has it in the database, then the older one."""
+        meta = resource.metadata
+        return (not self.owns(resource), meta.creation_timestamp or "", meta.uid)
+
+    async def applied(
+        self,
+        target: Target,
+        desired: Callable[[], Desired],
+        claim: Callable[[Decision], None],
+        secrets: tuple[str, ...] = (),
+    ) -> Written:
+        """Write one object into the database if it is not as desired, and return what was done.
+
+        `desired` gives its desired state by the status in `live`, and `claim` notes a claim there. Raises StopError
+        with the reason why it is not written, ApiError, LostLease.
+        """
+        try:
+            for _ in range(CLAIMS):
+                wanted = desired()
+                written = await self.tools.databases.ask(
+                    self.kind, target, lambda session, wanted=wanted: settle(session, self.tools.key, wanted)
+                )
+                if written.decision.do is not Do.CLAIM:
+                    return self._settled(written)
+                claim(written.decision)
+                outcome = Outcome(Stage.WORKING, written.decision.claim, "it is written to the database")
+                await self.write(self.live.status, outcome)
+        except EngineError as error:
+            raise StopError(failed(error, secrets)) from error
+        raise StopError(Outcome(Stage.WORKING, "Changing", "another client creates and deletes it"))
+
+    def _settled(self, written: Written) -> Written:
+        """Return a decision that ended well, with an event for a write; raises StopError for all others."""
+        decision = written.decision
+        if decision.do is Do.STOP:
+            raise StopError(Outcome(Stage.STALLED, decision.reason, decision.message, REFUSED_SECONDS), decision.drift)
+        if decision.do is Do.WAIT:
+            raise StopError(Outcome(Stage.WORKING, decision.reason, decision.message))
+        if decision.do is Do.SEND and decision.drift:
+            self.tell(Severity.WARNING, "DriftCorrected", f"{decision.drift}; it is written again")
+        elif decision.do is Do.SEND:
+            self.tell(Severity.NORMAL, APPLIED, "it is in the database as declared")
+        return written
+
+    async def removed(self, target: Target, desired: Desired) -> Outcome | None:
+        """Remove one object; return why it is still there, or None. Raises EngineError, LostLease."""
+        decision = await self.tools.databases.ask(self.kind, target, lambda session: clear(session, desired))
+        if decision.do is Do.NOTHING:
+            return None
+        stage = Stage.STALLED if decision.do is Do.STOP else Stage.WORKING
+        return Outcome(stage, decision.reason, decision.message)
 
     async def run(self) -> float | None:
         """Reconcile; returns the seconds until the next time. Raises ApiError, LostLease."""
@@ -116,6 +216,8 @@ class Reconciliation(ABC, Generic[R]):
             return None  # Another operator manages the cluster, and this resource.
         if self.live.metadata.deletion_timestamp is not None:
             return await self._end(cluster)
+        if self._just_started(cluster):
+            return RETRY_SECONDS / 3
         try:
             self.check()
             outcome = await self.settle(self.reachable(cluster))
@@ -123,14 +225,26 @@ class Reconciliation(ABC, Generic[R]):
             outcome = stop.outcome
         except EngineError as error:
             outcome = failed(error)
-        if outcome.stage is Stage.UNCHANGED:
-            return RETRY_SECONDS / 3
         await self.write(self.live.status, outcome)
         return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
 
+    def _just_started(self, cluster: Cluster | None) -> bool:
+        """Return whether this process has not reached the database yet, and the status says that all is well.
+
+        What is in the database has not changed by a restart of the operator, so the status does not change either.
+        """
+        known = cluster is not None and cluster.metadata.deletion_timestamp is None
+        seen = self.live.status.observed_generation == self.live.metadata.generation
+        unreached = self.tools.databases.target(self.kind, self.where) is None if known else False
+        return unreached and seen and is_ready(self.live.status)
+
     async def fail(self, sentence: str) -> None:
-        """Report that reconciliations fail; raises ApiError."""
-        await self.write(self.live.status, Outcome(Stage.STALLED, "ReconcileFailed", sentence))
+        """Report that reconciliations fail; raises ApiError.
+
+        The generation that was observed stays what it was: an edit that was not obeyed is still one.
+        """
+        status = self.live.status
+        await self.write(status, Outcome(Stage.STALLED, REASON, sentence), status.observed_generation)
 
     def reachable(self, cluster: Cluster | None) -> Target:
         """Return how the database is reached; raises StopError with what is missing."""
@@ -140,10 +254,6 @@ class Reconciliation(ABC, Generic[R]):
         if cluster.metadata.deletion_timestamp is not None:
             raise StopError(Outcome(Stage.WORKING, "ClusterDeleted", f"{self.where.name} is being deleted"))
         target = self.tools.databases.target(self.kind, self.where)
-        seen = self.live.status.observed_generation == self.live.metadata.generation
-        if target is None and seen and is_ready(self.live.status):
-            # This process has just started: what is in the database has not changed by that.
-            raise StopError(Outcome(Stage.UNCHANGED, "DatabaseNotFormed"))
         if target is None or not target.identity:
             raise StopError(Outcome(Stage.WORKING, "DatabaseNotFormed", f"{self.where.name} is not formed yet"))
         return target
@@ -167,11 +277,12 @@ class Reconciliation(ABC, Generic[R]):
             gone = await self.tools.databases.gone(self.kind, self.where)
             return None if gone else Outcome(Stage.WORKING, "ClusterUnknown", f"{self.where.name} is not known")
         try:
-            return await self.clear(self.reachable(cluster))
+            outcome = await self.clear(self.reachable(cluster))
         except StopError as stop:
-            return kept_by(stop.outcome)
+            outcome = stop.outcome
         except EngineError as error:
-            return kept_by(failed(error))
+            outcome = failed(error)
+        return None if outcome is None else kept_by(outcome)
 
     async def hold(self) -> None:
         """Set the finalizer; raises ApiError."""
@@ -188,10 +299,10 @@ class Reconciliation(ABC, Generic[R]):
         """Remember a status that is written at the end."""
         self.live = replace(self.live, status=status)
 
-    async def write(self, status: Any, outcome: Outcome) -> None:
+    async def write(self, status: Any, outcome: Outcome, generation: int | None = None) -> None:
         """Write a status if it is new; raises Conflict if another client was faster, ApiError."""
         meta = self.live.metadata
-        made = reported(status, outcome, meta.generation, self.now())
+        made = reported(status, outcome, meta.generation if generation is None else generation, self.now())
         if outcome.stage is Stage.STALLED and outcome.message != status.activity:
             self.tell(Severity.WARNING, outcome.reason, outcome.message)
         known: Any = self.tools.objects.get(key_of(self.live))

@@ -4,10 +4,7 @@ The right to write a declared object is no right to read Secrets: its body could
 Secret needs a label that only those can set who may write the Secret itself.
 """
 
-import base64
-import binascii
-
-from stateward.api.kinds.search_object import SearchObject, SecretValue
+from stateward.api.kinds.search_object import SearchObject
 from stateward.api.values.base import Json
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.engines.search.declared.pointers import placed
@@ -15,6 +12,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
+from stateward.kube.objects.secret_content import text_content
 
 
 class NoValueError(Exception):
@@ -31,36 +29,34 @@ async def with_values(api: Api, found: SearchObject) -> tuple[Json, tuple[str, .
     body, texts = found.spec.body, list[str]()
     for i, value in enumerate(found.spec.values or ()):
         place = f"spec.values[{i}]"
-        text = await text_of(api, found.metadata.namespace, found.spec.cluster.name, value, place)
+        source = Key(found.metadata.namespace, value.secret_name)
+        text = await text_of(api, source, value.key, found.spec.cluster.name, place)
         body = placed(body, value.path, text)
         texts.append(text)
     return body, tuple(texts)
 
 
-async def text_of(api: Api, namespace: str, cluster: str, value: SecretValue, path: str) -> str:
-    """Return the text of one key of a Secret that is allowed for a cluster; raises NoValueError, ApiError."""
+async def text_of(api: Api, source: Key, key: str, cluster: str, path: str) -> str:
+    """Return the text of one key of a Secret that is allowed for a cluster; raises NoValueError, ApiError.
+
+    `path` is the field of the resource that names the Secret.
+    """
     try:
-        secret = await api.get(SECRETS.raw(), Key(namespace, value.secret_name))
+        secret = await api.get(SECRETS.raw(), source)
     except NotFound:
-        raise NoValueError("SecretMissing", f"{path}: there is no Secret {value.secret_name}") from None
+        raise NoValueError("SecretMissing", f"{path}: there is no Secret {source.name}") from None
     labels: dict[str, str] = secret["metadata"].get("labels") or {}
-    data: dict[str, str] = secret.get("data") or {}
-    allowed = labels.get(LABEL_ALLOWED)
-    if allowed not in ("true", cluster):
+    if labels.get(LABEL_ALLOWED) not in ("true", cluster):
         message = (
-            f"{path}: the Secret {value.secret_name} is not allowed for this cluster; its owner sets the label"
+            f"{path}: the Secret {source.name} is not allowed for this cluster; its owner sets the label"
             f" {LABEL_ALLOWED}={cluster}"
         )
         raise NoValueError("SecretNotAllowed", message)
-    encoded = data.get(value.key)
-    if encoded is None:
-        raise NoValueError("SecretMissing", f"{path}: the Secret {value.secret_name} has no key {value.key}")
-    try:
-        return base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        raise NoValueError(
-            "SecretNotText", f"{path}: the key {value.key} of the Secret {value.secret_name} is not text"
-        ) from None
+    if key not in (secret.get("data") or {}):
+        raise NoValueError("SecretMissing", f"{path}: the Secret {source.name} has no key {key}")
+    if (text := text_content(secret).get(key)) is None:
+        raise NoValueError("SecretNotText", f"{path}: the key {key} of the Secret {source.name} is not text")
+    return text
 
 
 def without_values(text: str, values: tuple[str, ...]) -> str:

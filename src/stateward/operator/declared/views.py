@@ -7,12 +7,11 @@ from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.search_user import SearchUser
 from stateward.api.schema.crd import SEARCH_OBJECT, SEARCH_USER
 from stateward.api.values.base import GROUP, VERSION
-from stateward.engines.search.declared.identity import UnclearError, identities
 from stateward.kube.objects.resource import Resource
 
 SEARCH_OBJECTS = Resource(GROUP, VERSION, SEARCH_OBJECT.plural, SEARCH_OBJECT.name, SearchObject)
 SEARCH_USERS = Resource(GROUP, VERSION, SEARCH_USER.plural, SEARCH_USER.name, SearchUser)
-FINALIZER = f"{GROUP}/search-object"
+FINALIZER = f"{GROUP}/in-database"
 BY_CLUSTER, BY_SECRET = "cluster", "secret"
 
 
@@ -37,16 +36,3 @@ def by_password_secret(found: SearchUser) -> Iterable[str]:
     given = found.spec.password.secret_name
     own = found.spec.connection_secret_name or f"{name}-connection"
     return [f"{namespace}/{each}" for each in (given, own) if each]
-
-
-def claimed(found: SearchObject) -> frozenset[str]:
-    """Return what an object claims in the database; nothing if that is unclear."""
-    try:
-        return identities(found.spec)
-    except UnclearError:
-        return frozenset()
-
-
-def seniority(found: SearchObject) -> tuple[bool, str, str]:
-    """Return what two resources for one object are ordered by: the first that owns it, then the older one."""
-    return (not found.status.claim, found.metadata.creation_timestamp or "", found.metadata.uid)

@@ -17,12 +17,12 @@ from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
+from stateward.kube.objects.secret_content import text_content
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import desired_or_refused
 from stateward.operator.observe.read_only_session import observe_read_only
-from stateward.operator.security.given_secrets import text_content
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import Missing, missing

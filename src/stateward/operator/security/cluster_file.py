@@ -21,12 +21,12 @@ from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
+from stateward.kube.objects.secret_content import text_content
 from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.ownership import exists
-from stateward.operator.security.given_secrets import text_content
 from stateward.planning.model.observation import Database, Refusal, Unknown
 
 RAW_SECRETS = kinds.SECRETS.raw()

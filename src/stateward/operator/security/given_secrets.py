@@ -4,9 +4,7 @@ A Secret that is not allowed for the cluster counts as absent. The right to writ
 Secrets, and their content goes into pods whose image and commands the cluster's author chooses.
 """
 
-import base64
 from collections.abc import Collection
-from typing import Any
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
@@ -15,6 +13,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.secret_content import text_content
 from stateward.kube.timing.clock import Clock
 from stateward.operator.pod_rights.labels import requirement
 from stateward.operator.pod_rights.named import allowed
@@ -97,15 +96,3 @@ def certificates(cluster: SearchCluster) -> dict[str, str]:
         "spec.security.http.secretName": asked.http.secret_name if asked.http is not None else None,
     }
     return {field: name for field, name in found.items() if name}
-
-
-def text_content(found: dict[str, Any]) -> Files:
-    """Return the content of a Secret as text; what is no text counts as not there."""
-    files: dict[str, str] = {}
-    data: dict[str, str] = found.get("data") or {}
-    for name, value in data.items():
-        try:
-            files[name] = base64.b64decode(value).decode()
-        except ValueError:
-            continue
-    return files

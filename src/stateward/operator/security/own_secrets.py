@@ -13,11 +13,11 @@ from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.secret_content import text_content
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import SUFFIXES, mark
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.objects.ownership import exists, key_in
-from stateward.operator.security.given_secrets import text_content
 from stateward.operator.security.material import Files
 
 RAW_SECRETS = kinds.SECRETS.raw()

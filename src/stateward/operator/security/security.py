@@ -27,11 +27,12 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.secret_content import text_content
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import CopiedSecrets, belongs
 from stateward.operator.objects.ownership import exists
-from stateward.operator.security.given_secrets import GivenSecrets, text_content
+from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.operator.security.material import (
     PASSWORD,
     PASSWORD_BYTES,

@@ -2,6 +2,7 @@
 
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import Condition
+from stateward.api.values.conditions import condition, dated
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.upgrade_order import upgrading
 from stateward.planning.model.intent import State, Wait
@@ -21,27 +22,19 @@ def conditions(facts: Facts, plan: Plan, before: ClusterStatus, now: float) -> l
     database = obs.database
     unknown = database.why if isinstance(database, Unknown) else ""
     serving = isinstance(database, Database) and database.health is not Health.RED
-    available = "Unknown" if unknown else ("True" if serving else "False")
     reconciling = not plan.settled and stalled is None
     pace = "Settled" if plan.settled else ("InProgress" if reconciling else "Stalled")
-    verdicts = [
-        ("Ready", "True" if plan.settled else "False", "Settled" if plan.settled else "InProgress", plan.activity),
-        ("Reconciling", "True" if reconciling else "False", pace, plan.activity),
-        (
-            "Stalled",
-            "True" if stalled else "False",
-            stalled.reason if stalled else "Progressing",
-            stalled.message if stalled else "",
+    changes = upgrading(obs)
+    made = [
+        condition("Ready", plan.settled, "Settled" if plan.settled else "InProgress", plan.activity),
+        condition("Reconciling", reconciling, pace, plan.activity),
+        condition(
+            "Stalled", stalled is not None, *((stalled.reason, stalled.message) if stalled else ("Progressing",))
         ),
-        ("Available", available, availability(obs), unknown),
-        (
-            "Upgrading",
-            "True" if upgrading(obs) else "False",
-            "VersionChange",
-            f"to {obs.desired.version}" if upgrading(obs) else "",
-        ),
+        condition("Available", None if unknown else serving, availability(obs), unknown),
+        condition("Upgrading", changes, "VersionChange", f"to {obs.desired.version}" if changes else ""),
     ]
-    return [condition(obs, before, verdict, now) for verdict in verdicts]
+    return dated(made, before.conditions, obs.generation, rfc3339(now))
 
 
 def availability(obs: Observation) -> str:
@@ -58,18 +51,3 @@ def stuck_member(facts: Facts, plan: Plan) -> Wait | None:
         if intent.state is State.DOWN and member is not None and facts.trouble(member):
             return Wait(intent.member, "MemberDoesNotStart", intent.sentence, stalled=True)
     return None
-
-
-def condition(obs: Observation, before: ClusterStatus, verdict: tuple[str, str, str, str], now: float) -> Condition:
-    """Return one condition; the transition time is kept while its status stays the same."""
-    kind, value, reason, message = verdict
-    earlier = next((c for c in before.conditions if c.type == kind), None)
-    kept = earlier.last_transition_time if earlier is not None and earlier.status == value else ""
-    return Condition(
-        type=kind,
-        status=value,
-        reason=reason,
-        message=message,
-        observed_generation=obs.generation,
-        last_transition_time=kept or rfc3339(now),
-    )

@@ -6,7 +6,7 @@ The failed reconciliation would have changed it in unknown ways, so the observed
 from msgspec.structs import replace
 
 from stateward.api.kinds.status import ClusterStatus, WaitStatus
-from stateward.api.values.base import Condition
+from stateward.api.values.conditions import condition, dated
 from stateward.planning.model.times import rfc3339
 
 REASON = "ReconciliationFailing"
@@ -17,21 +17,9 @@ def failure_status(before: ClusterStatus, cluster: str, sentence: str, now: floa
     known = next((wait for wait in before.waiting if wait.reason == REASON), None)
     since = known.since_time if known is not None else rfc3339(now)
     wait = WaitStatus(subject=cluster, reason=REASON, message=sentence, since_time=since)
-    verdicts = {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
-    others = [condition for condition in before.conditions if condition.type not in verdicts]
-    made = [_condition(before, kind, value, sentence, now) for kind, value in verdicts.items()]
+    verdicts = {"Ready": False, "Reconciling": False, "Stalled": True}
+    others = [each for each in before.conditions if each.type not in verdicts]
+    failed = (condition(kind, status, REASON, sentence) for kind, status in verdicts.items())
+    made = dated(failed, before.conditions, before.observed_generation, rfc3339(now))
     waiting = [wait, *(other for other in before.waiting if other.reason != REASON)]
     return replace(before, activity=sentence, waiting=waiting, conditions=[*made, *others])
-
-
-def _condition(before: ClusterStatus, kind: str, value: str, sentence: str, now: float) -> Condition:
-    earlier = next((condition for condition in before.conditions if condition.type == kind), None)
-    kept = earlier.last_transition_time if earlier is not None and earlier.status == value else ""
-    return Condition(
-        type=kind,
-        status=value,
-        reason=REASON,
-        message=sentence,
-        observed_generation=before.observed_generation,
-        last_transition_time=kept or rfc3339(now),
-    )

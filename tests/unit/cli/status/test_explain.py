@@ -109,7 +109,7 @@ def is_reason(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(r"([A-Z][a-z]*){2,}", value) is not None
 
 
-STATUS_REASONS = {"InProgress", "ShardsWithoutCopy", "NoStartedCopy"}
+STATUS_REASONS = {"InProgress", "ShardsWithoutCopy", "NoStartedCopy", "VersionChange"}
 """Reasons of conditions that say nothing about waiting."""
 
 

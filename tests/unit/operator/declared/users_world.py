@@ -55,6 +55,12 @@ class UsersWorld(World):
         found = self.user_condition("Stalled", name)
         return found["reason"] if found.get("status") == "True" else ""
 
+    def forget_user_write(self) -> None:
+        """Let the status be as it was before the first write was recorded."""
+        (live,) = self.store.all(KIND)
+        users = [{**each, "claim": "Creating", "applied": ""} for each in live.doc["status"]["users"]]
+        self.context.change(live, ("status", "users"), users)
+
     def connection(self, name: str = "shop-connection") -> dict[str, str]:
         """Return what the application finds; empty without the Secret."""
         found = self.store.get("/secrets", Key(HOME, name))

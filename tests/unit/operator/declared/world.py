@@ -233,14 +233,18 @@ class World:
         """Let others work for a moment."""
         await asyncio.sleep(0.1)
 
-    @asynccontextmanager
-    async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DeclaredControl]:
-        """Have an operator at work."""
+    def control(self, network: Network | None = None) -> tuple[DeclaredControl, EventRecorder]:
+        """Return a controller that does not run yet, and what writes its events."""
         network = network or Network(self.context.stream("network"), self.context.count)
         api: Any = WorldApi(self.server, self.change_signal, network, "stateward")
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        control = DeclaredControl(Setting(api, self, recorder, clock, "stateward", kinds=()))
+        return DeclaredControl(Setting(api, self, recorder, clock, "stateward", kinds=())), recorder
+
+    @asynccontextmanager
+    async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DeclaredControl]:
+        """Have an operator at work."""
+        control, recorder = self.control(network)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:
             yield control

@@ -29,6 +29,10 @@ DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
 DRAINING_SHARED_TRANSIENT = "cluster.metadata.stateward.draining_shared_transient"
 """The same for the transient setting, if there is one."""
 DEFAULT = "default"
+RUN_TIME_SETTINGS = frozenset({ENABLE, EXCLUDE, REBALANCE})
+"""The database's settings that Stateward changes for a time."""
+MARKS = "cluster.metadata.stateward"
+"""Beginning of the settings with the previous values."""
 
 _STRICTNESS = (Allocation.ALL, Allocation.PRIMARIES, Allocation.NEW_PRIMARIES, Allocation.NONE)
 

@@ -1,5 +1,6 @@
 """Which object of the database a resource means, and what is wrong with what it says."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -9,13 +10,14 @@ from stateward.api.kinds.search_object import Existing, SearchObjectSpec
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.api.values.settings import flatten, reason_owned
+from stateward.engines.search.database.marks import MARKS, RUN_TIME_SETTINGS
 from stateward.engines.search.declared.kinds import KINDS, ROOTS, ObjectKind, Write, kind_at_path
 from stateward.engines.search.declared.pointers import NoPlaceError, placed
 
 OWN_NAMES = frozenset({"stateward-operator", "stateward-probe", "stateward_probe"})
 """Names of roles and mappings by which the operator and the probes of pods have their rights."""
-OWN_SETTINGS = ("cluster.metadata.stateward.", "cluster.routing.")
-"""Run-time settings that Stateward changes and restores around restarts, upgrades and removals."""
+_SETTING = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*")
+"""The name of one setting: the database would take `cluster.*` for all settings that begin so."""
 _OWN = "Stateward sets and restores it around restarts and removals"
 
 
@@ -87,10 +89,13 @@ def _by_path(spec: SearchObjectSpec, path: str) -> Declared:
 
 
 def identities(spec: SearchObjectSpec) -> frozenset[str]:
-    """Return what the resource claims in the database: an object, or each of several settings. Raises UnclearError."""
+    """Return what the resource claims in the database: an object, or each of several settings.
+
+    Raises UnclearError, or NoPlaceError for a value that has no place in the body.
+    """
     what = declared(spec)
     if what.kind.write is Write.SETTINGS:
-        return frozenset(f"{what.label}/{key}" for key in settings_of(spec.body))
+        return frozenset(f"{what.label}/{key}" for key in settings_of(whole_body(spec)))
     return frozenset({what.label})
 
 
@@ -114,22 +119,45 @@ def problems(spec: SearchObjectSpec) -> Iterator[Problem]:
         yield Problem("spec.existing", "Merge", "needs deletionPolicy Retain: the object belongs to others, too")
     if spec.apply_to_existing and what.kind.name != "ismPolicy":
         yield Problem("spec.applyToExisting", True, "is for ismPolicy only")
-    if what.kind.write is Write.SETTINGS:
-        yield from _settings(spec)
-    yield from _values(spec)
-
-
-def _settings(spec: SearchObjectSpec) -> Iterator[Problem]:
-    if "transient" in spec.body:
-        yield Problem("spec.body[transient]", None, "cannot be declared: transient settings end with a restart")
+    misplaced = list(_values(spec))
+    yield from misplaced
+    if misplaced:
         return
-    settings = settings_of(spec.body)
+    # What a Secret brings in is judged like what is written out: only its text is not known here.
+    body = whole_body(spec)
+    if what.kind.write is Write.SETTINGS:
+        yield from _settings(body)
+    for key in body.keys() - what.kind.accepts if what.kind.accepts else ():
+        yield Problem(f"spec.body[{key}]", None, f"must be one of {', '.join(sorted(what.kind.accepts))}")
+
+
+def whole_body(spec: SearchObjectSpec) -> Json:
+    """Return the body with an empty text for each value of a Secret; raises NoPlaceError."""
+    body = spec.body
+    for value in spec.values or ():
+        body = placed(body, value.path, "")
+    return body
+
+
+def _settings(body: Json) -> Iterator[Problem]:
+    settings = settings_of(body)
     if not settings:
         yield Problem("spec.body", None, "must have at least one setting, for example search.max_buckets: 20000")
-    for key in settings:
-        own = _OWN if key.startswith(OWN_SETTINGS) else reason_owned(key)
-        if own is not None:
-            yield Problem(f"spec.body[{key}]", None, f"cannot be set: {own}")
+    for key, value in settings.items():
+        if (reason := _no_setting(key, value)) is not None:
+            yield Problem(f"spec.body[{key}]", None, reason)
+
+
+def _no_setting(key: str, value: object) -> str | None:
+    """Return why a setting cannot be declared; None if it can."""
+    if key.startswith(("transient", "persistent")):
+        return "cannot be declared: transient settings end with a restart; give persistent ones alone, or without a key"
+    if not _SETTING.fullmatch(key):
+        return "must be the name of one setting"
+    if value == {}:
+        return "must have a value"
+    own = _OWN if key in RUN_TIME_SETTINGS or key.startswith(MARKS) else reason_owned(key)
+    return None if own is None else f"cannot be set: {own}"
 
 
 def _values(spec: SearchObjectSpec) -> Iterator[Problem]:

@@ -50,6 +50,10 @@ class ObjectKind:
     """JSON pointers to settings, which may be nested or dotted and are stored as text."""
     refers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """By kind, JSON pointers to the names of objects that have to exist first; `*` stands for all keys or items."""
+    same_name: str = ""
+    """The kind of an object of the same name that has to exist first."""
+    accepts: frozenset[str] = frozenset()
+    """The keys that a body may have; empty: the database decides. Others would concern other objects."""
     parts: int = 1
     """How many names the object has in `spec.object`."""
 
@@ -100,6 +104,7 @@ _COMMON = (
         "/{index}/_alias/{name}",
         answer="/{index}/aliases/{name}",
         write=Write.ALIAS,
+        accepts=frozenset({"filter", "index_routing", "is_hidden", "is_write_index", "routing", "search_routing"}),
         parts=2,
     ),
     ObjectKind("clusterSettings", "/_cluster/settings", answer="/persistent", write=Write.SETTINGS, parts=0),
@@ -166,7 +171,14 @@ _OPENSEARCH = (
             "tenant": ("/tenant_permissions/*/tenant_patterns/*",),
         },
     ),
-    ObjectKind("roleMapping", f"{_SECURITY}/rolesmapping/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
+    ObjectKind(
+        "roleMapping",
+        f"{_SECURITY}/rolesmapping/{{name}}",
+        answer="/{name}",
+        exact=True,
+        volatile=_HIDDEN,
+        same_name="role",
+    ),
     ObjectKind("tenant", f"{_SECURITY}/tenants/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
     ObjectKind("actionGroup", f"{_SECURITY}/actiongroups/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
 )

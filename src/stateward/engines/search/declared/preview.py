@@ -6,9 +6,9 @@ from typing import Any, cast
 from msgspec import Struct
 
 from stateward.api.kinds.search_object import Claim
-from stateward.engines.search.declared.comparison import contains, normal
-from stateward.engines.search.declared.decision import Actual, Do, Wish, decide, stored
-from stateward.engines.search.declared.pointers import without
+from stateward.engines.search.declared.comparison import contains
+from stateward.engines.search.declared.decision import Do, decide
+from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 
 MOST = 200
 """Changes that are shown."""
@@ -41,22 +41,20 @@ _CLAIMS = {Claim.CREATING: "create", Claim.ADOPTING: "replace", Claim.MERGED: "m
 _OTHERS = {Do.NOTHING: "nothing", Do.STOP: "refuse", Do.WAIT: "wait", Do.SEND: "change"}
 
 
-def preview(wish: Wish, actual: Actual, stored_digest: str) -> ObjectPreview:
+def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectPreview:
     """Return what would happen to an object, with what is declared and differs; values of Secrets are left out."""
-    decision = decide(wish, actual, stored_digest)
+    decision = decide(desired, observed, stored_digest)
     does = _OTHERS.get(decision.do) or _CLAIMS.get(Claim(decision.claim), "change")
-    if does == "change" and actual.answer is None:
+    if does == "change" and observed.answer is None:
         does = "create"
-    found = () if does == "nothing" else tuple(differences(wish, actual))
-    return ObjectPreview(wish.what.label, does, decision.reason, decision.message, found)
+    found = () if does == "nothing" else tuple(differences(desired, observed))
+    return ObjectPreview(desired.what.label, does, decision.reason, decision.message, found)
 
 
-def differences(wish: Wish, actual: Actual) -> list[FieldChange]:
+def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
     """Return where the stored object differs from what is declared."""
-    declared, body = normal(wish.what, wish.spec.body), normal(wish.what, stored(wish, actual) or {})
-    for value in wish.spec.values or ():
-        declared, body = without(declared, value.path), without(body, value.path)
-    return list(_changes(body, declared, ""))[:MOST]
+    body = comparable(desired, stored(desired, observed) or {})
+    return list(_changes(body, comparable(desired, desired.body), ""))[:MOST]
 
 
 def _changes(stored: object, wanted: object, at: str) -> Iterator[FieldChange]:

@@ -7,9 +7,10 @@ from stateward.api.values.base import Json
 from stateward.engines.connection.base import RefusedError
 from stateward.engines.search.database.reading import INFO
 from stateward.engines.search.database.session import Session
-from stateward.engines.search.declared.decision import Actual, Request
+from stateward.engines.search.declared.desired import Observed
 from stateward.engines.search.declared.identity import Declared
 from stateward.engines.search.declared.kinds import Write
+from stateward.engines.search.declared.writes import Request
 
 _VERSIONS = {"filter_path": "_nodes.failed,nodes.*.version"}
 _ABSENT = 404
@@ -17,7 +18,7 @@ _MOST = 30
 """Indices in one request to change their policy: their names are part of its path."""
 
 
-async def read(session: Session, what: Declared) -> Actual:
+async def read(session: Session, what: Declared) -> Observed:
     """Return what the database has of an object; raises EngineError if that is not known."""
     info = await session.get(dict[str, Any], INFO, _VERSIONS)
     nodes = cast("dict[str, Json]", info.get("nodes", {}))
@@ -30,7 +31,7 @@ async def read(session: Session, what: Declared) -> Actual:
         if error.status != _ABSENT:
             raise
         answer = None
-    return Actual(answer, versions)
+    return Observed(answer, versions)
 
 
 async def send(session: Session, request: Request) -> None:

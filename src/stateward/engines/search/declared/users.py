@@ -9,21 +9,16 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from stateward.api.kinds.search_object import (
-    ClusterKindName,
-    Existing,
-    SearchObjectSpec,
-    SearchObjectStatus,
-    SecretValue,
-)
+from stateward.api.kinds.cluster import Retention
+from stateward.api.kinds.search_object import ClusterKindName, Existing
 from stateward.api.kinds.search_user import SearchUser, SearchUserSpec, UserStatus
+from stateward.api.kinds.security import lifetime_seconds
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
-from stateward.engines.search.declared.decision import Wish
+from stateward.engines.search.declared.desired import Desired, Memory
 from stateward.engines.search.declared.identity import OWN_NAMES, Declared
 from stateward.engines.search.declared.kinds import ObjectKind
 
-_SECONDS = {"m": 60, "h": 3600, "d": 86400}
 PASSWORD = "/password"  # noqa: S105 - where it is
 SHORTEST_ROTATION = 3600.0
 """Seconds: each rotation makes applications connect again."""
@@ -46,11 +41,6 @@ KINDS: Mapping[str, ObjectKind] = {
 }
 
 
-def lifetime(text: str) -> float:
-    """Return the seconds of a lifetime such as `90d`."""
-    return float(int(text[:-1]) * _SECONDS[text[-1]])
-
-
 def problems(user: SearchUser) -> Iterator[Problem]:
     """Yield what is wrong with a user, besides its shape."""
     spec, name = user.spec, base_name(user)
@@ -70,9 +60,9 @@ def _password(spec: SearchUserSpec) -> Iterator[Problem]:
     if spec.password.secret_name is not None:
         text = "the operator rotates only passwords that it makes: leave secretName out, or rotateAfter"
         yield Problem("spec.password.rotateAfter", rotation, text)
-    if lifetime(rotation) < SHORTEST_ROTATION:
+    if lifetime_seconds(rotation) < SHORTEST_ROTATION:
         yield Problem("spec.password.rotateAfter", rotation, "must be 1h or longer")
-    elif lifetime(spec.password.overlap) > lifetime(rotation) / 2:
+    elif lifetime_seconds(spec.password.overlap) > lifetime_seconds(rotation) / 2:
         yield Problem("spec.password.overlap", spec.password.overlap, f"must be at most half of {rotation}")
 
 
@@ -82,31 +72,37 @@ def base_name(user: SearchUser) -> str:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Which user applications are to have, and which others are to be deleted now."""
+class Rotation:
+    """The user that applications are to have, and the previous ones that are to be deleted now."""
 
     current: str
     retired: tuple[str, ...]
-    rotation: float | None
-    """When the next password is made, in seconds since the epoch; None if it never is."""
 
 
-def turn(user: SearchUser, now: float, times: Mapping[str, tuple[float | None, float | None]]) -> Turn:
-    """Return the current user at `now`; `times` has start and retirement of each user in the status, by name."""
-    base, spec, current = base_name(user), user.spec.password, user.status.username
-    rotation = None
-    if spec.rotate_after is None:
+Times = Mapping[str, tuple[float | None, float | None]]
+"""Start and retirement of each user in the status, by name, in seconds since the epoch."""
+
+
+def rotation(user: SearchUser, now: float, times: Times) -> Rotation:
+    """Return the current user and the retired ones at `now`, in seconds since the epoch."""
+    base, current = base_name(user), user.status.username
+    if user.spec.password.rotate_after is None:
         current = base
-    elif current not in (f"{base}-1", f"{base}-2"):
-        current = f"{base}-1"
+    elif current not in _pair(base):
+        current = _pair(base)[0]
     else:
-        start = times.get(current, (None, None))[0]
-        rotation = (start if start is not None else now) + lifetime(spec.rotate_after)
-        other = f"{base}-{2 if current == f'{base}-1' else 1}"
-        if now >= rotation and other not in times:  # One that is not deleted yet keeps its old password.
-            current, rotation = other, None
+        other = next(name for name in _pair(base) if name != current)
+        due = next_rotation(user, times.get(current, (None, None))[0])
+        if due is not None and now >= due and other not in times:  # One that is not deleted yet keeps its password.
+            current = other
     retired = tuple(name for name, (_, end) in times.items() if name != current and end is not None and now >= end)
-    return Turn(current, retired, rotation)
+    return Rotation(current, retired)
+
+
+def next_rotation(user: SearchUser, start: float | None) -> float | None:
+    """Return when a user that applications have had since `start` is followed by another; None if it never is."""
+    after = user.spec.password.rotate_after
+    return None if after is None or start is None else start + lifetime_seconds(after)
 
 
 def body(spec: SearchUserSpec, password: str) -> Json:
@@ -122,24 +118,36 @@ def body(spec: SearchUserSpec, password: str) -> Json:
     }
 
 
-def wish(user: SearchUser, known: UserStatus, password: str, digest: str) -> Wish:
-    """Return what the operator wants of one user in the database."""
+def desired(user: SearchUser, known: UserStatus, password: str, digest: str) -> Desired:
+    """Return the desired state of one user in the database."""
     spec = user.spec
-    value = SecretValue(secret_name="password", key="password", path=PASSWORD)  # noqa: S106 - names
-    as_object = SearchObjectSpec(
-        cluster=spec.cluster,
-        object=f"user/{known.name}",
+    return Desired(
+        what=Declared(KINDS[spec.cluster.kind], label(known.name), {"name": known.name}),
         body=body(spec, ""),
-        values=[value],
+        sent=body(spec, password),
+        digest=digest,
+        owner=f"{user.metadata.namespace}/{user.metadata.name}",
+        memory=Memory(known.claim, known.applied, known.stored),
+        hidden=(PASSWORD,),
         existing=spec.existing,
-        deletion_policy=spec.deletion_policy,
+        retain=spec.deletion_policy is Retention.RETAIN,
     )
-    status = SearchObjectStatus(
-        claim=known.claim, applied=known.applied, stored=known.stored, cluster_uuid=user.status.cluster_uuid
-    )
-    owner = f"{user.metadata.namespace}/{user.metadata.name}"
-    what = Declared(KINDS[spec.cluster.kind], f"user/{known.name}", {"name": known.name})
-    return Wish(what, as_object, status, body(spec, password), digest, owner)
+
+
+def label(name: str) -> str:
+    """Return how a user is called among all objects of a database."""
+    return f"user/{name}"
+
+
+def claims(user: SearchUser) -> frozenset[str]:
+    """Return the names in the database that a resource has, or may have after a rotation, as labels."""
+    base = base_name(user)
+    names = {base} if user.spec.password.rotate_after is None else set(_pair(base))
+    return frozenset(label(name) for name in names | {each.name for each in user.status.users})
+
+
+def _pair(base: str) -> tuple[str, str]:
+    return f"{base}-1", f"{base}-2"
 
 
 def with_user(users: list[UserStatus], changed: UserStatus) -> list[UserStatus]:

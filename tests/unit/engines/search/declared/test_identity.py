@@ -111,12 +111,40 @@ def test_the_rights_of_the_operator_cannot_be_declared(kind: str, name: str) -> 
         {"persistent": {"cluster.metadata.stateward.limit": "x"}},
         {"persistent": {"cluster.routing.allocation.exclude._name": "a"}},
         {"xpack.security.enabled": False},
+        {"cluster.*": None},
+        {"*": None},
+        {"cluster.routing": {}},
+        {"cluster": {"routing": {"*": None}}},
         {"transient": {"search.max_buckets": 1}},
         {},
     ],
 )
 def test_settings_that_stateward_needs_cannot_be_declared(body: dict[str, Any]) -> None:
     assert said(object="clusterSettings", body=body)
+
+
+@pytest.mark.parametrize(
+    "path", ["/cluster.routing.allocation.enable", "/cluster/routing/rebalance/enable", "/cluster.*", "/transient/a"]
+)
+def test_a_value_of_a_secret_brings_no_other_setting_in(path: str) -> None:
+    value = {"secretName": "keys", "key": "k", "path": path}
+    assert said(object="clusterSettings", body={"search.max_buckets": 1}, values=[value])
+
+
+def test_settings_of_shard_allocation_that_stateward_leaves_alone_can_be_declared() -> None:
+    body = {
+        "cluster.routing.allocation.disk.watermark.low": "80%",
+        "cluster.routing.allocation.awareness.attributes": "z",
+    }
+    assert not said(object="clusterSettings", body=body)
+
+
+@pytest.mark.parametrize("key", ["indices", "index", "aliases", "alias", "must_exist"])
+def test_an_alias_concerns_the_index_that_it_names(key: str) -> None:
+    assert said(object="alias/logs-1/logs", body={key: [".security"]})
+    value = {"secretName": "keys", "key": "k", "path": f"/{key}"}
+    assert said(object="alias/logs-1/logs", body={}, values=[value])
+    assert not said(object="alias/logs-1/logs", body={"filter": {"term": {"a": 1}}, "is_write_index": True})
 
 
 def test_each_setting_is_claimed_by_itself() -> None:
