@@ -149,7 +149,7 @@ class KindControl(Generic[R]):
     def _on_object(self, delta: Delta[R]) -> None:
         self._queue.add(delta.key)
         changed: Any = delta.new or delta.old
-        others: Iterable[Any] = self.objects.indexed(BY_CLUSTER, cluster_id(changed)) if changed is not None else ()
+        others: Iterable[Any] = self.objects.indexed(BY_CLUSTER, cluster_id(changed))
         for other in others:
             if waits_for_others(other.status) and key_of(other) != delta.key:
                 self._queue.add_after(key_of(other), 1.0)

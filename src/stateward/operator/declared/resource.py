@@ -132,7 +132,8 @@ class Reconciliation(ABC, Generic[R]):
             text = "; ".join(each.public for each in wrong)
             raise StopError(Outcome(Stage.STALLED, "InvalidSpec", text, RESYNC_SECONDS))
         for other, both in self._rivals():
-            if self._seniority(other) < self._seniority(self.live) and other.metadata.deletion_timestamp is None:
+            # Also one that is being deleted: until it is gone it would delete what this one has written.
+            if self._seniority(other) < self._seniority(self.live):
                 message = f"{both} is declared by the {self.tools.resource.kind} {other.metadata.name} already"
                 raise StopError(Outcome(Stage.STALLED, "Conflict", f"{message}; delete one of them"))
 

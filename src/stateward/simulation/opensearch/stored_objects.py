@@ -127,7 +127,7 @@ class StoredObjects:
             if verb == "remove":
                 self.aliases.pop(key, None)
             else:
-                self.aliases[key] = {name: value for name, value in asked.items() if name not in ("index", "alias")}
+                self.aliases[key] = _alias_in_own_form(asked)
         return 200, {"acknowledged": True}
 
 
@@ -165,6 +165,13 @@ def _in_own_form(root: str, body: Json) -> Json:
     if root == f"{_SECURITY}roles/":
         return {"reserved": False, "hidden": False, "static": False, "index_permissions": [], **body}
     return body
+
+
+def _alias_in_own_form(asked: Json) -> Json:
+    """Return an alias as the database shows it: with routing for search and for indexing."""
+    shown = {name: value for name, value in asked.items() if name not in ("index", "alias", "routing")}
+    both = {name: asked["routing"] for name in ("index_routing", "search_routing") if "routing" in asked}
+    return {**shown, **both}
 
 
 def _missing() -> Reply:

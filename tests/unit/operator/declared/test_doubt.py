@@ -26,6 +26,7 @@ async def test_an_object_whose_creation_was_not_recorded_keeps_its_resource_unti
         world.delete()
         await world.until(lambda: "set deletionPolicy to Retain" in world.status()["activity"])
         assert "not known whether" in world.status()["activity"]
+        assert world.stalled() == "OwnerUnknown"
         await asyncio.sleep(600)
         assert world.exists()
         del world.database.objects.by_path[ROLE]

@@ -17,6 +17,8 @@ async def test_an_object_is_created_and_the_status_says_whose_it_is() -> None:
     assert stored["_meta"] == {"stateward.dev/search-object": "prod/one"}
     assert world.status()["claim"] == "Owned"
     assert world.status()["object"] == "indexTemplate/logs"
+    assert "settings" not in world.status()
+    assert world.told() == ["Applied"]
 
 
 async def test_nothing_is_written_again_while_nothing_changes() -> None:
@@ -62,6 +64,17 @@ async def test_a_change_by_another_client_is_corrected() -> None:
         world.database.objects.by_path[PATH].body["index_patterns"] = ["others-*"]
         await world.until(lambda: world.database.objects.by_path[PATH].body["index_patterns"] == ["logs-*"])
         await world.until(world.is_ready)
+        await world.until(lambda: world.told() == ["Applied", "DriftCorrected"])
+
+
+async def test_a_default_that_the_database_adds_later_is_no_drift() -> None:
+    world = World()
+    world.template()
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.database.objects.by_path[PATH].body["allow_auto_create"] = True
+        await asyncio.sleep(900)
+    assert len(world.database.writes) == 1
 
 
 async def test_a_change_by_another_client_is_only_reported_if_that_is_asked_for() -> None:

@@ -1,6 +1,7 @@
 """What is refused or waits: foreign objects, protected ones, conflicts, mixed versions, the database's own refusals."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from stateward.simulation.opensearch.stored_objects import StoredObject
 from tests.unit.operator.declared.world import TEMPLATE, World
 
 PATH = "/_index_template/logs"
+PREFIX = "index.plugins.index_state_management.policy_id"
 ROLE = "/_plugins/_security/api/roles/reader"
 THEIRS = {"index_patterns": ["theirs-*"], "priority": 3}
 
@@ -195,12 +197,15 @@ async def test_cluster_settings_are_separate_values_and_go_back_to_their_default
 
 async def test_an_alias_is_one_action_and_waits_for_its_index() -> None:
     world = World()
-    world.declare(object="alias/logs-000001/logs", body={"is_write_index": True})
+    world.declare(object="alias/logs-000001/logs", body={"is_write_index": True, "routing": "1"})
     async with world.operator():
         await world.until(lambda: world.stalled() == "Refused")
         world.database.objects.indices.add("logs-000001")
         await world.until(world.is_ready)
-        assert world.database.objects.aliases == {("logs-000001", "logs"): {"is_write_index": True}}
+        alias = {"is_write_index": True, "index_routing": "1", "search_routing": "1"}
+        assert world.database.objects.aliases == {("logs-000001", "logs"): alias}
+        await asyncio.sleep(900)
+        assert world.database.objects.writes == 1, "the database stores it in another form, and that is no drift"
         world.delete()
         await world.until(lambda: not world.exists())
     assert not world.database.objects.aliases
@@ -208,9 +213,9 @@ async def test_an_alias_is_one_action_and_waits_for_its_index() -> None:
 
 async def test_indices_follow_a_changed_policy_if_that_is_asked_for() -> None:
     world = World()
-    managed = {"index.plugins.index_state_management.policy_id": "keep", "policy_seq_no": 0}
-    world.database.explained = {"logs-1": dict(managed), "total_managed_indices": 1}
-    del world.database.explained["total_managed_indices"]
+    managed: dict[str, Any] = {PREFIX: "keep", "policy_seq_no": 0}
+    starting, others = {**managed, "policy_seq_no": None}, {**managed, PREFIX: "other"}
+    world.database.explained = {"logs-1": dict(managed), "logs-2": starting, "x": others, "total_managed_indices": 3}
     policy = {"policy": {"states": [{"name": "hot"}]}}
     world.declare(object="ismPolicy/keep", body=policy, applyToExisting=True)
     async with world.operator():

@@ -34,6 +34,7 @@ async def test_a_user_is_made_and_its_application_can_connect() -> None:
     assert found["uri"] == f"https://shop:{found['password']}@logs.prod.svc:9200"
     body = world.database.objects.by_path[f"{USERS}shop"].body
     assert (body["opendistro_security_roles"], body["backend_roles"]) == (["reader"], ["shops"])
+    assert body["attributes"] == {"team": "web"}
     assert found["password"] not in world.everything_said()
 
 
@@ -126,6 +127,27 @@ async def test_a_secret_of_another_owner_is_not_overwritten() -> None:
         world.user(connectionSecretName="other")
         await world.until(world.user_ready)
     assert world.connection("other")["username"] == "shop"
+
+
+async def test_a_secret_of_another_user_is_not_overwritten() -> None:
+    world = UsersWorld()
+    world.user()
+    async with world.operator():
+        await world.until(world.user_ready)
+        before = world.connection()
+        world.user("other", connectionSecretName="shop-connection")
+        await world.until(lambda: world.user_stalled("other") == "SecretTaken")
+    assert world.connection() == before
+
+
+async def test_a_user_stays_if_that_is_asked_for() -> None:
+    world = UsersWorld()
+    world.user(deletionPolicy="Retain")
+    async with world.operator():
+        await world.until(world.user_ready)
+        world.remove_user()
+        await world.until(lambda: not world.user_exists())
+    assert set(world.passwords) == {"shop"}
 
 
 async def test_a_right_that_another_client_gives_to_a_user_is_taken_back() -> None:

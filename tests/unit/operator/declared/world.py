@@ -99,8 +99,7 @@ class FakeDatabase:
         return 200, self.explained
 
     def _policy_changed(self, _: Call) -> tuple[int, Any]:
-        for index in self.explained.values():
-            index["policy_seq_no"] = self.objects.writes
+        self.explained["logs-1"]["policy_seq_no"] = self.objects.writes
         return 200, {"failures": False}
 
     def _settings(self, call: Call) -> tuple[int, Any]:
@@ -179,7 +178,8 @@ class World:
 
     def secret(self, name: str, labels: dict[str, str], **values: str) -> None:
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-        head = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}}
+        meta: dict[str, Any] = {"name": name, **({"labels": labels} if labels else {})}
+        head = {"apiVersion": "v1", "kind": "Secret", "metadata": meta}
         self.server.create("/secrets", HOME, {**head, "data": data})
 
     def change_secret(self, name: str, **values: str) -> None:
@@ -228,6 +228,10 @@ class World:
         while not holds():
             assert self.context.now < end, [stored.doc.get("status") for stored in self.store.all(KIND)]
             await asyncio.sleep(0.1)
+
+    def told(self) -> list[str]:
+        """Return the reasons of all events, the first one first."""
+        return [stored.doc["reason"] for stored in self.store.all("events.k8s.io/events")]
 
     async def pause(self) -> None:
         """Let others work for a moment."""

@@ -46,7 +46,7 @@ def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision
     if (unclear := doubt(observed)) is not None:
         return unclear
     body = stored(desired, observed)
-    if body is not None and (flag := protection(body)) is not None:
+    if (flag := protection(body)) is not None:
         return Decision(Do.STOP, "Protected", f"{desired.what.label} is {flag}: it belongs to the database")
     if not desired.memory.claim:
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
@@ -108,11 +108,11 @@ def _drift(desired: Desired, body: object | None) -> str:
     """Return what another client has changed, in a sentence; empty if the write is the first one, or for an edit."""
     if desired.memory.applied != desired.digest:
         return ""
-    return "another client has deleted it" if body is None else f"another client has changed {_place(desired, body)}"
-
-
-def _place(desired: Desired, body: object) -> str:
-    return difference(desired, body) or "it"
+    return (
+        "another client has deleted it"
+        if body is None
+        else f"another client has changed {difference(desired, body) or 'it'}"
+    )
 
 
 def _unclaimed(desired: Desired, body: object) -> Decision:

@@ -108,8 +108,8 @@ def owner_of(desired: Desired, body: object) -> str:
     return note if isinstance(note, str) else ""
 
 
-def protection(body: object) -> str | None:
-    """Return the flag that protects a stored object from all clients; None if it has none."""
+def protection(body: object | None) -> str | None:
+    """Return the flag that protects a stored object from all clients; None if it has none, or there is no object."""
     fields = cast("Json", body) if isinstance(body, Mapping) else {}
     metadata = fields.get("metadata")
     if isinstance(metadata, Mapping) and cast("Json", metadata).get("_reserved") is True:

@@ -25,6 +25,7 @@ def what(text: str, kind: str = "OpenSearchCluster") -> Declared:
     ("stored", "wanted"),
     [
         ({"a": "1", "b": "true"}, {"a": 1, "b": True}),
+        ({"a": 1.5}, {"a": "1.5"}),
         ({"a": 1, "more": 2}, {"a": 1.0}),
         ({"patterns": ["logs-*"]}, {"patterns": "logs-*"}),
         ({}, {"a": [], "b": {}, "c": None}),
@@ -44,6 +45,8 @@ def test_a_stored_object_agrees_in_the_forms_of_databases(stored: Any, wanted: A
         ({"a": [1]}, {"a": [1, 2]}, "/a"),
         ({"a": "x"}, {"a": {"b": 1}}, "/a"),
         ([], {"a": 1}, "/"),
+        ([1], [1, 2], "/"),
+        (1, 2, "/"),
     ],
 )
 def test_the_place_of_a_deviation_is_named(stored: Any, wanted: Any, place: str) -> None:
@@ -83,6 +86,10 @@ def test_a_role_has_no_right_that_is_not_declared() -> None:
     more = {**same, "index_permissions": [{"index_patterns": ["*"], "allowed_actions": ["*"]}]}
     assert deviation(role, normal(role, same), wanted) is None
     assert deviation(role, normal(role, more), wanted) == "/index_permissions"
+    less = {**same, "cluster_permissions": ["a"]}
+    assert deviation(role, normal(role, less), wanted) == "/cluster_permissions"
+    none = {key: value for key, value in same.items() if key != "cluster_permissions"}
+    assert deviation(role, normal(role, none), wanted) == "/cluster_permissions"
 
 
 @pytest.mark.parametrize(
@@ -106,3 +113,5 @@ def test_in_an_answer_of_an_unknown_form_the_object_is_what_has_all_declared_key
     spec = msgspec.convert({"cluster": cluster, "path": "/_ml/filters/safe"}, SearchObjectSpec)
     answer: dict[str, Any] = {"count": 1, "filters": [{"filter_id": "safe", "items": ["a"], "description": "d"}]}
     assert stored_body(declared(spec), answer, {"items": ["a"]}) == answer["filters"][0]
+    assert stored_body(declared(spec), answer, dict.fromkeys(answer["filters"][0])) == answer["filters"][0]
+    assert stored_body(declared(spec), answer, {"unknown": 1}) == answer

@@ -147,9 +147,18 @@ def test_an_alias_concerns_the_index_that_it_names(key: str) -> None:
     assert not said(object="alias/logs-1/logs", body={"filter": {"term": {"a": 1}}, "is_write_index": True})
 
 
+def test_only_roles_and_mappings_of_the_operator_are_its_own() -> None:
+    assert not said(object="indexTemplate/stateward-operator")
+
+
 def test_each_setting_is_claimed_by_itself() -> None:
     found = identities(spec(object="clusterSettings", body={"search": {"max_buckets": 1}, "a.b": 2}))
     assert found == {"clusterSettings/search.max_buckets", "clusterSettings/a.b"}
+    nested = {"persistent": {"search": {"max_buckets": 1}}}
+    assert identities(spec(object="clusterSettings", body=nested)) == {"clusterSettings/search.max_buckets"}
+    value = {"secretName": "keys", "key": "k", "path": "/c.d"}
+    with_value = spec(object="clusterSettings", body={"a.b": 1}, values=[value])
+    assert identities(with_value) == {"clusterSettings/a.b", "clusterSettings/c.d"}
 
 
 def test_merging_needs_that_the_object_is_retained() -> None:

@@ -34,3 +34,4 @@ def test_a_value_has_no_place_beyond_a_list_or_inside_of_a_text(pointer: str) ->
 def test_what_is_taken_out_is_gone_and_the_rest_stays() -> None:
     assert without({"a": {"b": 1, "c": 2}}, "/a/b") == {"a": {"c": 2}}
     assert without({"a": 1}, "/x/y") == {"a": 1}
+    assert without({"a": [1]}, "/a/0/b") == {"a": [1]}
