@@ -27,12 +27,15 @@ app.kubernetes.io/component: operator
 - apiGroups: [stateward.dev]
   resources: [osclusters/finalizers, esclusters/finalizers, fdbclusters/finalizers]
   verbs: [update]
-# Objects and users inside the databases: people write them; the operator writes the status and a finalizer.
+# What is inside the databases: people write it; the operator writes the status, and a finalizer where it cleans up.
 - apiGroups: [stateward.dev]
-  resources: [searchobjects, searchusers]
+  resources: [searchobjects, searchusers, searchsnapshots]
   verbs: [get, list, watch, patch]
 - apiGroups: [stateward.dev]
-  resources: [searchobjects/status, searchusers/status]
+  resources: [searchsnapshotschedules, searchrestores]
+  verbs: [get, list, watch]
+- apiGroups: [stateward.dev]
+  resources: [searchobjects/status, searchusers/status, searchsnapshots/status, searchsnapshotschedules/status, searchrestores/status]
   verbs: [patch]
 # What a cluster is made of.
 - apiGroups: [apps]

@@ -277,6 +277,7 @@ def declared_control(operator: Operator, watched: Mapping[str, Store[SourceView]
             namespaces=options.namespaces or ("",),
             rng=operator.rng,
             gauge=operator.metrics,
+            metrics=operator.metrics,
         )
     )
 

@@ -21,6 +21,7 @@ from stateward.api.schema.structure import without_nulls
 from stateward.api.validation import errors, validate
 from stateward.api.values.settings import OWNED, Shape
 from tests.integration.kubernetes.test_search_object import WRONG, WRONG_USERS
+from tests.integration.kubernetes.test_search_snapshots import TOLD
 from tests.unit.api.documents import Document, document, elasticsearch, foundationdb
 from tests.unit.api.test_schema import documents, nodes
 
@@ -198,6 +199,7 @@ def test_wrong_input_is_refused_with_path_value_and_what_is_accepted(api: KubeAp
 def test_every_rule_has_a_case() -> None:
     told = [message.rpartition(": ")[2] for message in MESSAGES.values()]
     told += [said for _, said in (*WRONG, *WRONG_USERS)]
+    told += TOLD
     changes = {
         "a package cannot be changed",
         "cannot be changed: all data would have to be rewritten",

@@ -27,7 +27,14 @@ from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import ElasticsearchFamily, Family, OpenSearchFamily
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.databases.foundationdb_shell import ExecShell
-from stateward.operator.declared.views import FINALIZER, SEARCH_OBJECTS, SEARCH_USERS
+from stateward.operator.declared.views import (
+    FINALIZER,
+    SEARCH_OBJECTS,
+    SEARCH_RESTORES,
+    SEARCH_SNAPSHOT_SCHEDULES,
+    SEARCH_SNAPSHOTS,
+    SEARCH_USERS,
+)
 from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.objects.caches import CLUSTERS
@@ -151,7 +158,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
     """Run the whole operator with its own account."""
     installed(KubeApi(kubeconfig), *FILES)
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as admin, as_account(kubeconfig, ACCOUNT, uses) as api:
-        await define(admin, *(kind.resource for kind in CLUSTER_KINDS), SEARCH_OBJECTS, SEARCH_USERS)
+        await define(admin, *(kind.resource for kind in CLUSTER_KINDS), *DECLARED)
         names = tuple(f"rights-{uuid4().hex[:8]}" for _ in range(2))
         for name in names:
             await admin.create(kinds.NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -185,6 +192,15 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             await asyncio.gather(running, return_exceptions=True)
 
 
+DECLARED = (SEARCH_OBJECTS, SEARCH_USERS, SEARCH_SNAPSHOTS, SEARCH_SNAPSHOT_SCHEDULES, SEARCH_RESTORES)
+"""What is inside of databases."""
+
+
+def has_status(body: dict[str, Any] | None) -> bool:
+    """Return whether the operator has set a status."""
+    return "conditions" in (body or {}).get("status", {})
+
+
 def is_held(body: dict[str, Any] | None) -> bool:
     """Return whether the operator has set its finalizer and a status."""
     found = body or {}
@@ -207,7 +223,13 @@ async def clusters(setup: RestrictedOperator) -> None:
     of = {"kind": "OpenSearchCluster", "name": "logs"}
     await setup.make(SEARCH_OBJECTS, "template", spec={"cluster": of, "object": "indexTemplate/logs", "body": {}})
     await setup.make(SEARCH_USERS, "shop", spec={"cluster": of, "roles": ["reader"]})
-    for kind, name in ((SEARCH_OBJECTS, "template"), (SEARCH_USERS, "shop")):
+    stored = {"cluster": of, "repository": "files"}
+    await setup.make(SEARCH_SNAPSHOTS, "by-hand", spec=stored)
+    await setup.make(SEARCH_SNAPSHOT_SCHEDULES, "nightly", spec={**stored, "schedule": "0 3 * * *"})
+    await setup.make(SEARCH_RESTORES, "back", spec={**stored, "latest": True})
+    for kind, name in ((SEARCH_SNAPSHOT_SCHEDULES, "nightly"), (SEARCH_RESTORES, "back")):
+        await setup.until(kind, name, has_status)
+    for kind, name in ((SEARCH_OBJECTS, "template"), (SEARCH_USERS, "shop"), (SEARCH_SNAPSHOTS, "by-hand")):
         # The fake database has no objects: the operator holds the resource, and says that it cannot be asked.
         await setup.until(kind, name, is_held)
     await setup.change(config={"action.auto_create_index": False}, volumes={"whenDeleted": "Delete"})

@@ -9,6 +9,9 @@ from stateward.api.kinds.package import ClusterPackage, Package
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.search_user import LONGEST_USERNAME, SearchUser
+from stateward.api.kinds.snapshots.restore import SearchRestore
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
+from stateward.api.kinds.snapshots.snapshot import SearchSnapshot
 from stateward.api.schema.rules import LONGEST_NAMES, RULES
 from stateward.api.schema.schema import field_schema
 from stateward.api.values.base import GROUP, VERSION, Json, Record
@@ -169,6 +172,37 @@ spec:
   roles: [reader]
   password: {rotateAfter: 90d, overlap: 2d}
 """
+_SEARCH_SNAPSHOT_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchSnapshot
+metadata: {name: before-the-migration}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  repository: backups
+  indices: [orders-*]
+"""
+_SEARCH_SNAPSHOT_SCHEDULE_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchSnapshotSchedule
+metadata: {name: nightly}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  schedule: 30 3 * * *
+  repository: backups
+  retention: {maxAge: 30d, minCount: 7, maxCount: 60}
+"""
+_SEARCH_RESTORE_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchRestore
+metadata: {name: orders-of-yesterday}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  repository: backups
+  snapshot: nightly-202611240330
+  indices: [orders-*]
+  renamePattern: (.+)
+  renameReplacement: restored-$1
+"""
 PACKAGE_COLUMNS = (
     Column("Package", ".spec.name", "Name of the package."),
     Column("Version", ".spec.version", "Version of the package."),
@@ -222,6 +256,70 @@ SEARCH_USER = Kind(
     _SEARCH_USER_EXAMPLE,
     longest_name=LONGEST_USERNAME,
 )
+_AGE = Column("Age", ".metadata.creationTimestamp", "Time since it was created.", type="date")
+_ACTIVITY = Column("Activity", ".status.activity", "What is in progress, or why it waits.")
+_CLUSTER = Column("Cluster", ".spec.cluster.name", "The cluster.")
+_STALLED = Column("Stalled", _condition("Stalled"), "True if manual intervention is required.", priority=1)
+SEARCH_SNAPSHOT_COLUMNS = (
+    _CLUSTER,
+    Column("Repository", ".spec.repository", "The repository."),
+    Column("State", ".status.state", "What the database says."),
+    Column("Bytes", ".status.sizeBytes", "Bytes of all files that it needs.", type="integer"),
+    _ACTIVITY,
+    _AGE,
+    Column("Snapshot", ".status.snapshot", "The snapshot in the repository.", priority=1),
+    _STALLED,
+)
+SEARCH_SNAPSHOT_SCHEDULE_COLUMNS = (
+    _CLUSTER,
+    Column("Schedule", ".spec.schedule", "When snapshots are taken, in UTC."),
+    Column("Last success", ".status.lastSuccess.endTime", "Time since the last success.", type="date"),
+    Column("Count", ".status.count", "Snapshots in the repository.", type="integer"),
+    _ACTIVITY,
+    _AGE,
+    Column("Next", ".status.nextScheduleTime", "The next time.", priority=1),
+    Column("Paused", ".spec.paused", "No snapshots are taken.", type="boolean", priority=1),
+    _STALLED,
+)
+SEARCH_RESTORE_COLUMNS = (
+    _CLUSTER,
+    Column("Snapshot", ".status.snapshot", "The snapshot that is restored."),
+    Column("Phase", ".status.phase", "How far it is."),
+    Column("Documents", ".status.documents", "Documents in the restored indices.", type="integer"),
+    _ACTIVITY,
+    _AGE,
+    Column("Repository", ".spec.repository", "The repository.", priority=1),
+    _STALLED,
+)
+SEARCH_SNAPSHOT = Kind(
+    SearchSnapshot,
+    "searchsnapshots",
+    "searchsnapshot",
+    ("swsnap",),
+    SEARCH_SNAPSHOT_COLUMNS,
+    _SEARCH_SNAPSHOT_EXAMPLE,
+    longest_name=250,
+)
+SEARCH_SNAPSHOT_SCHEDULE = Kind(
+    SearchSnapshotSchedule,
+    "searchsnapshotschedules",
+    "searchsnapshotschedule",
+    ("swsched",),
+    SEARCH_SNAPSHOT_SCHEDULE_COLUMNS,
+    _SEARCH_SNAPSHOT_SCHEDULE_EXAMPLE,
+    longest_name=200,
+)
+SEARCH_RESTORE = Kind(
+    SearchRestore,
+    "searchrestores",
+    "searchrestore",
+    ("swrestore",),
+    SEARCH_RESTORE_COLUMNS,
+    _SEARCH_RESTORE_EXAMPLE,
+    longest_name=253,
+)
+DECLARED_KINDS = (SEARCH_OBJECT, SEARCH_USER, SEARCH_SNAPSHOT, SEARCH_SNAPSHOT_SCHEDULE, SEARCH_RESTORE)
+"""What is inside of the databases of search clusters."""
 PACKAGE = Kind(
     Package,
     "swpackages",
@@ -252,7 +350,7 @@ INSTALLATION = Kind(
     _INSTALLATION_EXAMPLE,
     longest_name=52,
 )
-KINDS = (*CLUSTER_KINDS, SEARCH_OBJECT, SEARCH_USER, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
+KINDS = (*CLUSTER_KINDS, *DECLARED_KINDS, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
 
 
 def crd(kind: Kind) -> Json:

@@ -21,6 +21,9 @@ from stateward.api.schema.crd import (
     OPENSEARCH,
     PACKAGE,
     SEARCH_OBJECT,
+    SEARCH_RESTORE,
+    SEARCH_SNAPSHOT,
+    SEARCH_SNAPSHOT_SCHEDULE,
     SEARCH_USER,
     Kind,
     root_schema,
@@ -249,6 +252,57 @@ SEARCH_USERS: Mapping[str, Change] = {
 }
 """Fields of a user."""
 
+_TAKEN = Change(Does.REFUSED, "Make another SearchSnapshot for another snapshot.")
+SNAPSHOTS: Mapping[str, Change] = {
+    "cluster.kind": _TAKEN,
+    "cluster.name": _TAKEN,
+    "repository": _TAKEN,
+    "snapshot": _TAKEN,
+    "indices": _TAKEN,
+    "includeGlobalState": _TAKEN,
+    "partial": _TAKEN,
+    "deletionPolicy": Change(Does.NOTHING, "It applies when the resource is deleted."),
+}
+"""Fields of a snapshot."""
+
+_ELSEWHERE = Change(Does.REFUSED, "Make another SearchSnapshotSchedule; snapshots of this one stay when it is deleted.")
+_NEXT = Change(Does.AT_ONCE, "It applies to the next snapshot.")
+_EXPIRED = Change(Does.AT_ONCE, "Snapshots that have expired by it are deleted.")
+SCHEDULES: Mapping[str, Change] = {
+    "cluster.kind": _ELSEWHERE,
+    "cluster.name": _ELSEWHERE,
+    "schedule": Change(Does.AT_ONCE, "A time of it since the last snapshot that was due is made up for."),
+    "repository": _ELSEWHERE,
+    "indices": _NEXT,
+    "includeGlobalState": _NEXT,
+    "partial": _NEXT,
+    "retention.maxCount": _EXPIRED,
+    "retention.minCount": _EXPIRED,
+    "retention.maxAge": _EXPIRED,
+    "paused": Change(Does.AT_ONCE, "No snapshot is taken or deleted; afterwards missed times are made up for once."),
+}
+"""Fields of a schedule."""
+
+_RESTORED = Change(Does.REFUSED, "Make another SearchRestore.")
+RESTORES: Mapping[str, Change] = dict.fromkeys(
+    (
+        "cluster.kind",
+        "cluster.name",
+        "repository",
+        "snapshot",
+        "latest",
+        "indices",
+        "renamePattern",
+        "renameReplacement",
+        "includeAliases",
+        "indexSettings",
+        "ignoreIndexSettings",
+        "existing",
+    ),
+    _RESTORED,
+)
+"""Fields of a restore."""
+
 _FIXED = Change(Does.REFUSED, "Create another object for another version of a package.")
 PACKAGES: Mapping[str, Change] = {
     "name": _FIXED,
@@ -265,6 +319,9 @@ TABLES: Mapping[Kind, Mapping[str, Change]] = {
     FOUNDATIONDB: {**CLUSTER, **ONLY_FOUNDATIONDB},
     SEARCH_OBJECT: SEARCH_OBJECTS,
     SEARCH_USER: SEARCH_USERS,
+    SEARCH_SNAPSHOT: SNAPSHOTS,
+    SEARCH_SNAPSHOT_SCHEDULE: SCHEDULES,
+    SEARCH_RESTORE: RESTORES,
     PACKAGE: PACKAGES,
     CLUSTER_PACKAGE: PACKAGES,
     INSTALLATION: INSTALLED,

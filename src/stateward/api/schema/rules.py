@@ -17,6 +17,9 @@ from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, 
 from stateward.api.kinds.search_object import SearchObjectSpec
 from stateward.api.kinds.search_user import SearchUserSpec, UserPassword
 from stateward.api.kinds.security import Security, TransportSecurity
+from stateward.api.kinds.snapshots.restore import SearchRestoreSpec
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotScheduleSpec, SnapshotRetention
+from stateward.api.kinds.snapshots.snapshot import SearchSnapshotSpec
 from stateward.api.values.base import Json, Record
 from stateward.api.values.settings import Owned
 
@@ -46,6 +49,14 @@ class Rule:
         if self.shown is None:
             return {}
         return {"messageExpression": f"{self.shown} + {json.dumps(': ' + self.message)}"}
+
+
+def _unchanged(*fields: str) -> str:
+    """Return the expression that these fields are as they were."""
+    return " && ".join(
+        f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
+        for name in fields
+    )
 
 
 NAMES = (
@@ -273,6 +284,40 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             "the operator rotates only passwords that it makes: leave secretName out, or rotateAfter",
             field=".rotateAfter",
             forbidden=True,
+        ),
+    ),
+    SearchSnapshotSpec: (
+        Rule(
+            _unchanged("cluster", "repository", "snapshot", "indices", "includeGlobalState", "partial"),
+            "only deletionPolicy can be changed: make another SearchSnapshot for another snapshot",
+            forbidden=True,
+        ),
+    ),
+    SearchSnapshotScheduleSpec: (
+        Rule(
+            _unchanged("cluster", "repository"),
+            "cluster and repository cannot be changed: make another SearchSnapshotSchedule",
+            forbidden=True,
+        ),
+    ),
+    SnapshotRetention: (
+        Rule(
+            "!has(self.minCount) || !has(self.maxCount) || self.minCount <= self.maxCount",
+            "must not exceed maxCount",
+            field=".minCount",
+        ),
+    ),
+    SearchRestoreSpec: (
+        Rule("self == oldSelf", "a restore cannot be changed: make another SearchRestore", forbidden=True),
+        Rule(
+            "has(self.snapshot) != (has(self.latest) && self.latest)",
+            "give either snapshot or latest: true, and not both",
+            field=".snapshot",
+        ),
+        Rule(
+            "has(self.renamePattern) == has(self.renameReplacement)",
+            "renamePattern and renameReplacement belong together",
+            field=".renamePattern",
         ),
     ),
     Installation: (

@@ -19,7 +19,7 @@ from stateward.api.validation import validate
 from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
-from stateward.engines.search.declared.rules import DECLARED_RULES
+from stateward.engines.search.rules import DECLARED_RULES
 from stateward.packages.format.yamltext import NotYaml, documents
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)

@@ -1,4 +1,4 @@
-"""What waits of the objects and users that are declared for a cluster: they are in its database, not in its status."""
+"""What waits of the resources declared for a cluster's database: they are in that, not in the status of the cluster."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,15 +12,28 @@ from stateward.kube.cache.listing import list_all
 from stateward.kube.objects.errors import ApiError, UnknownResource
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.declared.reporting import is_ready
-from stateward.operator.declared.views import SEARCH_OBJECTS, SEARCH_USERS
+from stateward.operator.declared.views import (
+    SEARCH_OBJECTS,
+    SEARCH_RESTORES,
+    SEARCH_SNAPSHOT_SCHEDULES,
+    SEARCH_SNAPSHOTS,
+    SEARCH_USERS,
+)
 
-KINDS: tuple[Resource[Any], ...] = (SEARCH_OBJECTS, SEARCH_USERS)
+KINDS: tuple[Resource[Any], ...] = (
+    SEARCH_OBJECTS,
+    SEARCH_USERS,
+    SEARCH_SNAPSHOTS,
+    SEARCH_SNAPSHOT_SCHEDULES,
+    SEARCH_RESTORES,
+)
 _UNTIL_ANSWER = "the database answers"
 DECLARED_ADVICE = {
     "Changing": Advice("no other client changes the object at the same time"),
     "ClusterDeleted": Advice("the cluster is gone"),
     "ClusterMissing": Advice("the cluster exists in this namespace", "create it, or correct spec.cluster"),
     "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),
+    "Closing": Advice("the database has closed the indices that are replaced"),
     "Conflict": Advice(
         "only one resource declares it", "delete one of the two; deletionPolicy Retain keeps the object"
     ),
@@ -31,12 +44,20 @@ DECLARED_ADVICE = {
         "the database has it as declared again",
         "change it back in the database, edit the resource, or set spec.drift to Correct",
     ),
+    "Due": Advice("the database has begun the snapshot"),
     "Exists": Advice(
         "you decide what happens to it", "set spec.existing to Adopt or Merge, or delete it in the database"
     ),
+    "InProgress": Advice("the snapshot is finished"),
+    "IndicesExist": Advice(
+        "no index has such a name",
+        "delete the indices, or make another SearchRestore with renamePattern or existing: Replace",
+    ),
     "IndicesFollow": Advice("each index has changed to the new version of its policy at its next step"),
+    "IndicesMissing": Advice("nothing more is done for this resource", "make another SearchRestore"),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before you apply it"),
     "MixedVersions": Advice("all nodes run one version", "follow the upgrade with `status --watch`"),
+    "NameTaken": Advice("the names are free", "delete or rename the aliases and data streams"),
     "NotSecured": Advice("the cluster is secured", "set spec.security.enabled of the cluster"),
     "OwnerUnknown": Advice(
         "the object is gone from the database, or deletionPolicy is Retain",
@@ -45,13 +66,30 @@ DECLARED_ADVICE = {
     "Paused": Advice("spec.paused is false", "set it to false"),
     "Protected": Advice("spec.object names another object", "choose another name: this one belongs to the database"),
     "ReconciliationFailing": Advice("a reconciliation succeeds; the operator retries", "read the operator's log"),
-    "Refused": Advice("the database accepts the body; it is asked again every minute", "correct spec.body"),
+    "Refused": Advice(
+        "the database accepts it; it is asked again every minute", "correct the spec: the message has the reason"
+    ),
+    "RepositoryBusy": Advice("the other snapshot in the repository is finished"),
+    "RestoreFailed": Advice(
+        "nothing more is done for this resource", "delete the index, and restore it from another snapshot"
+    ),
+    "RestoreRefused": Advice("nothing more is done for this resource", "make another SearchRestore"),
+    "Restoring": Advice("all primaries are restored"),
     "SecretMissing": Advice("the Secret and its key exist", "create them, or correct the names"),
     "SecretNotAllowed": Advice(
         "the label on the Secret allows it", "have the Secret's owner set the label in the message"
     ),
     "SecretNotText": Advice("the value of the key is text in UTF-8", "correct the Secret"),
     "SecretTaken": Advice("the name is free", "choose another spec.connectionSecretName"),
+    "SnapshotExists": Advice(
+        "the name is free in the repository", "choose another name; a schedule goes on at its next time"
+    ),
+    "SnapshotFailed": Advice(
+        "a later snapshot succeeds", "see the reason in the message; a schedule tries again at its next time"
+    ),
+    "SnapshotInProgress": Advice("the snapshot is finished"),
+    "SnapshotMissing": Advice("the repository has the snapshot", "correct the name, or make another resource"),
+    "Starting": Advice("the database shows what it has begun"),
     "VersionsUnknown": Advice("all nodes of the database answer"),
 }
 """For each reason of a declared resource: what ends it, and what the user can do."""

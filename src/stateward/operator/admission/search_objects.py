@@ -6,7 +6,7 @@ import msgspec
 import structlog
 
 from stateward.api.values.base import Json
-from stateward.engines.search.declared.rules import DECLARED_RULES, DeclaredRules
+from stateward.engines.search.rules import DECLARED_RULES, DeclaredRules
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import Review, review, too_deep, uid_of
 

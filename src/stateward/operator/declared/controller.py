@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -24,19 +25,27 @@ from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases
+from stateward.operator.declared.metrics import SnapshotMetrics, Unmeasured
 from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import waits_for_others
-from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Reconciliation, Tools
+from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Locks, Reconciliation, Tools
+from stateward.operator.declared.restore import RestoreReconciliation
+from stateward.operator.declared.schedule import ScheduleReconciliation
+from stateward.operator.declared.snapshot import SnapshotReconciliation
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import (
     BY_CLUSTER,
     BY_SECRET,
     SEARCH_OBJECTS,
+    SEARCH_RESTORES,
+    SEARCH_SNAPSHOT_SCHEDULES,
+    SEARCH_SNAPSHOTS,
     SEARCH_USERS,
     by_cluster,
     by_password_secret,
     by_secret,
     cluster_id,
+    no_secret,
 )
 from stateward.operator.objects.caches import Caches
 from stateward.operator.restarts.digestkey import digest_key
@@ -65,6 +74,7 @@ class Setting:
     workers: int = 4
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
+    metrics: SnapshotMetrics = field(default_factory=Unmeasured)
 
 
 @dataclass(frozen=True)
@@ -74,10 +84,17 @@ class DeclaredKind(Generic[R]):
     resource: Resource[R]
     reconciliation: Callable[[Tools[R], R], Reconciliation[R]]
     secrets: Callable[[R], Iterable[str]]
+    gone: Callable[[SnapshotMetrics, ObjectKey], None] | None = None
+    """What follows when a resource is gone."""
 
 
 OBJECTS = DeclaredKind(SEARCH_OBJECTS, ObjectReconciliation, by_secret)
 USERS = DeclaredKind(SEARCH_USERS, UserReconciliation, by_password_secret)
+SNAPSHOTS = DeclaredKind(SEARCH_SNAPSHOTS, SnapshotReconciliation, no_secret)
+SCHEDULES = DeclaredKind(
+    SEARCH_SNAPSHOT_SCHEDULES, ScheduleReconciliation, no_secret, lambda metrics, key: metrics.unscheduled(key)
+)
+RESTORES = DeclaredKind(SEARCH_RESTORES, RestoreReconciliation, no_secret)
 
 
 class KindControl(Generic[R]):
@@ -93,6 +110,7 @@ class KindControl(Generic[R]):
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
         self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
+        self._locks: Locks = defaultdict(asyncio.Lock)
         self.working = False
         """Whether this process is the one that works, and knows all resources."""
 
@@ -123,7 +141,11 @@ class KindControl(Generic[R]):
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one resource; returns the seconds until the next time. Raises ApiError, LostLease, ValueError."""
         live = await self.live(key)
-        return None if live is None else await self._kind.reconciliation(await self.tools(), live).run()
+        if live is None:
+            if self._kind.gone is not None:
+                self._kind.gone(self._setting.metrics, key)
+            return None
+        return await self._kind.reconciliation(await self.tools(), live).run()
 
     async def live(self, key: ObjectKey) -> R | None:
         """Return a resource as the API server has it now; None if there is none. Raises ApiError."""
@@ -137,7 +159,9 @@ class KindControl(Generic[R]):
         if self._tools is None:
             s = self._setting
             key = await digest_key(s.api, s.namespace)
-            self._tools = Tools(s.api, self._kind.resource, s.databases, self.objects, s.recorder, s.clock, key)
+            self._tools = Tools(
+                s.api, self._kind.resource, s.databases, self.objects, s.recorder, s.clock, key, s.metrics, self._locks
+            )
         return self._tools
 
     async def tell_failure(self, key: ObjectKey, sentence: str) -> None:
@@ -175,7 +199,8 @@ class DeclaredControl:
 
     def __init__(self, setting: Setting) -> None:
         self.objects = KindControl(OBJECTS, setting)
-        self._controls: tuple[KindControl[Any], ...] = (self.objects, KindControl(USERS, setting))
+        kinds: tuple[DeclaredKind[Any], ...] = (USERS, SNAPSHOTS, SCHEDULES, RESTORES)
+        self._controls: tuple[KindControl[Any], ...] = (self.objects, *(KindControl(each, setting) for each in kinds))
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""

@@ -24,7 +24,6 @@ from stateward.operator.declared.resource import (
     Reconciliation,
     StopError,
     Tools,
-    failed,
 )
 from stateward.operator.declared.values import NoValueError, with_values
 from stateward.planning.model.times import rfc3339
@@ -35,6 +34,8 @@ _WRITTEN = (Claim.OWNED, Claim.MERGED)
 
 class ObjectReconciliation(Reconciliation[SearchObject]):
     """One reconciliation of one declared object."""
+
+    refused_at = "spec.body"
 
     def __init__(self, tools: Tools[SearchObject], live: SearchObject) -> None:
         super().__init__(tools, live)
@@ -110,7 +111,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         except StopError as stop:
             return _blocked(name, stop.outcome)
         except EngineError as error:
-            return _blocked(name, failed(error))
+            return _blocked(name, self.failed(error))
         return preview(desired, observed, digest_of(self.tools.key, desired, observed))
 
     def _forget_others(self, target: Target) -> None:

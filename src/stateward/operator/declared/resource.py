@@ -4,7 +4,9 @@ A declared resource names a cluster and describes something inside its database.
 says how that is settled, and how it is removed again.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -28,6 +30,7 @@ from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases, Written, clear, settle
+from stateward.operator.declared.metrics import SnapshotMetrics
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, is_ready, reported
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
@@ -66,6 +69,8 @@ class DeclaredResource(Protocol):
 
 
 R = TypeVar("R", bound=DeclaredResource)
+Locks = defaultdict[str, asyncio.Lock]
+"""For what one worker at a time may do, by a name for it; all workers of a controller have the same."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ class Tools(Generic[R]):
     recorder: EventRecorder
     clock: Clock
     key: Key
+    metrics: SnapshotMetrics
+    locks: Locks
 
 
 class StopError(Exception):
@@ -92,6 +99,9 @@ class StopError(Exception):
 
 class Reconciliation(ABC, Generic[R]):
     """One reconciliation of one resource, from its state when it was read; `live` is its state after the last write."""
+
+    refused_at = "spec"
+    """The field that the database judges."""
 
     def __init__(self, tools: Tools[R], live: R) -> None:
         self.tools = tools
@@ -186,7 +196,7 @@ class Reconciliation(ABC, Generic[R]):
                 outcome = Outcome(Stage.WORKING, written.decision.claim, "it is written to the database")
                 await self.write(self.live.status, outcome)
         except EngineError as error:
-            raise StopError(failed(error, secrets)) from error
+            raise StopError(self.failed(error, secrets)) from error
         raise StopError(Outcome(Stage.WORKING, "Changing", "another client creates and deletes it"))
 
     def _settled(self, written: Written) -> Written:
@@ -225,7 +235,7 @@ class Reconciliation(ABC, Generic[R]):
         except StopError as stop:
             outcome = stop.outcome
         except EngineError as error:
-            outcome = failed(error)
+            outcome = self.failed(error)
         await self.write(self.live.status, outcome)
         return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
 
@@ -282,7 +292,7 @@ class Reconciliation(ABC, Generic[R]):
         except StopError as stop:
             outcome = stop.outcome
         except EngineError as error:
-            outcome = failed(error)
+            outcome = self.failed(error)
         return None if outcome is None else kept_by(outcome)
 
     async def hold(self) -> None:
@@ -324,6 +334,16 @@ class Reconciliation(ABC, Generic[R]):
             raise Conflict(f"{key_of(self.live)} has changed since it was read") from error
         self.live = replace(written, status=made)
 
+    def failed(self, error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
+        """Return the outcome of a request that failed; the database's reason never shows values of Secrets."""
+        text = without_values(str(error), secrets)
+        if isinstance(error, RefusedError) and error.status == CHANGED:
+            return Outcome(Stage.WORKING, "Changing", f"another client changes it: {text}")
+        if isinstance(error, RefusedError) and error.lasting:
+            message = f"{self.refused_at}: the database refuses it: {text}"
+            return Outcome(Stage.STALLED, "Refused", message, REFUSED_SECONDS)
+        return Outcome(Stage.WORKING, "DatabaseUnreachable", text)
+
     def tell(self, severity: Severity, reason: str, note: str) -> None:
         """Tell people what happened, as an event."""
         subject = about(self.tools.resource, self.live)
@@ -338,13 +358,3 @@ def kept_by(outcome: Outcome) -> Outcome:
     """Return why a deleted resource stays, with the way out."""
     told = f"it cannot be removed from the database: {outcome.message}; to leave it there, set deletionPolicy to Retain"
     return Outcome(outcome.stage, outcome.reason, told)
-
-
-def failed(error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
-    """Return the outcome of a request that failed; the database's reason never shows values of Secrets."""
-    text = without_values(str(error), secrets)
-    if isinstance(error, RefusedError) and error.status == CHANGED:
-        return Outcome(Stage.WORKING, "Changing", f"another client changes it: {text}")
-    if isinstance(error, RefusedError) and error.lasting:
-        return Outcome(Stage.STALLED, "Refused", f"spec.body: the database refuses it: {text}", REFUSED_SECONDS)
-    return Outcome(Stage.WORKING, "DatabaseUnreachable", text)

@@ -1,16 +1,30 @@
-"""The resource of declared objects, and how they are found by their cluster and by what they claim."""
+"""The resources of declared kinds, and how they are found by their cluster and by what they claim."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.search_user import SearchUser
-from stateward.api.schema.crd import SEARCH_OBJECT, SEARCH_USER
+from stateward.api.kinds.snapshots.restore import SearchRestore
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
+from stateward.api.kinds.snapshots.snapshot import SearchSnapshot
+from stateward.api.schema.crd import (
+    SEARCH_OBJECT,
+    SEARCH_RESTORE,
+    SEARCH_SNAPSHOT,
+    SEARCH_SNAPSHOT_SCHEDULE,
+    SEARCH_USER,
+)
 from stateward.api.values.base import GROUP, VERSION
 from stateward.kube.objects.resource import Resource
 
 SEARCH_OBJECTS = Resource(GROUP, VERSION, SEARCH_OBJECT.plural, SEARCH_OBJECT.name, SearchObject)
 SEARCH_USERS = Resource(GROUP, VERSION, SEARCH_USER.plural, SEARCH_USER.name, SearchUser)
+SEARCH_SNAPSHOTS = Resource(GROUP, VERSION, SEARCH_SNAPSHOT.plural, SEARCH_SNAPSHOT.name, SearchSnapshot)
+SEARCH_SNAPSHOT_SCHEDULES = Resource(
+    GROUP, VERSION, SEARCH_SNAPSHOT_SCHEDULE.plural, SEARCH_SNAPSHOT_SCHEDULE.name, SearchSnapshotSchedule
+)
+SEARCH_RESTORES = Resource(GROUP, VERSION, SEARCH_RESTORE.plural, SEARCH_RESTORE.name, SearchRestore)
 FINALIZER = f"{GROUP}/in-database"
 BY_CLUSTER, BY_SECRET = "cluster", "secret"
 
@@ -36,3 +50,8 @@ def by_password_secret(found: SearchUser) -> Iterable[str]:
     given = found.spec.password.secret_name
     own = found.spec.connection_secret_name or f"{name}-connection"
     return [f"{namespace}/{each}" for each in (given, own) if each]
+
+
+def no_secret(found: object) -> Iterable[str]:  # noqa: ARG001 - the signature of an index
+    """Index a kind that names no Secrets."""
+    return ()

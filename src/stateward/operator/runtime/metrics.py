@@ -16,6 +16,7 @@ from stateward.planning.plan import Plan
 from stateward.planning.report.status import parse_time
 
 CLUSTER = ("engine", "namespace", "name")
+SCHEDULE = ("namespace", "cluster", "name")
 RATIOS = (0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 10.0)
 """Buckets of a ratio: narrow around 1, so that a quantile tells a good forecast from a fair one."""
 
@@ -118,6 +119,19 @@ class Metrics:
             ("engine", "kind"),
             buckets=RATIOS,
         )
+        self.snapshot_success = gauge(
+            "stateward_snapshot_last_success_timestamp_seconds",
+            "When the newest successful snapshot of a schedule was begun; no series if there is none.",
+            SCHEDULE,
+        )
+        self.snapshot_overdue = gauge(
+            "stateward_snapshot_overdue_timestamp_seconds",
+            "When two times of a schedule have passed since its last success; no series while it is paused.",
+            SCHEDULE,
+        )
+        self.snapshot_failures = counter(
+            "stateward_snapshot_failures_total", "Snapshots of a schedule that did not succeed.", SCHEDULE
+        )
         self.failures = gauge(
             "stateward_consecutive_reconcile_failures",
             "Failed reconciliations of one resource in a row, from the second one on.",
@@ -182,6 +196,23 @@ class Metrics:
         series = {"engine": engine, "namespace": key.namespace, "name": key.name}
         self.health.remove_by_labels(series)
         self.actions.remove_by_labels(series)
+
+    def scheduled(self, schedule: Key, cluster: str, success: float | None, overdue: float | None) -> None:
+        """Record the last success of a schedule, and when people are to be told; None: there is no such time."""
+        labels = (schedule.namespace, cluster, schedule.name)
+        _set(self.snapshot_success, labels, success)
+        _set(self.snapshot_overdue, labels, overdue)
+        self.snapshot_failures.labels(*labels)
+
+    def snapshot_failed(self, schedule: Key, cluster: str) -> None:
+        """Count a snapshot that did not succeed."""
+        self.snapshot_failures.labels(schedule.namespace, cluster, schedule.name).inc()
+
+    def unscheduled(self, schedule: Key) -> None:
+        """Drop the series of a schedule that is gone."""
+        series = {"namespace": schedule.namespace, "name": schedule.name}
+        for metric in (self.snapshot_success, self.snapshot_overdue, self.snapshot_failures):
+            metric.remove_by_labels(series)
 
     def failing(self, controller: str, key: str, failures: int) -> None:
         """Record the failures in a row of a resource; 0 if there are none any longer."""

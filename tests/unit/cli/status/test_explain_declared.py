@@ -36,7 +36,7 @@ def test_what_is_not_ready_is_named_with_what_ends_it(run: Run, api: FakeApi) ->
     declare(api, "searchusers", "SearchUser", "shop", [])
     said = run("explain", "logs").output
     assert "SearchObject bad (Refused): spec.body: the database refuses it: no index patterns." in said
-    assert "What to do: correct spec.body." in said
+    assert "What to do: correct the spec: the message has the reason." in said
     assert "SearchUser shop: the operator has not observed it yet." in said
     assert "good" not in said
     assert "elsewhere" not in said
@@ -44,7 +44,7 @@ def test_what_is_not_ready_is_named_with_what_ends_it(run: Run, api: FakeApi) ->
 
 def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
     found: set[str] = set()
-    for room in ("operator/declared", "engines/search/declared"):
+    for room in ("operator/declared", "engines/search/declared", "engines/search/snapshots"):
         for file in (SOURCE / room).glob("*.py"):
             said = file.read_text()
             found |= set(re.findall(r'(?:STALLED|WORKING|STOP|WAIT), "([A-Z]\w+)"', said))

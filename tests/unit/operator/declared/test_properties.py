@@ -1,17 +1,15 @@
 """Whatever is lost, garbled or killed: the database gets what is declared, and foreign objects stay untouched."""
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from stateward.kube.timing.virtual_time import VirtualTimeLoop
-from stateward.simulation.apiserver.network import Network
 from stateward.simulation.opensearch.http import Rates
 from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.unit.operator.declared.lives import lives, played
 from tests.unit.operator.declared.world import World
 
 PATHS = {
@@ -51,30 +49,6 @@ STEPS = st.lists(
     ),
     max_size=4,
 )
-
-
-def played(story: Coroutine[Any, Any, None]) -> None:
-    """Run a scenario in virtual time."""
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        runner.run(story)
-
-
-async def lives(world: World, deaths: int) -> None:
-    """Have an operator at work that dies after some writes, and then its successor for a while."""
-    if deaths:
-        network, left = Network(world.context.stream("dying"), world.context.count), [deaths]
-
-        def wrote(*_: object) -> None:
-            left[0] -= 1
-            network.dead = world.database.wire.dead = left[0] <= 0
-
-        network.write_done = wrote
-        world.database.wire.command_done = wrote
-        async with world.operator(network=network):
-            await asyncio.sleep(60)
-        world.database.wire = world.wire(deaths)
-    async with world.operator():
-        await asyncio.sleep(1200)
 
 
 @settings(max_examples=60, phases=[Phase.explicit, Phase.reuse, Phase.generate])

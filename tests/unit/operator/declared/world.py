@@ -21,15 +21,22 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.declared.controller import DeclaredControl, Setting
+from stateward.operator.runtime.metrics import Metrics
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.http import Wire
+from stateward.simulation.opensearch.snapshots import Snapshots
 from stateward.simulation.opensearch.stored_objects import StoredObjects
 
 T = TypeVar("T")
 HOME = "prod"
-KIND = "stateward.dev/searchobjects"
+KINDS = {
+    "SearchObject": "stateward.dev/searchobjects",
+    "SearchSnapshot": "stateward.dev/searchsnapshots",
+    "SearchSnapshotSchedule": "stateward.dev/searchsnapshotschedules",
+    "SearchRestore": "stateward.dev/searchrestores",
+}
 CLUSTER: dict[str, Any] = {
     "apiVersion": "stateward.dev/v1alpha1",
     "kind": "OpenSearchCluster",
@@ -41,11 +48,17 @@ ACCESS = Access("logs.prod.svc", "")
 TEMPLATE = {"index_patterns": ["logs-*"], "template": {"settings": {"number_of_shards": 3}}}
 
 
+def now() -> float:
+    """Return the time in seconds since the epoch, as the operator and the database have it."""
+    return VirtualClock().now().timestamp()
+
+
 @dataclass
 class FakeDatabase:
     """One database behind `Transport`: its objects, its settings and the versions of its nodes."""
 
     wire: Wire
+    snapshots: Snapshots
     objects: StoredObjects = field(default_factory=StoredObjects)
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     versions: list[str] = field(default_factory=lambda: ["2.19.3"] * 3)
@@ -85,7 +98,8 @@ class FakeDatabase:
         for root, answer in own.items():
             if call.path.startswith(root):
                 return answer(call)
-        reply = self.objects.answer(call.method, call.path, dict(call.params or {}), dict(call.body or {}))
+        asked = (call.method, call.path, dict(call.params or {}), dict(call.body or {}))
+        reply = self.snapshots.answer(*asked) or self.objects.answer(*asked)
         return reply or (400, {"error": {"reason": f"no handler found for uri [{call.path}]"}})
 
     def _greeting(self, _: Call) -> tuple[int, Any]:
@@ -112,20 +126,26 @@ class FakeDatabase:
 
 
 class World:
-    """One API server, one cluster with its database, and declared objects."""
+    """One API server, one cluster with its database, and declared resources of a kind."""
 
-    def __init__(self, seed: int = 1) -> None:
+    def __init__(self, seed: int = 1, kind: str = "SearchObject") -> None:
+        self.kind = kind
         self.context = SimulationContext(seed, asyncio.get_running_loop())
         self.server, self.store = self.context.server, self.context.store
         self.change_signal = ChangeSignal(self.store)
-        self.database = FakeDatabase(self.wire(seed))
+        self.database = FakeDatabase(self.wire(seed), Snapshots(now))
         self.reachable = True
         self.secured = False
+        self.metrics = Metrics()
         self.wave = ""
         self.found: Cluster | None = msgspec.convert(CLUSTER, OpenSearchCluster)
         self.there = True
         for name in (HOME, "stateward"):
             self.server.create("/namespaces", "", {"metadata": {"name": name}})
+
+    @property
+    def plural(self) -> str:
+        return KINDS[self.kind]
 
     def wire(self, seed: int) -> Wire:
         return Wire(random.Random(seed), self.context.count)  # noqa: S311 - a world is repeated by its seed
@@ -161,20 +181,20 @@ class World:
     def declare(self, name: str = "one", /, **spec: Any) -> None:
         """Create a declared object, or change the one of this name."""
         wanted = {"cluster": {"kind": "OpenSearchCluster", "name": "logs"}, **spec}
-        live = self.store.get(KIND, Key(HOME, name))
+        live = self.store.get(self.plural, Key(HOME, name))
         if live is not None:
-            self.server.update(KIND, live.key, {**live.doc, "spec": {**live.doc["spec"], **wanted}})
+            self.server.update(self.plural, live.key, {**live.doc, "spec": {**live.doc["spec"], **wanted}})
             return
-        body = {"apiVersion": "stateward.dev/v1alpha1", "kind": "SearchObject", "metadata": {"name": name}}
-        self.server.create(KIND, HOME, {**body, "spec": wanted})
+        body = {"apiVersion": "stateward.dev/v1alpha1", "kind": self.kind, "metadata": {"name": name}}
+        self.server.create(self.plural, HOME, {**body, "spec": wanted})
 
     def template(self, name: str = "one", /, **spec: Any) -> None:
         self.declare(name, **{"object": "indexTemplate/logs", "body": TEMPLATE, **spec})
 
     def delete(self, name: str = "one") -> None:
-        live = self.store.get(KIND, Key(HOME, name))
+        live = self.store.get(self.plural, Key(HOME, name))
         assert live is not None
-        self.server.delete(KIND, live.key, DeleteOptions(Preconditions(live.meta["uid"])))
+        self.server.delete(self.plural, live.key, DeleteOptions(Preconditions(live.meta["uid"])))
 
     def secret(self, name: str, labels: dict[str, str], **values: str) -> None:
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
@@ -194,14 +214,14 @@ class World:
         self.server.delete("/secrets", live.key, DeleteOptions(Preconditions(live.meta["uid"])))
 
     def change_status(self, field: str, value: str) -> None:
-        (live,) = self.store.all(KIND)
+        (live,) = self.store.all(self.plural)
         self.context.change(live, ("status", field), value)
 
     def exists(self, name: str = "one") -> bool:
-        return self.store.get(KIND, Key(HOME, name)) is not None
+        return self.store.get(self.plural, Key(HOME, name)) is not None
 
     def status(self, name: str = "one") -> dict[str, Any]:
-        live = self.store.get(KIND, Key(HOME, name))
+        live = self.store.get(self.plural, Key(HOME, name))
         assert live is not None, f"{name} is not there"
         return live.doc.get("status", {})
 
@@ -212,7 +232,7 @@ class World:
         return next((c for c in conditions if c["type"] == kind), {})
 
     def is_ready(self, name: str = "one") -> bool:
-        live = self.store.get(KIND, Key(HOME, name))
+        live = self.store.get(self.plural, Key(HOME, name))
         assert live is not None
         seen = live.doc.get("status", {}).get("observedGeneration") == live.meta["generation"]
         return seen and self.condition("Ready", name).get("status") == "True"
@@ -226,7 +246,7 @@ class World:
         """Let time pass until something holds."""
         end = self.context.now + seconds
         while not holds():
-            assert self.context.now < end, [stored.doc.get("status") for stored in self.store.all(KIND)]
+            assert self.context.now < end, [stored.doc.get("status") for stored in self.store.all(self.plural)]
             await asyncio.sleep(0.1)
 
     def told(self) -> list[str]:
@@ -243,7 +263,9 @@ class World:
         api: Any = WorldApi(self.server, self.change_signal, network, "stateward")
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        return DeclaredControl(Setting(api, self, recorder, clock, "stateward", kinds=())), recorder
+        return DeclaredControl(
+            Setting(api, self, recorder, clock, "stateward", kinds=(), metrics=self.metrics)
+        ), recorder
 
     @asynccontextmanager
     async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DeclaredControl]:

@@ -43,7 +43,7 @@ class Decision:
 
 def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision:
     """Return what to do about an object that is wanted; `stored_digest` is of what the database stores now."""
-    if (unclear := doubt(observed)) is not None:
+    if (unclear := doubt(observed.versions)) is not None:
         return unclear
     body = stored(desired, observed)
     if (flag := protection(body)) is not None:
@@ -72,7 +72,7 @@ def remove(desired: Desired, observed: Observed) -> Decision:
     body, claim = stored(desired, observed), desired.memory.claim
     if desired.retain or claim in ("", Claim.MERGED) or body is None or protection(body) is not None:
         return Decision(Do.NOTHING)
-    if (unclear := doubt(observed)) is not None:
+    if (unclear := doubt(observed.versions)) is not None:
         return unclear
     if claim != Claim.OWNED and difference(desired, body) is not None:
         owner = owner_of(desired, body)
@@ -86,13 +86,13 @@ def remove(desired: Desired, observed: Observed) -> Decision:
     return Decision(Do.SEND, request=removal(desired), message="it is deleted with its resource")
 
 
-def doubt(observed: Observed) -> Decision | None:
-    """Return why nothing is written now, whatever the object is; None if nothing is in the way."""
-    if not observed.versions:
+def doubt(versions: frozenset[str]) -> Decision | None:
+    """Return why nothing is written now, from the versions of all nodes; None if nothing is in the way."""
+    if not versions:
         return Decision(Do.WAIT, "VersionsUnknown", "not all nodes of the database told their version")
-    if len(observed.versions) > 1:
-        versions = " and ".join(sorted(observed.versions))
-        message = f"nodes run {versions}: an object that one version writes may not be readable for the other"
+    if len(versions) > 1:
+        all_of_them = " and ".join(sorted(versions))
+        message = f"nodes run {all_of_them}: what one version writes may not be readable for the other"
         return Decision(Do.WAIT, "MixedVersions", message)
     return None
 

@@ -20,10 +20,7 @@ _MOST = 30
 
 async def read(session: Session, what: Declared) -> Observed:
     """Return what the database has of an object; raises EngineError if that is not known."""
-    info = await session.get(dict[str, Any], INFO, _VERSIONS)
-    nodes = cast("dict[str, Json]", info.get("nodes", {}))
-    complete = info.get("_nodes", {}).get("failed") == 0 and all(node.get("version") for node in nodes.values())
-    versions = frozenset(str(node["version"]) for node in nodes.values()) if complete else frozenset[str]()
+    versions = await versions_of_nodes(session)
     params = {"flat_settings": "true"} if what.kind.write is Write.SETTINGS else None
     try:
         answer: object = await session.get(dict[str, Any], what.filled(what.kind.path), params)
@@ -32,6 +29,14 @@ async def read(session: Session, what: Declared) -> Observed:
             raise
         answer = None
     return Observed(answer, versions)
+
+
+async def versions_of_nodes(session: Session) -> frozenset[str]:
+    """Return the versions of all nodes; empty if a node did not tell. Raises EngineError."""
+    info = await session.get(dict[str, Any], INFO, _VERSIONS)
+    nodes = cast("dict[str, Json]", info.get("nodes", {}))
+    complete = info.get("_nodes", {}).get("failed") == 0 and all(node.get("version") for node in nodes.values())
+    return frozenset(str(node["version"]) for node in nodes.values()) if complete else frozenset[str]()
 
 
 async def send(session: Session, request: Request) -> None:

@@ -1,0 +1,119 @@
+"""Snapshots that the operator takes by itself at times of a schedule, and how long they are kept."""
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from stateward.api.kinds.search_object import ClusterReference
+from stateward.api.kinds.security import LIFETIME
+from stateward.api.kinds.snapshots.snapshot import Patterns, Repository
+from stateward.api.values.base import API_VERSION, Condition, Metadata, Record
+
+
+class SnapshotRetention(Record):
+    """How long snapshots of a schedule are kept; without a limit all are. The last successful one is never deleted."""
+
+    max_count: Annotated[
+        Annotated[int, Meta(ge=1, le=10000)] | None,
+        Meta(description="At most this many successful snapshots are kept."),
+    ] = None
+    min_count: Annotated[
+        Annotated[int, Meta(ge=1, le=10000)] | None,
+        Meta(description="This many successful snapshots are kept whatever their age."),
+    ] = None
+    max_age: Annotated[
+        Annotated[
+            str,
+            Meta(
+                pattern=LIFETIME,
+                max_length=8,
+                extra={"accepts": "must be whole minutes, hours or days, for example 30d or 12h"},
+            ),
+        ]
+        | None,
+        Meta(description="Older snapshots are deleted, for example 30d."),
+    ] = None
+
+
+class SearchSnapshotScheduleSpec(Record):
+    """When snapshots are taken, what is in them, and how long they are kept."""
+
+    cluster: Annotated[ClusterReference, Meta(description="The cluster whose data is saved.")]
+    schedule: Annotated[
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4}$",
+                max_length=200,
+                extra={"accepts": "must be five fields as in a crontab, for example 30 3 * * *"},
+            ),
+        ],
+        Meta(description="Minute, hour, day of month, month and day of week as in a crontab, in UTC."),
+    ]
+    repository: Annotated[Repository, Meta(description="Name of the repository in the database.")]
+    indices: Annotated[
+        Patterns | None, Meta(description="Indices and data streams, by name or pattern; all if left out.")
+    ] = None
+    include_global_state: Annotated[
+        bool, Meta(description="Whether templates, policies and persistent settings of the cluster are saved too.")
+    ] = False
+    partial: Annotated[
+        bool,
+        Meta(description="Whether indices without all primaries are saved as far as they go; else the snapshot fails."),
+    ] = False
+    retention: Annotated[
+        SnapshotRetention | None, Meta(description="How long snapshots are kept; for ever if left out.")
+    ] = None
+    paused: Annotated[bool, Meta(description="Take and delete no snapshots.")] = False
+
+
+class ScheduledSnapshot(Record):
+    """A successful snapshot of a schedule."""
+
+    name: Annotated[str, Meta(description="The snapshot in the repository.")]
+    start_time: Annotated[str, Meta(description="When the database began it.")] = ""
+    end_time: Annotated[str, Meta(description="When the database finished it.")] = ""
+    size_bytes: Annotated[int | None, Meta(description="Bytes of all files that it needs.")] = None
+
+
+class SnapshotFailure(Record):
+    """A snapshot of a schedule that did not succeed."""
+
+    name: Annotated[str, Meta(description="The snapshot.")]
+    time: Annotated[str, Meta(description="When the operator saw that it had failed.")] = ""
+    reason: Annotated[str, Meta(description="The reason of the database.")] = ""
+
+
+class SearchSnapshotScheduleStatus(Record):
+    """What is known of the snapshots of a schedule."""
+
+    observed_generation: Annotated[int, Meta(description="The generation that this status describes.")] = 0
+    cluster_uuid: Annotated[str, Meta(description="Identity of the database that this status is about.")] = field(
+        default="", name="clusterUUID"
+    )
+    running: Annotated[str, Meta(description="The snapshot that is being taken; written before it is started.")] = ""
+    started: Annotated[bool, Meta(description="Whether the database has begun it.")] = False
+    last_schedule_time: Annotated[str, Meta(description="The last time of the schedule that is dealt with.")] = ""
+    next_schedule_time: Annotated[str, Meta(description="The next time of the schedule.")] = ""
+    last_success: Annotated[
+        ScheduledSnapshot | None, Meta(description="The newest successful snapshot in the repository.")
+    ] = None
+    last_failure: Annotated[SnapshotFailure | None, Meta(description="The last snapshot that did not succeed.")] = None
+    count: Annotated[int, Meta(description="Snapshots of this schedule in the repository.")] = 0
+    activity: Annotated[str, Meta(description="One sentence: what is in progress, or why it waits.")] = ""
+    conditions: Annotated[
+        list[Condition],
+        Meta(description="Ready, Reconciling and Stalled as kstatus defines them.", extra={"map_keys": ["type"]}),
+    ] = field(default_factory=list)
+
+
+class SearchSnapshotSchedule(Record):
+    """Snapshots of a search cluster that the operator takes and deletes by itself."""
+
+    metadata: Metadata
+    spec: Annotated[SearchSnapshotScheduleSpec, Meta(description="The desired state.")]
+    status: Annotated[SearchSnapshotScheduleStatus, Meta(description="What is known of the snapshots.")] = (
+        SearchSnapshotScheduleStatus()
+    )
+    api_version: str = API_VERSION
+    kind: str = "SearchSnapshotSchedule"

@@ -1,0 +1,224 @@
+"""One reconciliation of one schedule: conclude what has run, start what is due, and delete what has expired."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from dataclasses import replace as changed
+
+from msgspec.structs import replace
+
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule, SearchSnapshotScheduleStatus
+from stateward.api.values.problem import Problem
+from stateward.engines.connection.base import RefusedError, Target
+from stateward.engines.search.database.session import Session
+from stateward.engines.search.declared.decision import Decision, Do
+from stateward.engines.search.declared.requests import versions_of_nodes
+from stateward.engines.search.snapshots.decision import deletion
+from stateward.engines.search.snapshots.requests import all_snapshots, is_restoring, running_snapshots, send, size_of
+from stateward.engines.search.snapshots.schedule import (
+    DesiredSchedule,
+    Repository,
+    claimed,
+    concluded,
+    decide,
+    expired,
+    failure,
+    problems,
+)
+from stateward.kube.events.event_record import Severity
+from stateward.kube.objects.metadata import key_of
+from stateward.operator.declared.reporting import Outcome, Stage
+from stateward.operator.declared.resource import (
+    REFUSED_SECONDS,
+    RETRY_SECONDS,
+    Reconciliation,
+    Tools,
+)
+from stateward.operator.declared.views import BY_CLUSTER, cluster_id
+from stateward.planning.model.times import parse_time, rfc3339
+
+CLAIMS = 2
+"""Decisions in one reconciliation: a claim, and the start."""
+DELETIONS = 5
+"""Snapshots that one reconciliation deletes; each is decided from a new list."""
+QUIET_SECONDS = 3600.0
+"""Seconds until a repository is listed again while nothing is due: the database reads a file for each snapshot."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was decided, and what the repository has after it; `refusal` is why the database did not start it."""
+
+    decision: Decision
+    found: Repository
+    refusal: str = ""
+
+
+async def listed(session: Session, desired: DesiredSchedule) -> Repository:
+    """Return what the repository has; raises EngineError."""
+    repository = desired.spec.repository
+    running = await running_snapshots(session, repository)
+    found = await all_snapshots(session, repository, f"{desired.name}-*")
+    return Repository(found, running, await versions_of_nodes(session))
+
+
+async def look(session: Session, desired: DesiredSchedule) -> Looked:
+    """Decide from a list of this session, start what is due, and list again; raises EngineError."""
+    found = await listed(session, desired)
+    decision = decide(changed(desired, status=concluded(desired, found)), found)
+    if decision.do is not Do.SEND or decision.request is None:
+        return Looked(decision, found)
+    try:
+        await send(session, decision.request)
+    except RefusedError as error:
+        if not error.lasting:
+            raise
+        return Looked(decision, found, str(error))
+    return Looked(decision, await listed(session, desired))
+
+
+async def drop_expired(session: Session, desired: DesiredSchedule) -> str:
+    """Delete the oldest snapshot that has expired; returns its name, empty if there is none. Raises EngineError."""
+    repository, found = desired.spec.repository, await listed(session, desired)
+    for name in expired(desired, found):
+        if not await is_restoring(session, repository, name):
+            await send(session, deletion(repository, name))
+            return name
+    return ""
+
+
+def _is_open(status: SearchSnapshotScheduleStatus) -> bool:
+    """Return whether a claimed snapshot may have been started; the database has not refused it."""
+    failed = status.last_failure
+    return bool(status.running) and (failed is None or failed.name != status.running)
+
+
+class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
+    """One reconciliation of one schedule."""
+
+    def __init__(self, tools: Tools[SearchSnapshotSchedule], live: SearchSnapshotSchedule) -> None:
+        super().__init__(tools, live)
+        self.live: SearchSnapshotSchedule = live
+
+    def leaves_something(self) -> bool:
+        """Return False: snapshots stay when their schedule goes."""
+        return False
+
+    async def clear(self, target: Target) -> Outcome | None:  # noqa: ARG002 - nothing is removed
+        """Remove nothing."""
+        return None
+
+    def problems(self) -> Iterable[Problem]:
+        """Return what is wrong with the spec."""
+        return problems(self.live.spec)
+
+    def claims(self, resource: SearchSnapshotSchedule) -> frozenset[str]:  # noqa: ARG002 - names tell schedules apart
+        """Return nothing: the names of snapshots begin with that of their schedule, and carry its mark."""
+        return frozenset()
+
+    def owns(self, resource: SearchSnapshotSchedule) -> bool:
+        """Return whether a schedule has snapshots."""
+        return bool(resource.status.count)
+
+    async def settle(self, target: Target) -> Outcome:
+        """Take what is due and delete what has expired; raises StopError, EngineError, ApiError, LostLease."""
+        before = self.live.status
+        if before.cluster_uuid != target.identity:
+            last = before.last_schedule_time  # What was due before is of another database.
+            fresh = SearchSnapshotScheduleStatus(conditions=before.conditions, last_schedule_time=last)
+            self.keep(replace(fresh, cluster_uuid=target.identity))
+        outcome = await self._taken(target)
+        self._measure(before)
+        if outcome.stage is Stage.READY and not self.live.status.running:
+            await self._drop(target)
+        return outcome
+
+    async def _taken(self, target: Target) -> Outcome:
+        """Start what is due; one schedule at a time for a repository, so that two never see it free together."""
+        spec = self.live.spec
+        async with self.tools.locks[f"{cluster_id(self.live)}/{spec.repository}"]:
+            for _ in range(CLAIMS):
+                desired = self._desired(target)
+                looked = await self.tools.databases.ask(
+                    self.kind, target, lambda session, desired=desired: look(session, desired)
+                )
+                self.keep(await self._sized(concluded(desired, looked.found), target))
+                if looked.decision.do is not Do.CLAIM:
+                    return self._done(looked)
+                if (other := self._other()) is not None:
+                    message = f"the snapshot {other.status.running} of the schedule {other.metadata.name} is first"
+                    return Outcome(Stage.WORKING, "RepositoryBusy", message)
+                desired = self._desired(target)
+                message = f"the snapshot {looked.decision.claim} is being started"
+                await self.write(claimed(desired, looked.decision.claim), Outcome(Stage.WORKING, "Due", message))
+        return Outcome(Stage.WORKING, "Changing", "another client changes the repository")
+
+    def _other(self) -> SearchSnapshotSchedule | None:
+        """Return a schedule that has or may have started a snapshot in the repository, though no answer came."""
+        others = self.tools.objects.indexed(BY_CLUSTER, cluster_id(self.live))
+        mine, repository = self.live.metadata.uid, self.live.spec.repository
+        same = (each for each in others if each.metadata.uid != mine and each.spec.repository == repository)
+        return next((each for each in same if not each.spec.paused and _is_open(each.status)), None)
+
+    async def _sized(self, status: SearchSnapshotScheduleStatus, target: Target) -> SearchSnapshotScheduleStatus:
+        """Return a status with the size of the newest successful snapshot."""
+        last, repository = status.last_success, self.live.spec.repository
+        if last is None or last.size_bytes is not None:
+            return status
+        size = await self.tools.databases.ask(
+            self.kind, target, lambda session: size_of(session, repository, last.name)
+        )
+        return replace(status, last_success=replace(last, size_bytes=size))
+
+    async def _drop(self, target: Target) -> None:
+        """Delete what has expired, the oldest first, each from a new list; raises EngineError, LostLease."""
+        for _ in range(DELETIONS):
+            desired = self._desired(target)
+            name = await self.tools.databases.ask(
+                self.kind, target, lambda session, desired=desired: drop_expired(session, desired)
+            )
+            if not name:
+                return
+            self.keep(replace(self.live.status, count=max(0, self.live.status.count - 1)))
+            self.tell(Severity.NORMAL, "SnapshotExpired", f"the snapshot {name} is deleted: it has expired")
+
+    def _desired(self, target: Target) -> DesiredSchedule:
+        meta, status = self.live.metadata, self.live.status
+        created = parse_time(meta.creation_timestamp or "") or self.now()
+        owner = f"{meta.namespace}/{meta.name}"
+        return DesiredSchedule(meta.name, owner, target.identity, created, self.now(), self.live.spec, status)
+
+    def _done(self, looked: Looked) -> Outcome:
+        status, decision, desired = self.live.status, looked.decision, self._desired_now()
+        following = desired.next()
+        self.keep(replace(status, next_schedule_time="" if following is None else rfc3339(following)))
+        if looked.refusal or decision.do is Do.STOP:
+            reason = looked.refusal or decision.message
+            self.keep(failure(self.live.status, status.running, reason, self.now()))
+            return Outcome(Stage.STALLED, decision.reason or "Refused", reason, REFUSED_SECONDS)
+        if decision.do is Do.WAIT:
+            return Outcome(Stage.WORKING, decision.reason, decision.message)
+        wait = min(QUIET_SECONDS, max(1.0, (following or self.now()) - self.now()))
+        if desired.spec.paused:
+            return Outcome(Stage.READY, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
+        if status.running:
+            return Outcome(Stage.READY, "InProgress", f"the snapshot {status.running} is being taken", RETRY_SECONDS)
+        failed, success = status.last_failure, status.last_success
+        if failed is not None and (success is None or success.name < failed.name):
+            return Outcome(Stage.STALLED, "SnapshotFailed", f"{failed.name}: {failed.reason}", wait)
+        return Outcome(Stage.READY, "Scheduled", "", wait)
+
+    def _desired_now(self) -> DesiredSchedule:
+        return self._desired(Target((), "", self.live.status.cluster_uuid))
+
+    def _measure(self, before: SearchSnapshotScheduleStatus) -> None:
+        """Tell people and metrics what has become of the schedule since an earlier status."""
+        key, cluster, status = key_of(self.live), self.where.name, self.live.status
+        success, known = status.last_success, before.last_success
+        began = None if success is None else parse_time(success.start_time)
+        overdue = None if self.live.spec.paused else self._desired_now().overdue()
+        self.tools.metrics.scheduled(key, cluster, began, overdue)
+        if success is not None and (known is None or known.name != success.name):
+            self.tell(Severity.NORMAL, "SnapshotTaken", f"the snapshot {success.name} is complete")
+        failed, old = status.last_failure, before.last_failure
+        if failed is not None and (old is None or old.name != failed.name):
+            self.tools.metrics.snapshot_failed(key, cluster)

@@ -1,0 +1,37 @@
+"""Snapshots, schedules and restores on real databases."""
+
+import pytest
+
+from sandbox import Sandbox
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from tests.e2e.clusters import Clusters, pool
+from tests.e2e.declared.snapshots import REPOSITORIES, save_and_restore
+from tests.e2e.operators import OperatorPods
+from tests.e2e.secured import client, ready
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+
+@pytest.mark.parametrize(
+    ("cluster_kind", "version", "manager"),
+    [
+        pytest.param(OPENSEARCH, "2.19.3", "cluster_manager", marks=pytest.mark.images("opensearch:2.19.3")),
+        pytest.param(ELASTICSEARCH, "8.19.4", "master", marks=pytest.mark.images("elasticsearch:8.19.4")),
+    ],
+    ids=["opensearch", "elasticsearch"],
+)
+async def test_snapshots_are_taken_kept_by_a_schedule_and_restored(
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    cluster_kind: ClusterKind,
+    version: str,
+    manager: str,
+) -> None:
+    assert clusters.kind is cluster_kind
+    nodes = pool("nodes", 1, manager, "data", "ingest")
+    config = {"path.repo": [REPOSITORIES]}
+    await clusters.apply("safe", version=version, pools=[nodes], security={"enabled": True}, config=config)
+    await clusters.until("safe", ready, seconds=600)
+    async with client(stateward, clusters, "safe") as person:
+        await save_and_restore(clusters, "safe", person, operator)
