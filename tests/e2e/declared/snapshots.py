@@ -3,19 +3,28 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from sandbox import Sandbox
+from stateward.api.values.names import LABEL_ALLOWED
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
+from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.declared.views import SEARCH_RESTORES, SEARCH_SNAPSHOT_SCHEDULES, SEARCH_SNAPSHOTS
-from tests.e2e.clusters import Clusters
+from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.objects import SearchObjects, applied
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import Client
+from tests.e2e.secured import Client, client
+from tests.e2e.secured import ready as secured
 
 REPOSITORIES = "/tmp/repositories"  # noqa: S108 - in the pod
+USER = 1000
+"""The user of the database in its pods."""
+SHARED = "/mnt/repositories"
+"""Where members of one cluster have the same directory."""
 DOCUMENTS = 500
 
 
@@ -101,7 +110,7 @@ async def save_and_restore(clusters: Clusters, cluster: str, person: Client, ope
     await objects.until("files", applied)
     await write(person, "orders")
 
-    await snapshots.declare(SEARCH_SNAPSHOTS, "by-hand", indices=["orders"])
+    await snapshots.declare(SEARCH_SNAPSHOTS, "by-hand", indices=["orders"], deletionPolicy="Delete")
     await operator.kill()
     taken = await snapshots.until(SEARCH_SNAPSHOTS, "by-hand", ready)
     assert (taken.status.state, taken.status.indices, taken.status.shards.failed) == ("SUCCESS", 1, 0)
@@ -110,11 +119,46 @@ async def save_and_restore(clusters: Clusters, cluster: str, person: Client, ope
     assert (status, len(listed["snapshots"])) == (200, 1)
     assert listed["snapshots"][0]["metadata"]["stateward.dev/search-snapshot"].endswith("/by-hand")
 
+    await everything(snapshots, person)
+    await unwritable(snapshots, person)
     await renamed(snapshots, person, operator)
     await replaced(snapshots, person)
     await scheduled(snapshots, person)
     await snapshots.delete(SEARCH_SNAPSHOTS, "by-hand")
     assert (await person.ask("_snapshot/files/by-hand"))[0] == 404
+
+
+async def everything(snapshots: Snapshots, person: Client) -> None:
+    """Without a list, data streams are saved, and what belongs to the database is not."""
+    template = {"index_patterns": ["events"], "data_stream": {}, "priority": 500}
+    assert (await person.ask("_index_template/events", "PUT", template))[0] == 200
+    assert (await person.ask("events/_doc", "POST", {"@timestamp": "2026-11-25T03:00:00Z"}))[0] == 201
+    status, resolved = await person.ask("_resolve/index/*?expand_wildcards=all")
+    assert status == 200
+    assert any(each["name"].startswith(".") for each in resolved["indices"])
+    await snapshots.declare(SEARCH_SNAPSHOTS, "everything")
+    await snapshots.until(SEARCH_SNAPSHOTS, "everything", ready)
+    status, listed = await person.ask("_snapshot/files/everything")
+    assert status == 200
+    (found,) = listed["snapshots"]
+    assert found["data_streams"] == ["events"]
+    assert "orders" in found["indices"]
+    assert any(each.startswith(".ds-events-") for each in found["indices"])
+    assert not [each for each in found["indices"] if each.startswith(".") and not each.startswith(".ds-events-")]
+    await snapshots.delete(SEARCH_SNAPSHOTS, "everything")
+    assert (await person.ask("_snapshot/files/everything", "DELETE"))[0] == 200, "it stays by default"
+
+
+async def unwritable(snapshots: Snapshots, person: Client) -> None:
+    """A repository that may only be read, and one that is not there, are told as such."""
+    settings = {"location": f"{REPOSITORIES}/one", "readonly": True}
+    assert (await person.ask("_snapshot/archive", "PUT", {"type": "fs", "settings": settings}))[0] == 200
+    await snapshots.declare(SEARCH_SNAPSHOTS, "unwritten", repository="archive")
+    await snapshots.until(SEARCH_SNAPSHOTS, "unwritten", stalled("RepositoryFails"))
+    await snapshots.declare(SEARCH_SNAPSHOTS, "nowhere", repository="missing")
+    await snapshots.until(SEARCH_SNAPSHOTS, "nowhere", stalled("Refused"))
+    for name in ("unwritten", "nowhere"):
+        await snapshots.delete(SEARCH_SNAPSHOTS, name)
 
 
 async def renamed(snapshots: Snapshots, person: Client, operator: OperatorPods) -> None:
@@ -124,7 +168,7 @@ async def renamed(snapshots: Snapshots, person: Client, operator: OperatorPods) 
     assert "orders" in refused.status.activity
     await snapshots.delete(SEARCH_RESTORES, "over")
     words = {"renamePattern": "(.+)", "renameReplacement": "restored-$1"}
-    await snapshots.declare(SEARCH_RESTORES, "beside", latest=True, indices=["orders"], **words)
+    await snapshots.declare(SEARCH_RESTORES, "beside", snapshot="by-*", indices=["orders"], **words)
     await operator.kill()
     done = await snapshots.until(SEARCH_RESTORES, "beside", ready)
     assert (done.status.phase, done.status.documents) == ("Done", DOCUMENTS)
@@ -160,3 +204,87 @@ async def scheduled(snapshots: Snapshots, person: Client) -> None:
     status, left = await person.ask("_snapshot/files/_all")
     assert status == 200
     assert "by-hand" in {each["snapshot"] for each in left["snapshots"]}
+
+
+async def share(clusters: Clusters, path: Path) -> str:
+    """Make a volume of a directory of the machine, for all members on all nodes; returns the name of its claim."""
+    name, spec = f"repositories-{clusters.namespace}", {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {**spec, "capacity": {"storage": "1Gi"}, "hostPath": {"path": str(path)}},
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "labels": {LABEL_ALLOWED: "true"}},
+        "spec": {**spec, "volumeName": name, "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    await clusters.api.create(kinds.VOLUMES, volume)
+    await clusters.api.create(kinds.CLAIMS, claim, namespace=clusters.namespace)
+    return name
+
+
+def with_shared(claim: str) -> dict[str, Any]:
+    """Return the part of a cluster's spec by which all members have one directory for repositories."""
+    mount = {"name": "repositories", "mountPath": SHARED}
+    volume = {"name": "repositories", "persistentVolumeClaim": {"claimName": claim}}
+    pod = {"containers": [{"name": "opensearch", "volumeMounts": [mount]}], "volumes": [volume]}
+    return {"podTemplate": {"spec": pod}, "config": {"path.repo": [SHARED]}}
+
+
+async def lost_and_restored(clusters: Clusters, sandbox: Sandbox, operator: OperatorPods, path: Path) -> None:
+    """Require that a new cluster gets all documents, from manifests and what the repository has."""
+    spec: dict[str, Any] = {
+        "version": "2.19.3",
+        "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
+        "security": {"enabled": True},
+        "volumes": {"whenDeleted": "Delete"},
+        **with_shared(await share(clusters, path)),
+    }
+    objects, snapshots = SearchObjects(clusters, "lost"), Snapshots(clusters, "lost")
+    await clusters.apply("lost", **spec)
+    first = await clusters.until("lost", secured, seconds=600)
+    body = {"type": "fs", "settings": {"location": f"{SHARED}/one"}}
+    await objects.declare("files", "snapshotRepository/files", body, deletionPolicy="Retain")
+    await objects.until("files", applied)
+    async with client(sandbox, clusters, "lost") as person:
+        settings = {"index.number_of_shards": 3, "index.number_of_replicas": 1}
+        made = {"settings": settings, "aliases": {"current": {"is_write_index": True}}}
+        assert (await person.ask("orders", "PUT", made))[0] == 200
+        await write(person, "orders")
+    await snapshots.declare(SEARCH_SNAPSHOTS, "before")
+    taken = await snapshots.until(SEARCH_SNAPSHOTS, "before", ready)
+    assert (taken.status.state, taken.status.shards.failed) == ("SUCCESS", 0)
+
+    await destroyed(clusters, "lost")
+    await clusters.apply("lost", **spec)
+    await snapshots.declare(SEARCH_RESTORES, "back", snapshot="before")
+    second = await clusters.until("lost", secured, seconds=600)
+    assert second.status.cluster_uuid not in ("", first.status.cluster_uuid)
+    await operator.kill()
+    done = await snapshots.until(SEARCH_RESTORES, "back", ready, seconds=300)
+    assert [(each.name, each.documents) for each in done.status.indices] == [("orders", DOCUMENTS)]
+    async with client(sandbox, clusters, "lost") as person:
+        await require_all(person, "orders")
+        status, aliases = await person.ask("_alias/current")
+        assert (status, aliases) == (200, {"orders": {"aliases": {"current": {"is_write_index": True}}}})
+        assert (await person.ask("current/_doc/later", "PUT", {"number": -1}))[0] == 201
+    still = await snapshots.until(SEARCH_SNAPSHOTS, "before", ready)
+    assert still.status.cluster_uuid == first.status.cluster_uuid
+
+
+async def destroyed(clusters: Clusters, name: str) -> None:
+    """Delete a cluster, and wait until its pods and volumes are gone."""
+    found = await clusters.get(name)
+    key = Key(clusters.namespace, name)
+    await clusters.api.delete(clusters.kind.resource, key, DeleteOptions(Preconditions(found.metadata.uid)))
+    labels = f"stateward.dev/cluster={name}"
+    async with asyncio.timeout(300):
+        while True:
+            pods = await clusters.api.list(kinds.PODS, Selection(clusters.namespace, labels=labels))
+            claims = await clusters.api.list(kinds.CLAIMS, Selection(clusters.namespace, labels=labels))
+            if not pods.items and not claims.items:
+                return
+            await asyncio.sleep(1)

@@ -1,14 +1,21 @@
 """Snapshots, schedules and restores on real databases."""
 
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
-from tests.e2e.declared.snapshots import REPOSITORIES, save_and_restore
+from tests.e2e.declared.snapshots import REPOSITORIES, USER, lost_and_restored, save_and_restore
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
+LARGER = {"limits": {"memory": "1Gi"}, "requests": {"memory": "768Mi", "cpu": "50m"}}
+"""One member with system indices, a data stream and snapshots: Elasticsearch takes more than others in tests."""
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
@@ -29,9 +36,25 @@ async def test_snapshots_are_taken_kept_by_a_schedule_and_restored(
     manager: str,
 ) -> None:
     assert clusters.kind is cluster_kind
-    nodes = pool("nodes", 1, manager, "data", "ingest")
+    nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
     config = {"path.repo": [REPOSITORIES]}
     await clusters.apply("safe", version=version, pools=[nodes], security={"enabled": True}, config=config)
     await clusters.until("safe", ready, seconds=600)
     async with client(stateward, clusters, "safe") as person:
         await save_and_restore(clusters, "safe", person, operator)
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """Give a directory that the pods on all nodes of the sandbox can mount and write to."""
+    path = Path(tempfile.mkdtemp(prefix="repositories-"))
+    shutil.chown(path, USER, USER)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.mark.images("opensearch:2.19.3")
+async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snapshot(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
+) -> None:
+    await lost_and_restored(clusters, stateward, operator, shared)

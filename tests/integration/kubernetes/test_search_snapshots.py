@@ -30,8 +30,8 @@ WRONG: list[tuple[Kind, dict[str, Any], str]] = [
     (SEARCH_SNAPSHOT_SCHEDULE, {"schedule": "@daily"}, "must be five fields as in a crontab"),
     (SEARCH_SNAPSHOT_SCHEDULE, {"retention": {"minCount": 3, "maxCount": 2}}, "must not exceed maxCount"),
     (SEARCH_SNAPSHOT_SCHEDULE, {"retention": {"maxAge": "30 days"}}, "must be whole minutes, hours or days"),
-    (SEARCH_RESTORE, {"latest": True}, "give either snapshot or latest: true, and not both"),
-    (SEARCH_RESTORE, {"snapshot": None}, "give either snapshot or latest: true, and not both"),
+    (SEARCH_RESTORE, {"snapshot": None}, "spec.snapshot: required value"),
+    (SEARCH_RESTORE, {"snapshot": "Nightly?"}, "or a pattern such as nightly-*"),
     (SEARCH_RESTORE, {"renamePattern": "(.+)"}, "renamePattern and renameReplacement belong together"),
     (SEARCH_RESTORE, {"indices": [".kibana"]}, "not begin with a dot"),
     (SEARCH_RESTORE, {"renamePattern": "(a+)+", "renameReplacement": "x"}, "with at most two groups (.+)"),
@@ -81,7 +81,7 @@ def test_the_example_is_accepted(api: KubeApi, kind: Kind) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        {"snapshot": None, "latest": True, "indices": ["logs-*", "-logs-x*", "orders"]},
+        {"snapshot": "nightly-*", "indices": ["logs-*", "-logs-x*", "orders"]},
         {"renamePattern": "^logs-(.+)-(.+)$", "renameReplacement": "old.$2-$1"},
         {"indexSettings": {"index.number_of_replicas": 0}, "ignoreIndexSettings": ["index.refresh_interval"]},
     ],
@@ -110,7 +110,7 @@ def test_what_is_fixed_cannot_be_changed(api: KubeApi, kind: Kind, spec: dict[st
 
 
 def test_what_may_change_can_be_changed(api: KubeApi) -> None:
-    for kind, spec in ((SEARCH_SNAPSHOT, {"deletionPolicy": "Retain"}), (SEARCH_SNAPSHOT_SCHEDULE, {"paused": True})):
+    for kind, spec in ((SEARCH_SNAPSHOT, {"deletionPolicy": "Delete"}), (SEARCH_SNAPSHOT_SCHEDULE, {"paused": True})):
         api.post(collection(kind), document(kind, "free"))
         api.apply(f"{collection(kind)}/free", document(kind, "free", **spec))
         api.delete(f"{collection(kind)}/free")

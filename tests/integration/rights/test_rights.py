@@ -226,7 +226,7 @@ async def clusters(setup: RestrictedOperator) -> None:
     stored = {"cluster": of, "repository": "files"}
     await setup.make(SEARCH_SNAPSHOTS, "by-hand", spec=stored)
     await setup.make(SEARCH_SNAPSHOT_SCHEDULES, "nightly", spec={**stored, "schedule": "0 3 * * *"})
-    await setup.make(SEARCH_RESTORES, "back", spec={**stored, "latest": True})
+    await setup.make(SEARCH_RESTORES, "back", spec={**stored, "snapshot": "nightly-*"})
     for kind, name in ((SEARCH_SNAPSHOT_SCHEDULES, "nightly"), (SEARCH_RESTORES, "back")):
         await setup.until(kind, name, has_status)
     for kind, name in ((SEARCH_OBJECTS, "template"), (SEARCH_USERS, "shop"), (SEARCH_SNAPSHOTS, "by-hand")):

@@ -290,7 +290,6 @@ RESTORES: Mapping[str, Change] = dict.fromkeys(
         "cluster.name",
         "repository",
         "snapshot",
-        "latest",
         "indices",
         "renamePattern",
         "renameReplacement",

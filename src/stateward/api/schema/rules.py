@@ -310,11 +310,6 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
     SearchRestoreSpec: (
         Rule("self == oldSelf", "a restore cannot be changed: make another SearchRestore", forbidden=True),
         Rule(
-            "has(self.snapshot) != (has(self.latest) && self.latest)",
-            "give either snapshot or latest: true, and not both",
-            field=".snapshot",
-        ),
-        Rule(
             "has(self.renamePattern) == has(self.renameReplacement)",
             "renamePattern and renameReplacement belong together",
             field=".renamePattern",

@@ -49,6 +49,7 @@ DECLARED_ADVICE = {
         "you decide what happens to it", "set spec.existing to Adopt or Merge, or delete it in the database"
     ),
     "InProgress": Advice("the snapshot is finished"),
+    "IndicesBusy": Advice("the other restore has ended"),
     "IndicesExist": Advice(
         "no index has such a name",
         "delete the indices, or make another SearchRestore with renamePattern or existing: Replace",
@@ -68,6 +69,10 @@ DECLARED_ADVICE = {
     "ReconciliationFailing": Advice("a reconciliation succeeds; the operator retries", "read the operator's log"),
     "Refused": Advice(
         "the database accepts it; it is asked again every minute", "correct the spec: the message has the reason"
+    ),
+    "RepositoryFails": Advice(
+        "the database can use the repository; it is asked again every minute",
+        "see the reason in the message: check its storage, its credentials, and whether it may only be read",
     ),
     "RepositoryBusy": Advice("the other snapshot in the repository is finished"),
     "RestoreFailed": Advice(

@@ -29,9 +29,9 @@ from stateward.operator.declared.metrics import SnapshotMetrics, Unmeasured
 from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import waits_for_others
 from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Locks, Reconciliation, Tools
-from stateward.operator.declared.restore import RestoreReconciliation
-from stateward.operator.declared.schedule import ScheduleReconciliation
-from stateward.operator.declared.snapshot import SnapshotReconciliation
+from stateward.operator.declared.snapshots.restore import RestoreReconciliation
+from stateward.operator.declared.snapshots.schedule import ScheduleReconciliation
+from stateward.operator.declared.snapshots.snapshot import SnapshotReconciliation
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import (
     BY_CLUSTER,

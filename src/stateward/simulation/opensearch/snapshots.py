@@ -81,6 +81,14 @@ class Snapshots:
     began: list[str] = field(default_factory=list[str])
     """The names of all snapshots that were begun, in order."""
     restores: int = 0
+    readonly: set[str] = field(default_factory=set[str])
+    """Repositories that may only be read."""
+    unreadable: set[str] = field(default_factory=set[str])
+    """Repositories whose files are gone or damaged."""
+    silent_sizes: bool = False
+    """Whether the database does not tell sizes."""
+    late: int = 0
+    """How many reads of a name, after a snapshot was begun, do not have it yet."""
 
     def add_index(self, name: str, documents: int, stream: str = "") -> None:
         """Create an index, or one of a data stream."""
@@ -114,6 +122,8 @@ class Snapshots:
         stored = self.repositories.get(repository)
         if stored is None:
             return _refusal(404, "repository_missing_exception", f"[{repository}] missing")
+        if (broken := self._broken(method, repository)) is not None:
+            return broken
         if rest == ["_restore"]:
             return self._restore(stored, repository, name, body)
         if method == "PUT":
@@ -122,12 +132,24 @@ class Snapshots:
             return self._delete(stored, repository, name)
         return self._shown(stored, repository, name, status=rest == [_STATUS], names=params.get("verbose") == "false")
 
+    def _broken(self, method: str, repository: str) -> Reply | None:
+        if repository in self.unreadable:
+            return _refusal(500, "repository_exception", f"[{repository}] could not read repository data")
+        if repository in self.readonly and method in ("PUT", "DELETE"):
+            return _refusal(500, "repository_exception", f"[{repository}] the repository is readonly")
+        return None
+
     def _shown(
         self, stored: dict[str, ModelSnapshot], repository: str, name: str, *, status: bool, names: bool
     ) -> Reply:
         now = self.now()
+        if status and self.silent_sizes:
+            return _refusal(500, "snapshot_exception", "failed to read shard snapshot file")
         pattern = "*" if name in ("_all", "_current") else name
         found = [each for each in stored.values() if fnmatchcase(each.name, pattern)]
+        if found and self.late:
+            self.late -= name not in ("_all", "_current")
+            found = []
         if name == "_current":
             found = [each for each in found if now < each.ends]
         elif not found and name != "_all":
@@ -142,7 +164,7 @@ class Snapshots:
         if name in stored:
             text = f"[{repository}:{name}] Invalid snapshot name [{name}], snapshot with the same name already exists"
             return _refusal(400, "invalid_snapshot_name_exception", text)
-        chosen = [index for index in self.indices if any(fnmatchcase(index, each) for each in body["indices"])]
+        chosen = [index for index in self.indices if _chosen(index, body["indices"])]
         missing = [each for each in body["indices"] if "*" not in each and each not in self.indices]
         if missing:
             return _refusal(404, "index_not_found_exception", f"no such index [{missing[0]}]")
@@ -273,6 +295,15 @@ def _reason(found: ModelIndex) -> Json:
         return {"unassigned.reason": None, "unassigned.details": None}
     details = "failed recovery, failure: nested: CorruptIndexException[verification failed]"
     return {"unassigned.reason": "ALLOCATION_FAILED", "unassigned.details": details}
+
+
+def _chosen(index: str, patterns: list[str]) -> bool:
+    """Return whether patterns choose an index: each adds or takes away, in order."""
+    chosen = False
+    for pattern in patterns:
+        if fnmatchcase(index, pattern.removeprefix("-")):
+            chosen = not pattern.startswith("-")
+    return chosen
 
 
 def _renamed(name: str, body: Json) -> str:

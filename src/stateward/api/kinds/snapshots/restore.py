@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from stateward.api.kinds.search_object import ClusterReference
-from stateward.api.kinds.snapshots.snapshot import MOST_PATTERNS, Repository, SnapshotName
+from stateward.api.kinds.snapshots.snapshot import MOST_PATTERNS, Repository
 from stateward.api.values.base import API_VERSION, Condition, Json, Metadata, Record
 
 RestoredPattern = Annotated[
@@ -17,6 +17,17 @@ RestoredPattern = Annotated[
         extra={
             "accepts": "must be an index, a data stream or a pattern such as logs-*, and not begin with a dot: such"
             " indices belong to the database"
+        },
+    ),
+]
+SnapshotPattern = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z0-9*][-a-z0-9._*]*$",
+        max_length=250,
+        extra={
+            "accepts": "must be the name of a snapshot, or a pattern such as nightly-*: lower-case letters, digits,"
+            " dashes, dots, underscores and stars"
         },
     ),
 ]
@@ -35,9 +46,12 @@ class SearchRestoreSpec(Record):
     cluster: Annotated[ClusterReference, Meta(description="The cluster that gets the indices.")]
     repository: Annotated[Repository, Meta(description="Name of the repository in the database.")]
     snapshot: Annotated[
-        SnapshotName | None, Meta(description="Name of the snapshot. Either snapshot or latest is required.")
-    ] = None
-    latest: Annotated[bool, Meta(description="Restore the newest successful snapshot of the repository.")] = False
+        SnapshotPattern,
+        Meta(
+            description="Name of the snapshot, or a pattern such as nightly-*: the newest successful one with such a"
+            " name."
+        ),
+    ]
     indices: Annotated[
         Annotated[list[RestoredPattern], Meta(max_length=MOST_PATTERNS)] | None,
         Meta(
@@ -75,7 +89,10 @@ class SearchRestoreSpec(Record):
         | None,
         Meta(description="What it is replaced by; $1 and $2 stand for the groups."),
     ] = None
-    include_aliases: Annotated[bool, Meta(description="Whether the indices get their aliases back.")] = True
+    include_aliases: Annotated[
+        bool | None,
+        Meta(description="Whether the indices get their aliases back. Default: yes, unless they are renamed."),
+    ] = None
     index_settings: Annotated[
         Json, Meta(description="Settings that the restored indices get, for example index.number_of_replicas: 0.")
     ] = field(default_factory=dict)

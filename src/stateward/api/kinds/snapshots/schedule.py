@@ -11,7 +11,10 @@ from stateward.api.values.base import API_VERSION, Condition, Metadata, Record
 
 
 class SnapshotRetention(Record):
-    """How long snapshots of a schedule are kept; without a limit all are. The last successful one is never deleted."""
+    """How long snapshots of a schedule are kept; without a limit all are.
+
+    The last successful one is never deleted, and no successful one while a later one failed.
+    """
 
     max_count: Annotated[
         Annotated[int, Meta(ge=1, le=10000)] | None,
@@ -52,7 +55,11 @@ class SearchSnapshotScheduleSpec(Record):
     ]
     repository: Annotated[Repository, Meta(description="Name of the repository in the database.")]
     indices: Annotated[
-        Patterns | None, Meta(description="Indices and data streams, by name or pattern; all if left out.")
+        Patterns | None,
+        Meta(
+            description="Indices and data streams, by name or pattern. Default: all but indices whose name begins with"
+            " a dot, which belong to the database."
+        ),
     ] = None
     include_global_state: Annotated[
         bool, Meta(description="Whether templates, policies and persistent settings of the cluster are saved too.")

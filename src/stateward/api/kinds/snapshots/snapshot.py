@@ -48,7 +48,10 @@ class SearchSnapshotSpec(Record):
     ] = None
     indices: Annotated[
         Patterns | None,
-        Meta(description="Indices and data streams, by name or pattern; all if left out."),
+        Meta(
+            description="Indices and data streams, by name or pattern. Default: all but indices whose name begins with"
+            " a dot, which belong to the database."
+        ),
     ] = None
     include_global_state: Annotated[
         bool, Meta(description="Whether templates, policies and persistent settings of the cluster are saved too.")
@@ -59,7 +62,7 @@ class SearchSnapshotSpec(Record):
     ] = False
     deletion_policy: Annotated[
         Retention, Meta(description="Whether the snapshot is deleted in the repository with this resource.")
-    ] = Retention.DELETE
+    ] = Retention.RETAIN
 
 
 class SnapshotShards(Record):

@@ -28,6 +28,8 @@ from stateward.planning.model.times import rfc3339
 
 MARK, UID = f"{GROUP}/search-snapshot", f"{GROUP}/uid"
 """Notes in a snapshot: namespace and name of its resource, and its identity in Kubernetes."""
+OF_USERS = ("*", "-.*", ".ds-*", "-.ds-.*")
+"""All indices but those of the database itself. Their names begin with a dot, and so do those of data streams."""
 MOST_FAILURES, LONGEST = 5, 300
 """Failures in the status, and characters of each."""
 Content = SearchSnapshotSpec | SearchSnapshotScheduleSpec
@@ -61,15 +63,13 @@ class DesiredSnapshot:
         return {MARK: self.owner, UID: self.uid}
 
 
-def decide(desired: DesiredSnapshot, found: Snapshot | None, versions: frozenset[str]) -> Decision:
+def decide(desired: DesiredSnapshot, found: Snapshot | None) -> Decision:
     """Return what to do about a snapshot that is wanted."""
     if found is not None:
         mine = found.marked(desired.marks)
         return Decision(Do.NOTHING) if mine else Decision(Do.STOP, "SnapshotExists", FOREIGN.format(name=desired.name))
     if desired.status.claim == Claim.OWNED:
         return Decision(Do.STOP, "SnapshotMissing", "the snapshot was taken and is no longer in the repository")
-    if (unclear := doubt(versions)) is not None:
-        return unclear
     if not desired.status.claim:
         return Decision(Do.CLAIM, claim=Claim.CREATING)
     return Decision(Do.SEND, request=creation(desired.spec, desired.name, desired.marks))
@@ -78,7 +78,7 @@ def decide(desired: DesiredSnapshot, found: Snapshot | None, versions: frozenset
 def creation(spec: Content, name: str, marks: dict[str, str]) -> Request:
     """Return the request that starts a snapshot; the database refuses a second one of the same name."""
     body: Json = {
-        "indices": list(spec.indices or ["*"]),
+        "indices": list(spec.indices or OF_USERS),
         "include_global_state": spec.include_global_state,
         "partial": spec.partial,
         "metadata": marks,

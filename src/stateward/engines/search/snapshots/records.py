@@ -174,6 +174,11 @@ class Recovery(Struct, frozen=True):
     source: dict[str, Any] = field(default_factory=dict[str, Any])
     index: RecoveryIndex = RecoveryIndex()
 
+    @property
+    def origin(self) -> tuple[str, str]:
+        """The repository and the snapshot; empty if the data did not come from one."""
+        return str(self.source.get("repository", "")), str(self.source.get("snapshot", ""))
+
 
 class Recoveries(Struct, frozen=True):
     """The recoveries of an index."""

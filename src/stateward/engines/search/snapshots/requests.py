@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from stateward.api.values.base import Json
-from stateward.engines.connection.base import GarbledError, RefusedError
+from stateward.engines.connection.base import EngineError, GarbledError, RefusedError
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.writes import Request
 from stateward.engines.search.snapshots.records import (
@@ -18,6 +18,7 @@ from stateward.engines.search.snapshots.records import (
     Progress,
     Progresses,
     Recoveries,
+    Recovery,
     Resolved,
     Settings,
     ShardRow,
@@ -81,12 +82,13 @@ async def progress(session: Session, repository: str, name: str) -> Progress:
 
 
 async def size_of(session: Session, repository: str, name: str) -> int | None:
-    """Return the bytes of a finished snapshot; None if the database refuses to tell. Raises other EngineErrors."""
+    """Return the bytes of a finished snapshot; None if the database does not tell.
+
+    It reads a file for each shard, which takes minutes in large repositories: nothing waits for a figure.
+    """
     try:
         return (await progress(session, repository, name)).stats.total.size_in_bytes
-    except RefusedError as error:
-        if not error.lasting:
-            raise
+    except EngineError:
         return None
 
 
@@ -97,8 +99,7 @@ async def is_restoring(session: Session, repository: str, name: str) -> bool:
     """
     params = {"active_only": "true", "filter_path": "*.shards.type,*.shards.source"}
     found = await session.get(dict[str, Recoveries], "/_recovery", params)
-    shards = (shard for recoveries in found.values() for shard in recoveries.shards)
-    return any((s.source.get("repository"), s.source.get("snapshot")) == (repository, name) for s in shards)
+    return any(shard.origin == (repository, name) for each in found.values() for shard in each.shards)
 
 
 async def send(session: Session, request: Request) -> None:
@@ -141,16 +142,17 @@ async def shard_rows(session: Session, indices: Iterable[str]) -> list[ShardRow]
     ]
 
 
-async def restored_bytes(session: Session, indices: Iterable[str]) -> tuple[int, int]:
-    """Return the bytes that are restored, and those that are to be, of shards that have begun; raises EngineError."""
+async def recoveries_of(session: Session, indices: Iterable[str]) -> dict[str, list[Recovery]]:
+    """Return how shards of each index are or were restored from snapshots, as far as nodes remember it.
+
+    A node forgets it when it restarts or the shard moves. Raises EngineError.
+    """
     params = {"filter_path": "*.shards.type,*.shards.source,*.shards.index.size"}
-    done = total = 0
+    made = dict[str, list[Recovery]]()
     for batch in batches(indices):
         found = await session.get(dict[str, Recoveries], f"/{batch}/_recovery", params)
-        for shard in (shard for each in found.values() for shard in each.shards if shard.type == "SNAPSHOT"):
-            size = shard.index.size
-            done, total = done + size.recovered_in_bytes + size.reused_in_bytes, total + size.total_in_bytes
-    return done, total
+        made |= {name: [each for each in of.shards if each.type == "SNAPSHOT"] for name, of in found.items()}
+    return made
 
 
 async def documents_of(session: Session, indices: list[str]) -> dict[str, int]:

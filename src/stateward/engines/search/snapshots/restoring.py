@@ -26,6 +26,7 @@ from stateward.engines.search.snapshots.records import (
     IN_PROGRESS,
     PARTIAL,
     SUCCESS,
+    Recovery,
     Resolved,
     Settings,
     ShardRow,
@@ -153,6 +154,10 @@ def opened(status: SearchRestoreStatus, stored: Stored) -> list[RestoredIndex]:
     return [each for each in wanted if any(stored.open.get(name) for name in stored.parts(each))]
 
 
+Remembered = Mapping[str, Sequence[Recovery]]
+"""By index, the restores of its shards that nodes remember."""
+
+
 def foreign(
     found: Iterable[RestoredIndex], stored: Stored, settings: Mapping[str, Settings], snapshot: Snapshot
 ) -> list[str]:
@@ -168,6 +173,24 @@ def foreign(
     ]
 
 
+def from_elsewhere(
+    found: Iterable[RestoredIndex], stored: Stored, remembered: Remembered, origin: tuple[str, str]
+) -> list[str]:
+    """Return the names of indices that were restored from another snapshot than `origin`, with its repository first."""
+    return [
+        each.name
+        for each in found
+        if any(shard.origin != origin for name in stored.parts(each) for shard in remembered.get(name, ()))
+    ]
+
+
+def restored_bytes(remembered: Remembered) -> tuple[int, int]:
+    """Return the bytes that are restored, and those that are to be, of shards that have begun."""
+    sizes = [shard.index.size for shards in remembered.values() for shard in shards]
+    done = sum(each.recovered_in_bytes + each.reused_in_bytes for each in sizes)
+    return done, sum(each.total_in_bytes for each in sizes)
+
+
 def _from_snapshot(each: RestoredIndex, settings: Settings | None, snapshot: Snapshot) -> bool:
     if settings is None:
         return False
@@ -176,12 +199,17 @@ def _from_snapshot(each: RestoredIndex, settings: Settings | None, snapshot: Sna
     return settings.created.isdecimal() and int(settings.created) <= snapshot.end_time_in_millis
 
 
+def with_aliases(spec: SearchRestoreSpec) -> bool:
+    """Return whether indices get their aliases back; renamed ones beside the others would double what readers find."""
+    return spec.rename_pattern is None if spec.include_aliases is None else spec.include_aliases
+
+
 def starting(spec: SearchRestoreSpec, status: SearchRestoreStatus) -> Request:
     """Return the request that starts a restore."""
     body: Json = {
         "indices": [each.source for each in status.indices or ()],
         "include_global_state": False,
-        "include_aliases": spec.include_aliases,
+        "include_aliases": with_aliases(spec),
         "partial": False,
     }
     if spec.rename_pattern is not None and spec.rename_replacement is not None:

@@ -74,7 +74,10 @@ class DesiredSchedule:
 
     def overdue(self) -> float | None:
         """Return when two times of the schedule have passed without success: then people are to be told."""
-        cron, success = Cron(self.spec.schedule), self.status.last_success
+        try:
+            cron, success = Cron(self.spec.schedule), self.status.last_success
+        except CronError:
+            return self.created  # No time is right for what is no schedule, and nobody would miss a snapshot.
         first = cron.after(self.created if success is None else due_of(success.name, self.created))
         return None if first is None else cron.after(first)
 
@@ -158,8 +161,6 @@ def decide(desired: DesiredSchedule, found: Repository) -> Decision:
         return Decision(Do.CLAIM, claim=name)
     if (other := found.named(status.running)) is not None and not other.marked(desired.marks):
         return Decision(Do.STOP, "SnapshotExists", FOREIGN.format(name=status.running))
-    if (unclear := doubt(found.versions)) is not None:
-        return unclear
     if found.running:
         message = f"the snapshot {found.running[0]} is being taken in the repository"
         return Decision(Do.WAIT, "RepositoryBusy", message)
@@ -175,8 +176,8 @@ def claimed(desired: DesiredSchedule, name: str) -> SearchSnapshotScheduleStatus
 def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     """Return the snapshots that have to go, the oldest first; none while anything is in doubt or in progress.
 
-    A snapshot is as many generations old as there are later successful ones. So failed ones go with the successful ones
-    of their time, and the last successful one, and all since, stay.
+    Its generation is the number of later successful snapshots, and for one that did not succeed, of all later ones: so
+    these do not pile up. While the newest one did not succeed, all successful ones stay.
     """
     kept = desired.spec.retention
     if kept is None or desired.spec.paused or found.running or doubt(found.versions) is not None:
@@ -185,10 +186,12 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     if any(each.running for each in own):
         return []
     oldest = None if kept.max_age is None else desired.now - lifetime_seconds(kept.max_age)
+    failing = bool(own) and own[-1].state != SUCCESS
     return [
         each.snapshot
         for each in own
         if (generation := _generation(each, own)) >= (kept.min_count or 1)
+        and not (failing and each.state == SUCCESS)
         and (
             (kept.max_count is not None and generation >= kept.max_count)
             or (oldest is not None and each.start_time_in_millis / 1000 < oldest)
@@ -197,7 +200,8 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
 
 
 def _generation(found: Snapshot, own: list[Snapshot]) -> int:
-    return sum(each.state == SUCCESS and _age(each) > _age(found) for each in own)
+    later = (each for each in own if _age(each) > _age(found))
+    return sum(found.state != SUCCESS or each.state == SUCCESS for each in later)
 
 
 def _age(found: Snapshot) -> tuple[int, str]:

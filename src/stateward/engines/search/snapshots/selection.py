@@ -39,7 +39,9 @@ def selected(spec: SearchRestoreSpec, found: Snapshot) -> list[RestoredIndex]:
     if not chosen:
         raise SelectionError(f"spec.indices: the snapshot {found.snapshot} has no such index")
     if len(chosen) > MOST:
-        raise SelectionError(f"spec.indices: these are {len(chosen)} indices; restore at most {MOST} at once")
+        raise SelectionError(
+            f"spec.indices: these are {len(chosen)} indices; restore at most {MOST} at once, by several resources"
+        )
     made = [RestoredIndex(source=name, name=renamed(spec, name), data_stream=name in streams) for name in chosen]
     _check(made)
     return made

@@ -58,7 +58,7 @@ def test_old_ones_go_but_so_many_stay_whatever_their_age() -> None:
     assert expired(desired(max_age="30d", min_count=3), found(*several)) == ["nightly-0930"]
 
 
-def test_failed_ones_go_with_the_successful_ones_of_their_time() -> None:
+def test_failed_ones_are_kept_as_long_as_they_are_among_the_last_ones_of_all() -> None:
     several = [taken(0), taken(1, "FAILED"), taken(2), taken(3, "PARTIAL"), taken(4)]
     assert expired(desired(max_count=1), found(*several)) == [
         "nightly-0996",
@@ -69,8 +69,15 @@ def test_failed_ones_go_with_the_successful_ones_of_their_time() -> None:
     assert expired(desired(max_count=2), found(*several)) == ["nightly-0996", "nightly-0997"]
 
 
-def test_without_a_success_nothing_goes() -> None:
-    assert expired(desired(max_count=1, max_age="24h"), found(taken(9, "PARTIAL"), taken(8, "FAILED"))) == []
+def test_without_a_success_the_last_ones_stay_whatever_they_are() -> None:
+    several = found(taken(9, "PARTIAL"), taken(8, "FAILED"))
+    assert expired(desired(max_count=1, max_age="24h"), several) == ["nightly-0991"]
+
+
+def test_while_the_newest_one_failed_no_successful_one_goes() -> None:
+    several = [taken(0, "FAILED"), taken(1, "PARTIAL"), taken(2), taken(3), taken(4, "FAILED")]
+    assert expired(desired(max_count=1), found(*several)) == ["nightly-0996", "nightly-0999"]
+    assert expired(desired(max_age="24h"), found(*several)) == ["nightly-0996"]
 
 
 def test_snapshots_of_others_are_left_alone() -> None:
@@ -119,5 +126,10 @@ def test_the_last_successful_snapshots_and_those_of_others_always_stay(
     )
     assert gone <= own
     assert not gone & set(good[: least or 1])
-    if most is not None:
+    states = [state for _, state, mine in sorted(several) if mine]
+    if most is not None and states[:1] == ["SUCCESS"]:
         assert len(set(good) - gone) <= max(most, least or 1)
+    if states[:1] not in ([], ["SUCCESS"]):
+        assert not gone & set(good)
+    if most is not None:
+        assert len(own - gone - set(good)) <= max(most, least or 1)

@@ -55,9 +55,14 @@ async def test_indices_are_restored_under_other_names_and_counted() -> None:
     assert restores(world) == 1
 
 
-async def test_the_newest_successful_snapshot_is_chosen_once() -> None:
-    several = (saved("old", 300, a=1), saved("good", 200, a=2), saved("bad", 100, "PARTIAL", a=3))
-    world = world_with(*several, snapshot=None, latest=True)
+async def test_a_pattern_is_the_newest_successful_snapshot_of_such_a_name_and_is_chosen_once() -> None:
+    several = (
+        saved("old", 300, a=1),
+        saved("good", 200, a=2),
+        saved("bad", 100, "PARTIAL", a=3),
+        saved("other", 9, a=4),
+    )
+    world = world_with(*several, snapshot="*d")
     async with world.operator():
         await world.until(world.is_ready)
     assert world.status()["snapshot"] == "good"
@@ -200,3 +205,100 @@ async def test_restored_indices_stay_when_the_resource_goes() -> None:
         world.delete()
         await world.until(lambda: not world.exists())
     assert documents(world) == {"logs-1": 3}
+
+
+@pytest.mark.parametrize(
+    ("spec", "back"),
+    [({}, True), (RENAMED, False), ({**RENAMED, "includeAliases": True}, True), ({"includeAliases": False}, False)],
+)
+async def test_renamed_indices_get_no_aliases_unless_that_is_asked_for(spec: dict[str, Any], back: bool) -> None:
+    world = world_with(saved(logs_1=3), **spec)
+    async with world.operator():
+        await world.until(world.is_ready)
+    (asked,) = (call.body for call in world.database.writes if call.path.endswith("_restore"))
+    assert asked is not None
+    assert asked["include_aliases"] is back
+
+
+async def test_two_restores_over_one_index_follow_each_other_and_each_reports_its_own_data() -> None:
+    world = world_with(saved(logs_1=3), saved("other", logs_1=5), existing="Replace")
+    world.database.snapshots.add_index("logs-1", 7)
+    world.declare("two", repository="files", snapshot="other", existing="Replace")
+    async with world.operator():
+        await world.until(lambda: world.is_ready() and world.is_ready("two"))
+    assert (world.status()["documents"], world.status("two")["documents"]) == (3, 5)
+    assert restores(world) == 2
+
+
+async def test_what_another_client_restores_from_another_snapshot_is_not_taken_for_the_own_restore() -> None:
+    world = world_with(saved(logs_1=3), saved("other", logs_1=5))
+    busy = Answer(503, msgspec.json.encode({"error": {"reason": "no cluster manager"}}))
+    world.database.refusals["/_snapshot/files/nightly/_restore"] = busy
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Starting")
+        world.database.snapshots.answer("POST", "/_snapshot/files/other/_restore", {}, {"indices": ["logs-1"]})
+        world.database.refusals.clear()
+        await world.until(lambda: world.stalled() == "IndicesExist")
+    assert documents(world) == {"logs-1": 5}
+
+
+async def test_what_another_client_restores_in_the_middle_is_not_reported_as_the_own_restore() -> None:
+    world = world_with(saved(logs_1=3), saved("other", logs_1=5))
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Restoring")
+        world.database.snapshots.indices["logs-1"].open = False
+        world.database.snapshots.answer("POST", "/_snapshot/files/other/_restore", {}, {"indices": ["logs-1"]})
+        await world.until(lambda: world.stalled() == "IndicesExist")
+    assert "documents" not in world.status()
+
+
+def closed_and_waiting() -> World:
+    """Return a world in which an index is closed for a restore that the database is too busy to start."""
+    world = world_with(saved(logs_1=3), existing="Replace")
+    world.database.snapshots.add_index("logs-1", 7)
+    busy = Answer(503, msgspec.json.encode({"error": {"reason": "no cluster manager"}}))
+    world.database.refusals["/_snapshot/files/nightly/_restore"] = busy
+    return world
+
+
+@pytest.mark.parametrize("lost", ["snapshot", "repository"])
+async def test_what_was_closed_is_opened_again_if_the_snapshot_is_lost_before_the_restore(lost: str) -> None:
+    world = closed_and_waiting()
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Starting")
+        assert not world.database.snapshots.indices["logs-1"].open
+        if lost == "snapshot":
+            del world.database.snapshots.repositories["files"]["nightly"]
+        else:
+            world.database.snapshots.unreadable.add("files")
+        await world.until(lambda: world.stalled() == "RestoreRefused")
+    assert world.database.snapshots.indices["logs-1"].open
+    assert documents(world) == {"logs-1": 7}
+
+
+async def test_an_upgrade_that_begins_while_an_index_is_closed_does_not_keep_it_closed() -> None:
+    world = closed_and_waiting()
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Starting")
+        world.database.versions = ["2.19.3", "3.1.0"]
+        world.database.refusals.clear()
+        await world.until(world.is_ready)
+    assert documents(world) == {"logs-1": 3}
+
+
+async def test_a_restore_that_may_have_happened_is_not_repeated_when_its_snapshot_is_gone_and_made_again() -> None:
+    world = closed_and_waiting()
+    snapshots = world.database.snapshots
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Starting")
+    snapshots.answer("POST", "/_snapshot/files/nightly/_restore", {}, {"indices": ["logs-1"]})
+    await asyncio.sleep(60)
+    snapshots.indices["logs-1"].documents = 50  # People write into it as soon as it is there.
+    again = snapshots.repositories["files"].pop("nightly")
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "Refused")
+        again.uuid = "another"
+        snapshots.repositories["files"]["nightly"] = again
+        await asyncio.sleep(3600)
+    assert documents(world) == {"logs-1": 50}
+    assert snapshots.indices["logs-1"].open

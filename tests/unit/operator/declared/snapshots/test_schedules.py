@@ -113,7 +113,7 @@ async def test_a_failed_snapshot_is_counted_and_told_until_the_next_success() ->
     async with world.operator():
         await world.until(lambda: world.stalled("hourly") == "SnapshotFailed", 2 * HOUR)
         assert "node left" in world.status("hourly")["lastFailure"]["reason"]
-        assert series(world, "stateward_snapshot_failures_total") == 1
+        await world.until(lambda: series(world, "stateward_snapshot_failures_total") == 1, 5)
         assert series(world, "stateward_snapshot_last_success_timestamp_seconds") is None
         world.database.snapshots.fails = "SUCCESS"
         await world.until(lambda: world.condition("Ready", "hourly").get("reason") == "Scheduled", 2 * HOUR)
@@ -127,7 +127,7 @@ async def test_what_the_database_refuses_is_tried_again_and_does_not_block_other
         await world.until(lambda: world.stalled("hourly") == "Refused", 2 * HOUR)
         await world.until(lambda: len(began(world)) == 1, HOUR / 2)
         assert began(world)[0].startswith("also-")
-        assert series(world, "stateward_snapshot_failures_total") == 1
+        await world.until(lambda: series(world, "stateward_snapshot_failures_total") == 1, 5)
         world.database.snapshots.add_index("missing", 1)
         await world.until(lambda: len(began(world)) == 2, HOUR / 2)
 
@@ -163,6 +163,7 @@ async def test_a_paused_schedule_takes_and_deletes_nothing_and_is_never_overdue(
         world.declare("hourly", paused=True)
         await asyncio.sleep(5 * HOUR)
         assert len(began(world)) == 1
+        assert world.stalled("hourly") == "Paused"
         assert series(world, "stateward_snapshot_overdue_timestamp_seconds") is None
         world.declare("hourly", paused=False)
         await asyncio.sleep(120)
@@ -180,12 +181,46 @@ async def test_snapshots_stay_and_series_go_with_the_schedule() -> None:
     assert series(world, "stateward_snapshot_last_success_timestamp_seconds") is None
 
 
-async def test_nothing_is_taken_while_nodes_run_several_versions() -> None:
-    world = world_with()
+async def test_snapshots_are_taken_while_nodes_run_several_versions_and_none_is_deleted() -> None:
+    world = world_with(retention={"maxCount": 1})
     world.database.versions = ["2.19.3", "3.1.0"]
     async with world.operator():
-        await world.until(lambda: world.condition("Reconciling", "hourly").get("reason") == "MixedVersions", 2 * HOUR)
-        assert began(world) == []
+        await asyncio.sleep(3 * HOUR + 120)
+        assert len(began(world)) == len(world.database.snapshots.repositories["files"]) == 3
+        world.database.versions = ["3.1.0"]
+        await asyncio.sleep(HOUR)
+    assert len(world.database.snapshots.repositories["files"]) == 1
+
+
+async def test_failed_snapshots_do_not_pile_up_and_successful_ones_stay_meanwhile() -> None:
+    world = world_with(retention={"maxCount": 3, "maxAge": "6h"})
+    async with world.operator():
+        await asyncio.sleep(2 * HOUR + 120)
+        good = list(began(world))
+        world.database.snapshots.fails = "PARTIAL"
+        await asyncio.sleep(20 * HOUR)
+        stored = sorted(world.database.snapshots.repositories["files"])
+    assert stored == [*good, *began(world)[-3:]]
+    assert len(good) == 2
+
+
+async def test_a_repository_that_cannot_be_written_is_told_and_not_counted_as_no_answer() -> None:
+    world = world_with()
+    world.database.snapshots.readonly.add("files")
+    async with world.operator():
+        await world.until(lambda: world.stalled("hourly") == "RepositoryFails", 2 * HOUR)
+        world.database.snapshots.readonly.clear()
+        await world.until(lambda: began(world), HOUR / 2)
+
+
+async def test_a_start_that_the_database_shows_late_is_no_failure() -> None:
+    world = world_with()
+    world.database.snapshots.late = 2
+    async with world.operator():
+        await asyncio.sleep(HOUR + 300)
+    assert len(began(world)) == 1
+    assert "lastFailure" not in world.status("hourly")
+    assert series(world, "stateward_snapshot_failures_total") == 0
 
 
 async def test_a_schedule_that_has_no_time_is_refused() -> None:
@@ -193,3 +228,13 @@ async def test_a_schedule_that_has_no_time_is_refused() -> None:
     async with world.operator():
         await world.until(lambda: world.stalled("hourly") == "InvalidSpec")
     assert "bad day-of-month" in world.status("hourly")["activity"]
+
+
+async def test_a_schedule_is_overdue_for_an_operator_that_never_reached_the_database() -> None:
+    world = world_with()
+    world.reachable = False
+    async with world.operator():
+        await asyncio.sleep(3 * HOUR)
+        overdue = series(world, "stateward_snapshot_overdue_timestamp_seconds")
+    assert overdue is not None
+    assert overdue < now()

@@ -19,7 +19,7 @@ from stateward.engines.search.snapshots.requests import (
     documents_of,
     one_snapshot,
     open_indices,
-    restored_bytes,
+    recoveries_of,
     send,
     settings_of,
     shard_rows,
@@ -29,11 +29,13 @@ from stateward.engines.search.snapshots.restoring import (
     claim,
     counted,
     foreign,
+    from_elsewhere,
     listed,
     opened,
     pending,
     planned,
     problems,
+    restored_bytes,
     starting,
     to_close,
     unusable,
@@ -42,7 +44,9 @@ from stateward.engines.search.snapshots.restoring import (
 from stateward.engines.search.snapshots.schedule import newest
 from stateward.kube.events.event_record import Severity
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, StopError, Tools
+from stateward.operator.declared.resource import RESYNC_SECONDS, StopError, Tools
+from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
+from stateward.operator.declared.views import cluster_id
 from stateward.planning.model.times import rfc3339
 
 UNFINISHED = (RestorePhase.CLOSING, RestorePhase.STARTING, RestorePhase.RESTORING)
@@ -83,11 +87,12 @@ class RestoreWork:
     async def plan(self, session: Session) -> Step:
         """Choose the snapshot and its indices, and see what is in their way."""
         spec, status = self.live.spec, self.live.status
-        name = spec.snapshot or ""
-        if spec.latest:
-            last = newest(await all_snapshots(session, spec.repository))
+        name = spec.snapshot
+        if "*" in name:
+            last = newest(await all_snapshots(session, spec.repository, name))
             if last is None:
-                return Step(status, Decision(Do.STOP, "SnapshotMissing", "the repository has no successful snapshot"))
+                message = f"the repository has no successful snapshot {name}"
+                return Step(status, Decision(Do.STOP, "SnapshotMissing", message))
             name = last.snapshot
         found = await one_snapshot(session, spec.repository, name)
         barred = unusable(found, name)
@@ -103,8 +108,6 @@ class RestoreWork:
     async def close(self, session: Session) -> Step:
         """Close the indices that are replaced, and remember their histories."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
-        if (unclear := doubt(await versions_of_nodes(session))) is not None:
-            return Step(status, unclear)
         if left := to_close(status, stored):
             await close_indices(session, left)
             stored = Stored.of(await all_indices(session))
@@ -114,22 +117,21 @@ class RestoreWork:
         return Step(with_histories(status, await settings_of(session, replaced)))
 
     async def start(self, session: Session) -> Step:
-        """Start the restore, unless the database shows that it was started."""
+        """Start the restore, unless the database shows that it was started; or open again what was closed for it."""
         spec, status = self.live.spec, self.live.status
-        found = await one_snapshot(session, spec.repository, status.snapshot)
-        if found is None or found.uuid != status.snapshot_uuid:
-            message = f"the snapshot {status.snapshot} is not the one any more that was chosen"
-            return Step(status, Decision(Do.STOP, "SnapshotMissing", message))
-        if (step := await self._begun(session, found)) is not None:
-            return step
-        if (unclear := doubt(await versions_of_nodes(session))) is not None:
-            return Step(status, unclear)
+        found: Snapshot | None = None
         try:
+            found = await one_snapshot(session, spec.repository, status.snapshot)
+            if found is None or found.uuid != status.snapshot_uuid:
+                return await self._refused(session, f"the snapshot {status.snapshot} that was chosen is gone")
+            if (step := await self._begun(session, found)) is not None:
+                return step
             await send(session, starting(spec, status))
         except RefusedError as error:
             if error.status in BUSY:
                 raise
-            return await self._begun(session, found) or await self._refused(session, str(error))
+            begun = None if found is None else await self._begun(session, found)
+            return begun or await self._refused(session, str(error))
         return Step(replace(status, phase=RestorePhase.RESTORING))
 
     async def _begun(self, session: Session, found: Snapshot) -> Step | None:
@@ -138,17 +140,13 @@ class RestoreWork:
         there = opened(status, stored)
         if not there:
             return None
-        others = foreign(there, stored, await settings_of(session, stored.all_parts(there)), found)
-        if not others:
-            return Step(replace(status, phase=RestorePhase.RESTORING))
-        message = (
-            f"there are open indices that do not come from the snapshot: {listed(others)}; nothing more is done. Make"
-            " another SearchRestore"
-        )
-        return Step(status, Decision(Do.STOP, "IndicesExist", message))
+        parts, origin = stored.all_parts(there), (self.live.spec.repository, found.snapshot)
+        others = foreign(there, stored, await settings_of(session, parts), found)
+        others = others or from_elsewhere(there, stored, await recoveries_of(session, parts), origin)
+        return Step(status, _intruded(others)) if others else Step(replace(status, phase=RestorePhase.RESTORING))
 
     async def _refused(self, session: Session, reason: str) -> Step:
-        """Open again what was closed for a restore that the database refuses."""
+        """Open again what was closed for a restore that is not possible; or plan again if no index is there."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
         closed = [each.name for each in status.indices or () if each.closed and stored.open.get(each.name) is False]
         if closed:
@@ -158,6 +156,8 @@ class RestoreWork:
             )
             return Step(replace(status, phase=RestorePhase.REFUSED), Decision(Do.STOP, "RestoreRefused", message))
         message = f"the database refuses the restore: {reason}"
+        if opened(status, stored):  # They may be restored, and hold what was written since.
+            return Step(status, Decision(Do.STOP, "Refused", message))
         return Step(SearchRestoreStatus(conditions=status.conditions), Decision(Do.STOP, "Refused", message))
 
     async def follow(self, session: Session) -> Step:
@@ -167,14 +167,24 @@ class RestoreWork:
             message = f"another client has deleted {listed(gone)}; make another SearchRestore"
             return Step(status, Decision(Do.STOP, "IndicesMissing", message))
         parts = stored.all_parts(status.indices or ())
-        done, total = await restored_bytes(session, parts)
+        remembered = await recoveries_of(session, parts)
+        origin = (self.live.spec.repository, status.snapshot)
+        if others := from_elsewhere(status.indices or (), stored, remembered, origin):
+            return Step(status, _intruded(others))
+        done, total = restored_bytes(remembered)
         status = replace(status, recovered_bytes=done, total_bytes=total)
         if (waits := pending(parts, await shard_rows(session, parts))) is not None:
             return Step(status, waits)
         return Step(counted(status, stored, await documents_of(session, parts), self.now))
 
 
-class RestoreReconciliation(Reconciliation[SearchRestore]):
+def _intruded(names: list[str]) -> Decision:
+    """Return that a restore ends, because indices have data of another client."""
+    message = f"there are open indices that do not come from the snapshot: {listed(names)}; nothing more is done"
+    return Decision(Do.STOP, "IndicesExist", f"{message}. Make another SearchRestore")
+
+
+class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
     """One reconciliation of one restore."""
 
     def __init__(self, tools: Tools[SearchRestore], live: SearchRestore) -> None:
@@ -193,10 +203,9 @@ class RestoreReconciliation(Reconciliation[SearchRestore]):
         """Return what is wrong with the spec."""
         return problems(self.live.spec)
 
-    def claims(self, resource: SearchRestore) -> frozenset[str]:
-        """Return the indices that a restore is writing."""
-        at_work = resource.status.phase in UNFINISHED
-        return frozenset(f"index/{each.name}" for each in resource.status.indices or () if at_work)
+    def claims(self, resource: SearchRestore) -> frozenset[str]:  # noqa: ARG002 - see below
+        """Return nothing: what a restore writes is known only once its snapshot has been read."""
+        return frozenset()
 
     def owns(self, resource: SearchRestore) -> bool:
         """Return whether a restore has begun and not ended."""
@@ -216,6 +225,10 @@ class RestoreReconciliation(Reconciliation[SearchRestore]):
         status = self.live.status
         if status.phase and status.cluster_uuid != target.identity:
             self.keep(SearchRestoreStatus(conditions=status.conditions))  # It began in a database that is gone.
+        async with self.tools.locks[cluster_id(self.live)]:  # So that two see what the other one has begun.
+            return await self._advance(target)
+
+    async def _advance(self, target: Target) -> Outcome:
         for _ in range(STEPS):
             work = RestoreWork(self.live, target.identity, rfc3339(self.now()))
             step = await self.tools.databases.ask(self.kind, target, work.run)
@@ -227,9 +240,18 @@ class RestoreReconciliation(Reconciliation[SearchRestore]):
                 self.keep(step.status)
                 self.tell(Severity.NORMAL, "Restored", f"all primaries are restored from {step.status.snapshot}")
                 return _done(step.status)
+            if not self.live.status.phase and (other := self._rival(step.status)) is not None:
+                message = f"the SearchRestore {other.metadata.name} is writing indices of these names"
+                return Outcome(Stage.WORKING, "IndicesBusy", message)
             phase = Outcome(Stage.WORKING, step.status.phase, f"the snapshot {step.status.snapshot} is being restored")
             await self.write(step.status, phase)
         return Outcome(Stage.WORKING, "Restoring", "")
+
+    def _rival(self, status: SearchRestoreStatus) -> SearchRestore | None:
+        """Return another restore that has begun to write one of the indices of a status."""
+        mine = {each.name for each in status.indices or ()}
+        at_work = (other for other in self.others() if self.owns(other))
+        return next((o for o in at_work if mine & {each.name for each in o.status.indices or ()}), None)
 
 
 def _done(status: SearchRestoreStatus) -> Outcome:

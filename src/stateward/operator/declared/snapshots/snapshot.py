@@ -25,7 +25,8 @@ from stateward.engines.search.snapshots.records import SUCCESS, ShardsStats, Sna
 from stateward.engines.search.snapshots.requests import is_restoring, one_snapshot, progress, send, size_of
 from stateward.kube.events.event_record import Severity
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import Reconciliation, Tools
+from stateward.operator.declared.resource import Tools
+from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
 
 CLAIMS = 2
 """Decisions in one reconciliation: a claim, and the start."""
@@ -47,13 +48,13 @@ async def take(session: Session, desired: DesiredSnapshot) -> Taken:
     """Decide from a read of this session, start the snapshot, and read it again; raises EngineError."""
     repository = desired.spec.repository
     found = await one_snapshot(session, repository, desired.name)
-    decision = decide(desired, found, await versions_of_nodes(session))
+    decision = decide(desired, found)
     if decision.do is Do.SEND and decision.request is not None:
         await send(session, decision.request)
         found = await one_snapshot(session, repository, desired.name)
         if found is None:
             return Taken(Decision(Do.WAIT, "Starting", "the database does not show the snapshot yet"))
-        decision = decide(desired, found, frozenset())
+        decision = decide(desired, found)
     if decision.do is not Do.NOTHING or found is None:
         return Taken(decision)
     if found.running:
@@ -75,7 +76,7 @@ async def delete(session: Session, desired: DesiredSnapshot) -> Decision:
     return Decision(Do.NOTHING) if left is None else decision
 
 
-class SnapshotReconciliation(Reconciliation[SearchSnapshot]):
+class SnapshotReconciliation(RepositoryReconciliation[SearchSnapshot]):
     """One reconciliation of one snapshot."""
 
     def __init__(self, tools: Tools[SearchSnapshot], live: SearchSnapshot) -> None:

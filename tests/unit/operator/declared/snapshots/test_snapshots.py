@@ -75,10 +75,10 @@ async def test_a_snapshot_that_another_client_has_deleted_is_not_taken_again() -
     assert world.database.snapshots.began == ["one"]
 
 
-@pytest.mark.parametrize(("policy", "left"), [("Delete", False), ("Retain", True)])
-async def test_the_snapshot_goes_with_its_resource_or_stays(policy: str, left: bool) -> None:
+@pytest.mark.parametrize(("policy", "left"), [("Delete", False), ("Retain", True), (None, True)])
+async def test_the_snapshot_goes_with_its_resource_or_stays(policy: str | None, left: bool) -> None:
     world = world_with("logs-1")
-    world.declare(repository="files", snapshot="before-migration", deletionPolicy=policy)
+    world.declare(repository="files", snapshot="before-migration", **({"deletionPolicy": policy} if policy else {}))
     async with world.operator():
         await world.until(world.is_ready)
         world.delete()
@@ -93,6 +93,7 @@ async def test_a_snapshot_is_not_deleted_while_it_is_being_restored() -> None:
         await world.until(world.is_ready)
         body: dict[str, Any] = {"indices": ["logs-1"], "rename_pattern": "(.+)", "rename_replacement": "x-$1"}
         world.database.snapshots.answer("POST", "/_snapshot/files/one/_restore", {}, body)
+        world.declare(deletionPolicy="Delete")
         world.delete()
         await world.until(lambda: "indices are being restored" in world.status().get("activity", ""))
         assert "one" in stored(world)
@@ -103,7 +104,7 @@ async def test_a_snapshot_is_not_deleted_while_it_is_being_restored() -> None:
 
 async def test_a_missing_repository_is_told_and_nothing_is_let_go() -> None:
     world = world_with("logs-1")
-    world.declare(repository="files")
+    world.declare(repository="files", deletionPolicy="Delete")
     async with world.operator():
         await world.until(world.is_ready)
         kept = world.database.snapshots.repositories.pop("files")
@@ -126,15 +127,63 @@ async def test_what_the_database_refuses_is_shown_and_tried_again() -> None:
         await world.until(world.is_ready)
 
 
-async def test_nothing_is_started_while_nodes_run_several_versions() -> None:
+async def test_a_snapshot_is_taken_while_nodes_run_several_versions_and_not_deleted_then() -> None:
     world = world_with("logs-1")
     world.database.versions = ["2.19.3", "3.1.0"]
+    world.declare(repository="files", deletionPolicy="Delete")
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.delete()
+        await world.until(lambda: world.stalled() == "" and "nodes run" in world.status().get("activity", ""))
+        assert "one" in stored(world)
+        world.database.versions = ["3.1.0"]
+        await world.until(lambda: not world.exists())
+    assert "one" not in stored(world)
+
+
+async def test_without_a_list_indices_of_the_database_itself_are_left_out_and_data_streams_are_not() -> None:
+    world = world_with("logs-1", ".opendistro_security", ".plugins-ml-config")
+    world.database.snapshots.add_index(".ds-events-000001", 4, stream="events")
     world.declare(repository="files")
     async with world.operator():
-        await world.until(lambda: world.condition("Reconciling").get("reason") == "MixedVersions")
-        assert not world.database.writes
-        world.database.versions = ["3.1.0"]
         await world.until(world.is_ready)
+    assert sorted(stored(world)["one"].indices) == [".ds-events-000001", "logs-1"]
+
+
+async def test_a_repository_that_cannot_be_written_or_read_needs_a_person_and_recovers() -> None:
+    world = world_with("logs-1")
+    world.database.snapshots.readonly.add("files")
+    world.declare(repository="files")
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "RepositoryFails")
+        assert "readonly" in world.status()["activity"]
+        world.database.snapshots.readonly.clear()
+        world.database.snapshots.unreadable.add("files")
+        await world.until(lambda: "could not read repository data" in world.status()["activity"])
+        assert world.stalled() == "RepositoryFails"
+        assert world.database.snapshots.began == []
+        world.database.snapshots.unreadable.clear()
+        await world.until(world.is_ready)
+
+
+async def test_two_resources_for_one_snapshot_are_told_and_the_older_one_takes_it() -> None:
+    world = world_with("logs-1")
+    world.declare(repository="files", snapshot="same")
+    await asyncio.sleep(5)
+    world.declare("two", repository="files", snapshot="same")
+    async with world.operator():
+        await world.until(world.is_ready)
+        await world.until(lambda: world.stalled("two") == "Conflict")
+    assert world.database.snapshots.began == ["same"]
+
+
+async def test_a_size_that_the_database_does_not_tell_in_time_keeps_nobody_waiting() -> None:
+    world = world_with("logs-1")
+    world.database.snapshots.silent_sizes = True
+    world.declare(repository="files")
+    async with world.operator():
+        await world.until(world.is_ready)
+    assert "sizeBytes" not in world.status()
 
 
 async def test_a_claim_of_a_database_that_is_gone_is_made_again() -> None:

@@ -30,10 +30,10 @@ from stateward.operator.declared.reporting import Outcome, Stage
 from stateward.operator.declared.resource import (
     REFUSED_SECONDS,
     RETRY_SECONDS,
-    Reconciliation,
     Tools,
 )
-from stateward.operator.declared.views import BY_CLUSTER, cluster_id
+from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
+from stateward.operator.declared.views import cluster_id
 from stateward.planning.model.times import parse_time, rfc3339
 
 CLAIMS = 2
@@ -72,7 +72,10 @@ async def look(session: Session, desired: DesiredSchedule) -> Looked:
     except RefusedError as error:
         if not error.lasting:
             raise
-        return Looked(decision, found, str(error))
+        found = await listed(session, desired)
+        taken = found.named(desired.status.running)
+        begun = taken is not None and taken.marked(desired.marks)  # By a request whose answer was lost.
+        return Looked(decision, found, "" if begun else str(error))
     return Looked(decision, await listed(session, desired))
 
 
@@ -92,7 +95,7 @@ def _is_open(status: SearchSnapshotScheduleStatus) -> bool:
     return bool(status.running) and (failed is None or failed.name != status.running)
 
 
-class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
+class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
     """One reconciliation of one schedule."""
 
     def __init__(self, tools: Tools[SearchSnapshotSchedule], live: SearchSnapshotSchedule) -> None:
@@ -119,6 +122,18 @@ class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
         """Return whether a schedule has snapshots."""
         return bool(resource.status.count)
 
+    async def run(self) -> float | None:
+        """Reconcile, and have metrics say what the status says, also if the database was not reached."""
+        before = self.live.status
+        try:
+            again = await super().run()
+            self._announce(before)
+        finally:
+            cluster = self.tools.databases.cluster(self.kind, self.where)
+            if self.live.metadata.deletion_timestamp is None and self.tools.databases.managed(cluster):
+                self._measure()
+        return again
+
     async def settle(self, target: Target) -> Outcome:
         """Take what is due and delete what has expired; raises StopError, EngineError, ApiError, LostLease."""
         before = self.live.status
@@ -127,8 +142,7 @@ class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
             fresh = SearchSnapshotScheduleStatus(conditions=before.conditions, last_schedule_time=last)
             self.keep(replace(fresh, cluster_uuid=target.identity))
         outcome = await self._taken(target)
-        self._measure(before)
-        if outcome.stage is Stage.READY and not self.live.status.running:
+        if not self.live.status.running:
             await self._drop(target)
         return outcome
 
@@ -154,9 +168,7 @@ class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
 
     def _other(self) -> SearchSnapshotSchedule | None:
         """Return a schedule that has or may have started a snapshot in the repository, though no answer came."""
-        others = self.tools.objects.indexed(BY_CLUSTER, cluster_id(self.live))
-        mine, repository = self.live.metadata.uid, self.live.spec.repository
-        same = (each for each in others if each.metadata.uid != mine and each.spec.repository == repository)
+        same = (each for each in self.others() if each.spec.repository == self.live.spec.repository)
         return next((each for each in same if not each.spec.paused and _is_open(each.status)), None)
 
     async def _sized(self, status: SearchSnapshotScheduleStatus, target: Target) -> SearchSnapshotScheduleStatus:
@@ -199,7 +211,7 @@ class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
             return Outcome(Stage.WORKING, decision.reason, decision.message)
         wait = min(QUIET_SECONDS, max(1.0, (following or self.now()) - self.now()))
         if desired.spec.paused:
-            return Outcome(Stage.READY, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
+            return Outcome(Stage.STALLED, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
         if status.running:
             return Outcome(Stage.READY, "InProgress", f"the snapshot {status.running} is being taken", RETRY_SECONDS)
         failed, success = status.last_failure, status.last_success
@@ -210,15 +222,18 @@ class ScheduleReconciliation(Reconciliation[SearchSnapshotSchedule]):
     def _desired_now(self) -> DesiredSchedule:
         return self._desired(Target((), "", self.live.status.cluster_uuid))
 
-    def _measure(self, before: SearchSnapshotScheduleStatus) -> None:
-        """Tell people and metrics what has become of the schedule since an earlier status."""
-        key, cluster, status = key_of(self.live), self.where.name, self.live.status
-        success, known = status.last_success, before.last_success
+    def _measure(self) -> None:
+        """Have metrics tell the last success, and when people are to be told."""
+        success = self.live.status.last_success
         began = None if success is None else parse_time(success.start_time)
         overdue = None if self.live.spec.paused else self._desired_now().overdue()
-        self.tools.metrics.scheduled(key, cluster, began, overdue)
+        self.tools.metrics.scheduled(key_of(self.live), self.where.name, began, overdue)
+
+    def _announce(self, before: SearchSnapshotScheduleStatus) -> None:
+        """Tell people and metrics what has happened since an earlier status."""
+        success, known = self.live.status.last_success, before.last_success
         if success is not None and (known is None or known.name != success.name):
             self.tell(Severity.NORMAL, "SnapshotTaken", f"the snapshot {success.name} is complete")
-        failed, old = status.last_failure, before.last_failure
+        failed, old = self.live.status.last_failure, before.last_failure
         if failed is not None and (old is None or old.name != failed.name):
-            self.tools.metrics.snapshot_failed(key, cluster)
+            self.tools.metrics.snapshot_failed(key_of(self.live), self.where.name)

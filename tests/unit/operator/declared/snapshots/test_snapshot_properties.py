@@ -34,7 +34,7 @@ def test_a_snapshot_is_taken_exactly_once(deaths: list[int], lost: float, seed: 
 
 async def taken_once(deaths: list[int], lost: float, seed: int, wait: float) -> None:
     world = world_of("SearchSnapshot", seed)
-    world.declare(repository="files")
+    world.declare(repository="files", deletionPolicy="Delete")
     for number in deaths:
         world.database.wire.rates = rates(lost)
         await lives(world, number, wait)
