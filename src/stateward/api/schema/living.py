@@ -118,7 +118,9 @@ CLUSTER: Mapping[str, Change] = {
         Does.MEMBERS, "A pool with the new name is created, data moves, and the pool with the old name is removed."
     ),
     "pools[].replicas": Change(Does.MEMBERS, "New members join; members that leave are drained first."),
-    "pools[].storage.size": Change(Does.RELOAD, "A larger volume grows in place; a smaller one is a new member, but not one that `grow` has made larger.",
+    "pools[].storage.size": Change(
+        Does.RELOAD,
+        "A larger volume grows in place; a smaller one is a new member, but not one that `grow` has made larger.",
     ),
     "pools[].storage.grow.max": _GROWTH,
     "pools[].storage.grow.when": _GROWTH,

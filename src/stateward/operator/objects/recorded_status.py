@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.planning.model import observation as o
-from stateward.planning.report.status import parse_time
 from stateward.planning.report.disk_status import samples
+from stateward.planning.report.status import parse_time
 
 
 def records(status: ClusterStatus) -> dict[str, o.Record]:

@@ -43,8 +43,8 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
 def ungrowable(pool: Pool, claim: Claim) -> str | None:
     """Return why a claim that is too small can never grow to the size in the spec; None if it may.
 
-    A volume that is only smaller than those that have grown by themselves is no reason for a new member. A class that could not be read may allow it. If the pool names the very class that is gone, a new volume is
-    impossible too.
+    A volume that is only smaller than those that have grown by themselves is no reason for a new member. A class that
+    could not be read may allow it. If the pool names the very class that is gone, a new volume is impossible too.
     """
     if not claim.capacity or claim.requested >= pool.volume_size:
         return None

@@ -10,8 +10,8 @@ LIMIT = 24
 """Number of measurements that are kept."""
 PERIOD = 7 * 86_400.0
 """Seconds for which a measurement is kept: it covers the daily and the weekly rhythm of most indices."""
-SHORTEST = 600.0
-"""Seconds between two measurements at least."""
+SHORTEST = 3600.0
+"""Seconds between two measurements at least: each one is a write of the status."""
 ENOUGH = 4
 """Number of measurements without which no rate is known."""
 ENOUGH_SECONDS = 6 * 3600.0

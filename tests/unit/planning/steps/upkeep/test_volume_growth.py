@@ -1,5 +1,7 @@
 """Volumes grow by themselves before their disks are full: once, together, up to a limit, and never back."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ HOT = ("c-hot-0", "c-hot-1", "c-hot-2")
 def filled(percent: int, growth: Growth | None = GROWTH, size: int = 100 * GIB, **more: object) -> World:
     """Return a cluster whose member hot-1 uses a share of its disk, and the others 10 %."""
     world = settled(managers(), hot(size=size, growth=growth), indices=((2,),), **more)
-    world.used = {name: size * 97 // 100 * 10 // 100 for name in HOT}
+    world.used = dict.fromkeys(HOT, size * 97 // 100 * 10 // 100)
     return use(world, percent)
 
 
@@ -112,7 +114,7 @@ def test_a_reading_from_before_the_volume_grew_asks_for_nothing() -> None:
     world = filled(90).run()
     world.now += 2 * INTERVAL
     # The file system has the earlier size yet: it looks full.
-    world.disk_size = lambda name: 97 * GIB  # type: ignore[method-assign]
+    world.disk_size = lambda _: 97 * GIB  # type: ignore[method-assign]
     world.ticks(3)
     assert reasons(world) == {"VolumeGrowing"}
     assert requested(world) == dict.fromkeys(HOT, 125)
@@ -120,7 +122,7 @@ def test_a_reading_from_before_the_volume_grew_asks_for_nothing() -> None:
 
 def test_a_disk_that_is_not_limited_to_its_volume_is_named() -> None:
     world = filled(10)
-    world.disk_size = lambda name: 2000 * GIB  # type: ignore[method-assign]
+    world.disk_size = lambda _: 2000 * GIB  # type: ignore[method-assign]
     use(world, 90).ticks(3)
     assert not world.did(a.GrowVolume)
     assert reasons(world) == {"VolumeNotMeasured"}
@@ -235,7 +237,7 @@ def test_growth_is_monotone_within_the_limit_and_never_twice_in_an_interval(
             changes.append(world.now)
             assert not silent
         world.now += INTERVAL / 3
-    assert all(later - earlier >= INTERVAL - 60 for earlier, later in zip(changes, changes[1:], strict=False))
+    assert all(later - earlier >= INTERVAL - 60 for earlier, later in pairwise(changes))
 
 
 @given(
