@@ -62,7 +62,7 @@ async def watch(scenario: Scenario, hours: int) -> list[dict[str, int]]:
     return seen
 
 
-async def test_disks_that_fill_for_a_day_and_a_half_never_reach_the_watermark() -> None:
+async def test_39_disks_that_fill_for_a_day_and_a_half_never_reach_the_watermark() -> None:
     with Scenario(managers(1), growing(3)).logged() as scenario:
         await scenario.begin()
         write(scenario, 0.7)
@@ -75,7 +75,7 @@ async def test_disks_that_fill_for_a_day_and_a_half_never_reach_the_watermark() 
         scenario.check()
 
 
-async def test_an_operator_that_is_killed_at_each_write_grows_each_volume_once() -> None:
+async def test_39_an_operator_that_is_killed_at_each_write_grows_each_volume_once() -> None:
     with Scenario(managers(1), growing(3)).logged() as scenario:
         await scenario.begin()
         scenario.process.write_done = lambda _, kind: scenario.process.kill() if kind == CLAIMS else None
@@ -89,7 +89,7 @@ async def test_an_operator_that_is_killed_at_each_write_grows_each_volume_once()
         scenario.check()
 
 
-async def test_the_status_forecasts_when_the_disks_are_full() -> None:
+async def test_39_the_status_forecasts_when_the_disks_are_full() -> None:
     with Scenario(managers(1), growing(3, max="100Gi")).logged() as scenario:
         await scenario.begin()
         write(scenario, 0.1)
@@ -101,7 +101,7 @@ async def test_the_status_forecasts_when_the_disks_are_full() -> None:
         scenario.check()
 
 
-async def test_the_limit_is_named_and_a_higher_one_continues_the_growth() -> None:
+async def test_39_the_limit_is_named_and_a_higher_one_continues_the_growth() -> None:
     with Scenario(managers(1), growing(3, max="22Gi")).logged() as scenario:
         await scenario.begin()
         fill(scenario, 0.84)
@@ -119,7 +119,7 @@ def disk(scenario: Scenario) -> Any:
     return next(pool for pool in scenario.status["pools"] if pool["name"] == "hot").get("disk", {})
 
 
-async def test_a_class_that_is_deleted_while_volumes_grow_replaces_nobody() -> None:
+async def test_39_a_class_that_is_deleted_while_volumes_grow_replaces_nobody() -> None:
     with Scenario(managers(1), growing(3)).logged() as scenario:
         await scenario.begin()
         found = next(c for c in scenario.world.store.all(CLASSES) if c.key.name == LIMITED)
@@ -133,7 +133,7 @@ async def test_a_class_that_is_deleted_while_volumes_grow_replaces_nobody() -> N
         assert {*requested(scenario).values()} == {25}
 
 
-async def test_a_pool_that_has_grown_keeps_its_size_in_new_members_and_through_smaller_edits() -> None:
+async def test_39_a_pool_that_has_grown_keeps_its_size_in_new_members_and_through_smaller_edits() -> None:
     with Scenario(managers(1), growing(3)).logged() as scenario:
         await scenario.begin()
         fill(scenario, 0.82)

@@ -70,8 +70,11 @@ class Databases:
     def limit(self, disk: str, size: int) -> None:
         """Limit a disk to its volume, of which the file system needs a part; size in bytes."""
         self._volumes[disk] = size * FILE_SYSTEM // 100
-        if disk in self.disks:
-            self.disks[disk].capacity = self._volumes[disk]
+        known = self.disks.get(disk)
+        if known is not None:
+            known.capacity = self._volumes[disk]
+            if (cluster := self.clusters.get(known.identity)) is not None:
+                cluster.allocator.reroute()
 
     def discard(self, disk: str) -> None:
         """Discard the data of a deleted disk; record what existed only there as lost."""

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from stateward.api.values import names
 from stateward.api.values.quantity import parse_bytes
 from stateward.planning.model.times import parse_time
-from stateward.planning.steps.upkeep.volume_growth import INTERVAL
 from stateward.simulation.apiserver.documents import Doc, part
 from stateward.simulation.apiserver.store import Stored
+
+INTERVAL = 6 * 3600.0
+"""Seconds between two changes of a volume: written here again, so that the operator's own limit is checked."""
 
 
 @dataclass(frozen=True, slots=True)
