@@ -78,7 +78,7 @@ class User:
             _remove_invalid_settings(holder)
         spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
-            _correct_storage(pool["storage"])
+            correct_storage(pool["storage"])
         self._restore_managers(spec)
         self._restore_copy_holders(spec)
         self._apply("satisfiable spec", spec)
@@ -297,7 +297,7 @@ class User:
         return self.spec["version"] if self.spec["version"] in steps else newest
 
 
-def _correct_storage(storage: Json) -> None:
+def correct_storage(storage: Json) -> None:
     """Let volumes grow where they can, and only where they are the disks that the database measures."""
     if storage.get("storageClass") == RIGID:
         storage["storageClass"] = "fast"
