@@ -185,7 +185,7 @@ def disk_filled(targets: FaultTargets) -> None:
 
     def deleted() -> None:
         shard.size = before
-        database.allocator.reroute()  # As the database does once a disk is below the watermark again.
+        database.allocator.begin_again(shard)
 
     targets.reverts.append(deleted)
 
