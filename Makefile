@@ -7,7 +7,7 @@ SANDBOX := $(PY) -m sandbox
 # `sysctl fs.inotify.max_user_instances=512`.
 WORKERS ?= 2
 
-.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs site lock bootstrap mutants chaos
+.PHONY: help tour demo test check unit e2e bench sandbox sandbox-down release docs site lock bootstrap mutants chaos minors
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ unit: bootstrap ## the fast suites only: unit and simulation
 
 e2e: bootstrap ## all end-to-end cases, with real databases; RESUME=1 leaves out those that passed on this commit
 	@$(PY) -m pytest tests/e2e -n $(WORKERS) --dist loadfile
+
+minors: bootstrap ## the integration suite on the API server of each supported minor version of Kubernetes
+	@for minor in 1.35 1.36 1.37; do echo "==> Kubernetes $$minor"; \
+	    STATEWARD_KUBERNETES=$$minor $(PY) -m pytest tests/integration -n 2 --dist loadfile || exit 1; done
 
 mutants: bootstrap ## break decisions of planning and operator for five minutes, and list those that no unit test notices
 	@$(PY) -m tests.mutants --seed $(or $(SEED),0)

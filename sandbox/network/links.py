@@ -58,9 +58,8 @@ def join(switch: Machine, machine: Machine) -> None:
 
 def mute(machine: Machine) -> None:
     """Drop everything that leaves the machine, also from its pods; what others send still arrives."""
-    rules = (
-        f"table inet {_MUTE} {{ chain out {{ type filter hook postrouting priority 300; oifname {UPLINK} drop; }} }}"
-    )
+    rule = f"type filter hook postrouting priority 300; oifname {UPLINK} drop"
+    rules = f"table inet {_MUTE} {{\nchain out {{\n{rule}\n}}\n}}\n"
     machine.run(["nft", "-f", "-"], stdin=rules.encode())
 
 

@@ -25,11 +25,21 @@ COMPONENTS = (
     "kubelet",
 )
 _VERSION = re.compile(r"^\s*k8s\.io/kubernetes (v1\.(\d+)\.\d+)$", re.MULTILINE)
+_CHOICE = "STATEWARD_KUBERNETES"
 
 
 def kubernetes_version() -> str:
-    """Return the version of Kubernetes that is built, for example v1.34.4."""
+    """Return the version of Kubernetes that is built, for example v1.34.4; raise SandboxError for an unknown choice."""
     return _version()[0]
+
+
+def requirements() -> Path:
+    """Return the Go requirements of the minor version that is asked for; raise SandboxError for an unknown one."""
+    module, chosen = sources() / "kubelite", os.environ.get(_CHOICE, "")
+    known = {_version_in(file)[0].removeprefix("v").rpartition(".")[0]: file for file in _all_requirements(module)}
+    if chosen and chosen not in known:
+        raise SandboxError(f"{_CHOICE} is {chosen!r}; a sandbox can be built of Kubernetes {', '.join(sorted(known))}")
+    return known[chosen] if chosen else module / "go.mod"
 
 
 def build_step() -> str:
@@ -39,12 +49,12 @@ def build_step() -> str:
 
 def build_kubelite(progress: Progress) -> Path:
     """Return the directory with one program for each component, building them if the module is new."""
-    module = sources() / "kubelite"
-    files = [module / "go.mod", module / "go.sum", *module.glob("*.go")]
+    module, chosen = sources() / "kubelite", requirements()
+    files = [chosen, chosen.with_suffix(".sum"), *module.glob("*.go")]
     target = cache_root() / "kubelite" / digest.of_files(files)
     with locked(cache_root() / "kubelite.lock"):
         if not (target / "kubelite").exists():
-            go_build(module, target / "kubelite", progress, build_step(), _flags())
+            go_build(module, target / "kubelite", progress, build_step(), _flags(), requirements=chosen)
         for component in COMPONENTS:
             link = target / component
             if not link.is_symlink():
@@ -57,11 +67,20 @@ def is_built() -> bool:
     return any((cache_root() / "kubelite").glob("*/kubelite"))
 
 
-def go_build(  # noqa: PLR0913 - the last two are for programs of other modules
-    module: Path, output: Path, progress: Progress, title: str, flags: str, package: str = ".", *, tags: str = ""
+def go_build(  # noqa: PLR0913 - the last three are for other modules and other requirements
+    module: Path,
+    output: Path,
+    progress: Progress,
+    title: str,
+    flags: str,
+    package: str = ".",
+    *,
+    tags: str = "",
+    requirements: Path | None = None,
 ) -> None:
     """Build a Go program, saying how far it is; raise SandboxError if it does not build."""
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": f"-mod=readonly -tags={tags}"}
+    options = f"-mod=readonly -tags={tags}" + (f" -modfile={requirements}" if requirements else "")
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": options}
     total = _packages(module, package, progress, title, environment)
     output.parent.mkdir(parents=True, exist_ok=True)
     fresh = output.with_name(f".{output.name}.new")
@@ -110,8 +129,16 @@ def _packages(module: Path, package: str, progress: Progress, title: str, enviro
 
 
 def _version() -> tuple[str, str]:
-    found = _VERSION.search((sources() / "kubelite" / "go.mod").read_text())
-    assert found is not None  # noqa: S101 - go.mod is part of this package
+    return _version_in(requirements())
+
+
+def _all_requirements(module: Path) -> list[Path]:
+    return [module / "go.mod", *(module / "minors").glob("*.mod")]
+
+
+def _version_in(file: Path) -> tuple[str, str]:
+    found = _VERSION.search(file.read_text())
+    assert found is not None  # noqa: S101 - the files are part of this package
     return found[1], found[2]
 
 

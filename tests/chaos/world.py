@@ -18,6 +18,7 @@ NAME = "chaos"
 PATIENCE = 300.0
 """Seconds until a call must have been answered: longer than the API server is ever off."""
 PAUSE = 2.0
+DATA = f"{NAME}-hot-"
 T = TypeVar("T")
 
 
@@ -39,11 +40,11 @@ class World:
         return await self.answered(lambda: self.clusters.pods(NAME))
 
     async def data_members(self) -> list[str]:
-        """Return the data members that have a pod, in order, as soon as there is one."""
+        """Return the data members that serve, in order, as soon as there is one."""
         async with asyncio.timeout(PATIENCE):
-            while not (found := sorted(name for name in await self.pods() if name.startswith(f"{NAME}-hot-"))):
+            while not (found := [name for name, pod in (await self.pods()).items() if pod.ready and DATA in name]):
                 await wait(PAUSE)
-        return found
+        return sorted(found)
 
     async def kubectl(self, *words: str, stdin: str = "") -> str:
         """Run kubectl and return what it printed; raises AssertionError if it fails for too long."""

@@ -32,6 +32,10 @@ class WritingContract:
         assert len(names) == 2
         assert all(name.startswith("some-") for name in names)
 
+    async def test_the_first_characters_of_two_uids_differ(self, world: World) -> None:
+        made = [await world.config_map(name) for name in ("one", "two")]
+        assert len({obj.metadata.uid[:8] for obj in made}) == 2
+
     async def test_nothing_is_created_in_a_namespace_that_is_not_there(self, world: World) -> None:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
         with pytest.raises(NotFound) as caught:

@@ -4,6 +4,7 @@ import http.server
 import json
 import subprocess
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -81,9 +82,10 @@ def test_a_stopped_kubelet_makes_its_node_not_ready_and_comes_back(sandbox: Sand
     sandbox.wait_node("n1", ready=True, seconds=60)
 
 
-def test_a_cut_node_is_lost_and_found(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("cut", [Sandbox.node_cut, pytest.param(Sandbox.node_mute, marks=pytest.mark.full)])
+def test_a_cut_node_is_lost_and_found(sandbox: Sandbox, cut: Callable[[Sandbox, str], None]) -> None:
     assert world.reaches(sandbox, "n2")
-    sandbox.node_cut("n2")
+    cut(sandbox, "n2")
     assert not world.reaches(sandbox, "n2")
     assert world.reaches(sandbox, "n3")
     sandbox.wait_node("n2", ready=False, seconds=120)

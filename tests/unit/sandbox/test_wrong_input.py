@@ -13,7 +13,7 @@ from demo.__main__ import main as demo
 from sandbox import cli
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
-from sandbox.toolchain.kubelite import go_build
+from sandbox.toolchain.kubelite import build_kubelite, go_build
 from tests.support.ports import lasting_port
 
 
@@ -118,3 +118,12 @@ def test_a_build_that_fails_leaves_nothing_half_made(machine: Path, monkeypatch:
     with pytest.raises(SandboxError, match=r"the Go build failed; .* It said: no space left"):
         go_build(machine, output, Progress(quiet=True), "building it", "")
     assert not output.parent.exists()
+
+
+def test_a_minor_version_of_kubernetes_that_cannot_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STATEWARD_KUBERNETES", "1.12")
+    with pytest.raises(SandboxError) as caught:
+        build_kubelite(Progress(quiet=True))
+    assert str(caught.value) == (
+        "STATEWARD_KUBERNETES is '1.12'; a sandbox can be built of Kubernetes 1.34, 1.35, 1.36, 1.37"
+    )

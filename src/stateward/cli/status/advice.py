@@ -150,6 +150,11 @@ ADVICE = {
         "read the pod's log; on a volume from a deleted cluster it never joins: run `replace MEMBER"
         " --without-draining`",
     ),
+    "PodNotStarting": Advice(
+        "the pod's database starts",
+        "read the pod's events (`kubectl describe pod`). If its volume is lost, it never starts: run `replace MEMBER"
+        " --without-draining`",
+    ),
     "NotAcceptedByServer": Advice(
         "the API server accepts the pods and the Service that the spec describes. Until then the cluster runs"
         " unchanged, and the operator creates nothing from the spec",

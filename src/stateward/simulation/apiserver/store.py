@@ -6,7 +6,9 @@ memory, each version is decoded once, and a watch can lag by any number of versi
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import msgspec
 
@@ -154,9 +156,10 @@ class Store:
         return self._logs[kind]
 
     def new_uid(self) -> str:
-        """Return a UID that no object has ever had."""
+        """Return a UID that no object has had: as random as a real one from its first character, and repeatable."""
         self._uids += 1
-        return f"00000000-0000-4000-8000-{self._uids:012d}"
+        drawn = blake2b(self._uids.to_bytes(8, "big"), digest_size=16).digest()
+        return str(UUID(bytes=drawn, version=4))
 
     def timestamp(self) -> str:
         """Return the wall time as the server writes it."""

@@ -12,7 +12,8 @@ def default_intent(facts: Facts, member: Member) -> StepResult:
     if name not in facts.up:
         state, text = not_serving(facts, member)
         return StepResult(
-            intents={name: Intent(name, member.pool, state, change.effect, text)}, waits=joined_elsewhere(facts, member)
+            intents={name: Intent(name, member.pool, state, change.effect, text)},
+            waits=(*not_starting(facts, member), *joined_elsewhere(facts, member)),
         )
     if change.effect is Effect.NONE:
         return StepResult(intents={name: Intent(name, member.pool, State.READY)})
@@ -45,6 +46,21 @@ def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
         if applies:
             return State.DOWN, text
     return State.STARTING, f"{name} has joined and is not ready yet" if facts.joined(name) else f"{name} starts"
+
+
+def not_starting(facts: Facts, member: Member) -> tuple[Wait, ...]:
+    """Return the wait for a pod that has a node and no running container for long: a volume is gone, for example.
+
+    Kubernetes reports the cause only in the pod's events. It is no state that a spec is judged by, because an image may
+    take as long.
+    """
+    pod, name = member.pod, member.name
+    if pod is None or pod.running or pod.terminating or not pod.node or not pod.node_ready or facts.trouble(member):
+        return ()
+    if not facts.overdue(member) or facts.now - pod.created <= OVERDUE:
+        return ()
+    text = f"the pod of {name} on {pod.node} has not started its container for more than {OVERDUE / 60:.0f} minutes"
+    return (Wait(name, "PodNotStarting", text),)
 
 
 def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:

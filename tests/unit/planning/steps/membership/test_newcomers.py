@@ -1,5 +1,7 @@
 """Members that joined for the first time do not count yet, and count soon afterwards."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -103,6 +105,54 @@ def test_a_member_that_is_missing_or_broken_or_may_be_in_the_database_is_not_rep
     if why == "no answer":
         observed = msgspec.structs.replace(observed, database=o.Unknown("no answer"))
     assert "NeverJoined" not in {wait.reason for wait in plan(observed, world.now).waits}
+
+
+def never_started(world: World, **changes: Any) -> o.Observation:
+    """Return the observation with the pod of c-warm-0 on its node, and none of its containers started."""
+    observed = world.observe()
+    pod = {"running": False, "ready": False, "node": "node-1", "created": 0.0, **changes}
+    members = tuple(
+        msgspec.structs.replace(m, pod=msgspec.structs.replace(m.pod, **pod)) if m.name == "c-warm-0" and m.pod else m
+        for m in observed.members
+    )
+    return msgspec.structs.replace(observed, members=members)
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_pod_whose_containers_do_not_start_is_reported_after_ten_minutes(*, joined: bool) -> None:
+    # Found by a real volume that was lost before its new member had started: nothing was said, for ever.
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    world.edit(hang={("config/a", "1")}, pools=[managers(), hot(), hot(1, "warm", config=A)]).ticks(50)
+    assert "PodNotStarting" not in {wait.reason for wait in plan(never_started(world), world.now).waits}
+    world.ticks(20)
+    observed = never_started(world)
+    if joined:
+        records = {**observed.records, "c-warm-0": o.Record(version=world.version)}
+        observed = msgspec.structs.replace(observed, records=records)
+    (said,) = [wait for wait in plan(observed, world.now).waits if wait.reason == "PodNotStarting"]
+    assert said.subject == "c-warm-0"
+    assert "on node-1" in said.message
+    assert not said.stalled
+
+
+@pytest.mark.parametrize(
+    ("why", "changes"),
+    [
+        ("a new pod", {"created": 1e12}),
+        ("no node yet", {"node": ""}),
+        ("stops", {"terminating": True}),
+        ("crashes", {"trouble": "CrashLoopBackOff: it ended"}),
+        ("node lost", {"node_ready": False}),
+        ("runs", {"running": True}),
+    ],
+)
+def test_a_pod_that_is_new_or_has_another_reason_is_not_reported_as_not_starting(
+    why: str, changes: dict[str, Any]
+) -> None:
+    world = settled(managers(), hot(), indices=((2,), (2,)))
+    world.edit(hang={("config/a", "1")}, pools=[managers(), hot(), hot(1, "warm", config=A)]).ticks(70)
+    waits = plan(never_started(world, **changes), world.now).waits
+    assert "PodNotStarting" not in {wait.reason for wait in waits}, why
 
 
 @pytest.mark.parametrize("enabled", [False, True])
