@@ -39,6 +39,10 @@ class Listener(Protocol):
         """React to the end of a member's process whose pod stays."""
         ...
 
+    def grown(self, name: str, before: int, after: int) -> None:
+        """React to a volume that has another size; sizes in bytes."""
+        ...
+
     def happened(self, what: str, member: str = "") -> None:
         """React to the end of a step."""
         ...
@@ -90,9 +94,9 @@ class Members:
         claim = known.claim if known else None
         if claim is None and not pool.ephemeral:
             ref = self._ref(f"data-{action.member}")
-            claim = Claim(
-                ref, pool.volume_size, pool.volume_size, pool.storage_class or "", expandable=True, owner=self._owner
-            )
+            size = action.grown_size or pool.volume_size
+            cls, grown = pool.storage_class or "", action.grown_size
+            claim = Claim(ref, size, size, cls, expandable=True, owner=self._owner, grown=grown)
         member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
         self.all[action.member] = member
         self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing))
@@ -154,14 +158,17 @@ class Members:
             owner = self._uid if isinstance(action, a.OwnVolume) else ""
             self.all[name] = replace(member, claim=replace(member.claim, owner=owner))
             return
-        self.all[name] = replace(member, claim=replace(member.claim, requested=action.size))
+        grown = action.size if action.by_itself else 0
+        claim = replace(member.claim, requested=action.size, grown=grown, resized=action.at)
+        self.all[name] = replace(member, claim=claim)
         self._queue.after(self._durations.grow, partial(self._grown, name, action.size))
 
     def _grown(self, name: str, size: int) -> None:
         member = self.all.get(name)
         if member is not None and member.claim is not None:
+            before = member.claim.capacity
             self.all[name] = replace(member, claim=replace(member.claim, requested=size, capacity=size))
-            self._listener.happened("grown", name)
+            self._listener.grown(name, before, size)
 
     def _make(self, name: str) -> None:
         """Create a member's pod, as its StatefulSet does."""

@@ -31,6 +31,7 @@ from stateward.planning.model.observation import (
     Removal,
     Unit,
 )
+from stateward.planning.steps.upkeep.disk_use import LARGEST_PERCENT
 
 
 class Event(Struct, frozen=True):
@@ -165,6 +166,15 @@ class TimedWorld:
         self.left(member)
         if member.claim is None:
             self._copies.forget(member.name)
+
+    def grown(self, name: str, before: int, after: int) -> None:
+        """Let the disk of a member grow with its volume, if it is its volume."""
+        node = self._copies.nodes.get(name)
+        if node is not None and 0 < node.disk_total <= before * LARGEST_PERCENT // 100:
+            total = node.disk_total * after // before
+            free = node.disk_free + total - node.disk_total
+            self._copies.nodes[name] = replace(node, disk_total=total, disk_free=free)
+        self.happened("grown", name)
 
     def happened(self, what: str, member: str = "") -> None:
         """Record the end of a step."""

@@ -16,6 +16,7 @@ from tests.simulation.failures import test_failures as failures
 from tests.simulation.failures import test_stale_reads as stale
 from tests.simulation.inputs import test_secrets as data
 from tests.simulation.membership import test_surge as surges
+from tests.simulation.membership import test_volume_growth as growth
 from tests.simulation.mutations import without
 from tests.simulation.restarts import test_in_place as in_place
 from tests.simulation.users import test_edits as people
@@ -240,5 +241,29 @@ MUTATIONS = (
         "no restart begins while data changes",
         without.unsettled,
         data.test_37_a_burst_of_changes_of_several_secrets_is_one_restart_of_each_member,
+    ),
+    Mutation(
+        "39",
+        "a volume changes once in six hours",
+        without.pauses_of_volumes,
+        growth.test_39_the_limit_is_named_and_a_higher_one_continues_the_growth,
+    ),
+    Mutation(
+        "39",
+        "volumes grow up to the limit",
+        without.limit_of_growth,
+        growth.test_39_the_limit_is_named_and_a_higher_one_continues_the_growth,
+    ),
+    Mutation(
+        "39",
+        "a volume that has grown by itself is not too large",
+        without.record_of_growth,
+        growth.test_39_a_pool_that_has_grown_keeps_its_size_in_new_members_and_through_smaller_edits,
+    ),
+    Mutation(
+        "39",
+        "the next size includes what is written until a volume may change again",
+        without.forecast_of_growth,
+        growth.test_39_disks_that_fill_for_a_day_and_a_half_never_reach_the_watermark,
     ),
 )

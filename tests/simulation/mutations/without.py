@@ -6,21 +6,23 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from stateward.api.kinds.cluster import Storage
 from stateward.engines.search.database import driver
-from stateward.engines.search.objects import inputs, pod
+from stateward.engines.search.objects import desired, inputs, pod
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.operator.act import act, shared_objects
 from stateward.operator.clusters import reconcile
+from stateward.operator.objects import translate
 from stateward.operator.observe import desired_state
 from stateward.planning import plan
 from stateward.planning.facts import facts
 from stateward.planning.model.intent import StepResult
-from stateward.planning.model.observation import Database, Health, Unknown
+from stateward.planning.model.observation import Database, Growth, Health, Unknown
 from stateward.planning.safety import health_gate, safe_set
 from stateward.planning.steps.membership import replacement, scale, surge
 from stateward.planning.steps.rollout import prepare, restart_one, rolling_change
-from stateward.planning.steps.upkeep import repair
+from stateward.planning.steps.upkeep import repair, volume_growth
 from tests.simulation.failures import test_crashes as crashes
 
 
@@ -250,3 +252,25 @@ def scheduler_reasons(patch: pytest.MonkeyPatch) -> None:
 
 def one_absence(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(surge, "complete", lambda _facts: True)
+
+
+def pauses_of_volumes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(volume_growth, "INTERVAL", 0.0)
+
+
+def limit_of_growth(patch: pytest.MonkeyPatch) -> None:
+    original = desired.growth
+
+    def without_limit(storage: Storage) -> Growth | None:
+        found = original(storage)
+        return None if found is None else structs.replace(found, limit=1 << 60)
+
+    patch.setattr(desired, "growth", without_limit)
+
+
+def record_of_growth(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(translate, "size_in", lambda _: 0)
+
+
+def forecast_of_growth(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(volume_growth, "expected_bytes", lambda *_: 0)

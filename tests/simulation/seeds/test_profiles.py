@@ -44,6 +44,7 @@ def test_every_other_seed_has_a_profile_in_turn(engine: str) -> None:
         ("insufficient capacity", {"NewMemberStuck"}),
         ("unsatisfiable edits", {"NewMemberStuck", "TooFewServing"}),
         ("lost members", {"ReplacementHeld"}),
+        ("disks fill", {"VolumeChangedRecently", "StorageClassUnknown"}),
         ("scaling", {"ReplacedLater"}),
         ("broken managers", {"PoolNeeded"}),
         ("bootstrap with lost volumes", {"BootstrapInterrupted"}),

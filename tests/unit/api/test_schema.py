@@ -71,6 +71,7 @@ def test_everything_that_a_rule_reads_has_a_largest_size() -> None:
     """Without bounds the API server must assume the worst and refuses the rules for their cost."""
     read = {".pools", ".pools[].name", ".pools[].roles", ".pools[].roles[]", ".pools[].storage.size"}
     read |= {".pools[].storage.storageClass", ".version", ".image", ".update.order", ".update.order[]"}
+    read |= {".pools[].storage.grow.max"}
     bounds = {path: {"maxLength", "maxItems"} & set(node) for path, node in nodes(SCHEMA["properties"]["spec"])}
     assert [path for path in sorted(read) if not bounds[path]] == []
 

@@ -133,6 +133,20 @@ class TestStorage:
         pools = [pool("m"), pool("d", roles=["data"], storage={"ephemeral": True, "storageClass": "fast"})]
         assert only(cluster(pools=pools))[0] == "spec.pools[1].storage.storageClass"
 
+    def test_volumes_grow_up_to_a_size_that_is_not_below_the_first_one(self) -> None:
+        at_most = {"size": "100Gi", "grow": {"max": "50Gi"}}
+        path, text = only(cluster(pools=[pool(storage=at_most)]))
+        assert (path, text) == ("spec.pools[0].storage.grow.max", "must be at least storage.size (100Gi)")
+        assert validate(cluster(pools=[pool(storage={"size": "100Gi", "grow": {"max": "100Gi"}})])) == []
+
+    def test_a_limit_of_growth_is_a_size(self) -> None:
+        path, text = only(cluster(pools=[pool(storage={"grow": {"max": "0"}})]))
+        assert (path, text) == ("spec.pools[0].storage.grow.max", "must be more than 0, for example 20Gi")
+
+    def test_ephemeral_storage_does_not_grow(self) -> None:
+        pools = [pool("m"), pool("d", roles=["data"], storage={"ephemeral": True, "grow": {"max": "1Ti"}})]
+        assert only(cluster(pools=pools))[0] == "spec.pools[1].storage.grow"
+
     def test_ephemeral_managers_are_a_warning(self) -> None:
         of = cluster(pools=[pool(storage={"ephemeral": True})])
         assert only(of, Severity.WARNING)[0] == "spec.pools[0].storage.ephemeral"

@@ -131,11 +131,22 @@ def classed(kind: str) -> Json:
     return {"pools": [{**first, "storage": {"size": "20Gi", "storageClass": "standard"}}, *others]}
 
 
+def growing(kind: str) -> Json:
+    """Return the pools of a kind, of which the volumes of the first one grow."""
+    first, *others = BASES[kind]["pools"]
+    return {"pools": [{**first, "storage": {"size": "20Gi", "grow": {"max": "100Gi"}}}, *others]}
+
+
 NEWER = {OPENSEARCH.name: "2.19.5", ELASTICSEARCH.name: "8.19.4", FOUNDATIONDB.name: "7.1.68"}
 PER_KIND: dict[tuple[str, str], tuple[Any, Json]] = {
     **{(kind, "version"): (version, {}) for kind, version in NEWER.items()},
     **{(kind, "image"): (f"ours/it:{BASES[kind]['version']}", {}) for kind in BASES},
     **{(kind, "pools[].storage.storageClass"): ("fast", classed(kind)) for kind in BASES},
+    **{
+        (kind, f"pools[].storage.grow.{field}"): (value, growing(kind))
+        for kind in BASES
+        for field, value in {"max": "200Gi", "when": "70%", "by": "50%"}.items()
+    },
     (ELASTICSEARCH.name, "pools[].roles"): (["data", "ml"], {}),
 }
 

@@ -55,7 +55,9 @@ class Hands(FakeKubernetes):
         spec = self.spec(action.pool)
         body = self.bodies.setdefault(action.member, Body(action.member, action.pool, action.ordinal))
         if body.claim is None and not spec.ephemeral:
-            body.claim = Claim(f"claim-{next(self.ids)}", spec.size, 0, spec.storage_class or "standard")
+            size = action.grown_size or spec.size
+            body.claim = Claim(f"claim-{next(self.ids)}", size, 0, spec.storage_class or "standard")
+            body.claim.grown = action.grown_size
         self.write(body, action.pool, action.version)
 
     def stage(self, action: a.Stage) -> None:
@@ -112,7 +114,8 @@ class Hands(FakeKubernetes):
         claim = self.bodies[action.member].claim
         assert claim is not None
         assert action.size >= claim.capacity
-        claim.requested = action.size
+        claim.requested, claim.resized = action.size, action.at
+        claim.grown = action.size if action.by_itself else 0
 
     def mark(self, action: a.MarkVolume) -> None:
         claim = self.bodies[action.member].claim

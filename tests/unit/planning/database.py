@@ -110,8 +110,8 @@ class FakeDatabase(WorldObjects):
                     version=pod.version,
                     data=pod.data,
                     voting=pod.voting,
-                    disk_total=self.disk_total,
-                    disk_free=self.disk_free(name) if self.disk_total else 0,
+                    disk_total=self.disk_size(name),
+                    disk_free=self.disk_free(name) if self.disk_size(name) else 0,
                 )
                 for name, pod in self.joined().items()
             },
@@ -126,7 +126,14 @@ class FakeDatabase(WorldObjects):
             balance_paused=self.balance_paused,
         )
 
+    def disk_size(self, name: str) -> int:
+        """Return the size of a member's file system: that of its volume without what the file system itself needs."""
+        claim = self.bodies[name].claim
+        return claim.capacity * 97 // 100 if name in self.used and claim is not None else self.disk_total
+
     def disk_free(self, name: str) -> int:
+        if name in self.used:
+            return max(0, self.disk_size(name) - self.used[name])
         return self.disk_total - sum(i.size for i in self.indices for c in i.copies if name in (c.member, c.target))
 
     def unit(self, index: Index) -> o.Unit:

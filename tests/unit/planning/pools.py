@@ -19,6 +19,7 @@ class PoolSpec:
     ephemeral: bool = False
     size: int = 10 * GIB
     storage_class: str | None = None
+    growth: o.Growth | None = None
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: int = 0
     coordinated: frozenset[str] = frozenset()
@@ -47,6 +48,7 @@ class PoolSpec:
                 "label": o.Effect.NONE,
             },
             volume_size=0 if self.ephemeral else self.size,
+            growth=self.growth,
             storage_class=self.storage_class,
             tier=self.tier,
             coordinated=self.coordinated,

@@ -15,6 +15,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import COORDINATED
 from stateward.planning.plan import Plan, plan
+from stateward.planning.report.disk_status import samples
 from stateward.planning.report.pending_removals import released_members, removals
 from stateward.planning.report.status import parse_time, status
 from tests.support.kstatus import CURRENT, FAILED, IN_PROGRESS, judged
@@ -87,6 +88,7 @@ class World(Hands):
             schedule=self.schedule,
             stopped=self.kept_stopped,
             orphans=self.orphans,
+            disk_samples={p.name: samples(p.disk) for p in self.status.pools if p.disk is not None},
         )
 
     def member(self, body: Body) -> o.Member:
@@ -139,6 +141,8 @@ class World(Hands):
                 left=claim.left,
                 classless=claim.storage_class in self.unprovided,
                 owner=claim.owner,
+                grown=min(claim.grown, claim.requested),
+                resized=claim.resized,
             ),
             config=body.config,
             config_checksum=checksum(body.config) if self.agents and body.config is not None else "",

@@ -19,6 +19,8 @@ class Claim:
     storage_class: str
     left: bool = False
     owner: str = ""
+    grown: int = 0
+    resized: float | None = None
 
 
 @dataclass
@@ -154,6 +156,8 @@ class WorldObjects:
         """Storage classes that provide no volumes."""
         self.expandable: bool | None = True
         self.disk_total = 0
+        self.used: dict[str, int] = {}
+        """Used bytes by member, where each disk is the member's volume."""
         self.settled_writes = True
         self.bootstrap_again = False
         self.refusals: tuple[o.Refusal, ...] = ()

@@ -91,6 +91,7 @@ def _pool(path: str, spec: FoundationDBSpec, pool: ProcessPool) -> Iterator[Prob
     if chosen is None:
         return
     yield from storage.check_size(f"{path}.storage.size", chosen.size)
+    yield from storage.check_growth(f"{path}.storage.grow", chosen)
     if chosen.ephemeral and pool.process_class is not ProcessClass.STATELESS:
         text = "storage and log processes need volumes: each pod would lose its data when it is deleted"
         yield Problem(f"{path}.storage.ephemeral", chosen.ephemeral, text)

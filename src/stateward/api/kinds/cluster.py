@@ -55,6 +55,39 @@ class Surge(StrEnum):
     PREFERRED = "Preferred"
 
 
+class StorageGrowth(Record):
+    """When and how far the operator grows the volumes of a pool."""
+
+    max: Annotated[
+        str,
+        Meta(
+            description="Largest size of each member's volume that the operator asks for, for example 500Gi.",
+            pattern=QUANTITY,
+            max_length=32,
+            extra={"accepts": "must be a quantity of bytes, for example 500Gi or 1.5Ti"},
+        ),
+    ]
+    when: Annotated[
+        str,
+        Meta(
+            description="How full the fullest disk of the pool is when all its volumes grow: below 85%, the disk"
+            " watermark at which OpenSearch and Elasticsearch place no more shards on a node.",
+            pattern="^([1-7][0-9]|8[0-4])%$",
+            max_length=3,
+            extra={"accepts": "must be a percentage from 10% to 84%, for example 80%"},
+        ),
+    ] = "80%"
+    by: Annotated[
+        str,
+        Meta(
+            description="How much larger the volumes become at once, as a percentage of their size.",
+            pattern="^([5-9]|[1-9][0-9]|100)%$",
+            max_length=4,
+            extra={"accepts": "must be a percentage from 5% to 100%, for example 25%"},
+        ),
+    ] = "25%"
+
+
 class Storage(Record):
     """The storage of a pool's members."""
 
@@ -78,6 +111,13 @@ class Storage(Record):
             " before restarts."
         ),
     ] = False
+    grow: Annotated[
+        StorageGrowth | None,
+        Meta(
+            description="Grow the volumes before they are full. `size` is then the size to begin with. Default:"
+            " volumes grow only with `size`."
+        ),
+    ] = None
 
 
 class MemberPool(Record, kw_only=True):

@@ -16,6 +16,33 @@ class MemberCounts(Record):
     desired: Annotated[int, Meta(description="Members that the spec asks for.")] = 0
 
 
+class DiskSample(Record):
+    """How full the fullest disk of a pool was at a time."""
+
+    time: Annotated[str, Meta(description="When it was measured.")]
+    used_bytes: Annotated[int, Meta(description="Used bytes of the disk.")]
+
+
+class DiskStatus(Record):
+    """How full the disks of a pool are, and when they will be full; only for pools with storage.grow."""
+
+    used_percent: Annotated[int, Meta(description="How full the fullest disk of the pool is, in percent.")] = 0
+    member: Annotated[str, Meta(description="The member with that disk.")] = ""
+    volume_size: Annotated[
+        str, Meta(description="The size that each volume of the pool has, or that the operator asks for.")
+    ] = ""
+    full_time: Annotated[
+        str,
+        Meta(
+            description="When that disk will be full at its present rate, with its volume as large as it may become."
+            " Empty if that is not known, more than a year away, or if the disk does not fill."
+        ),
+    ] = ""
+    samples: Annotated[
+        list[DiskSample], Meta(description="What the rate is computed from: at most 24 measurements of a week.")
+    ] = field(default_factory=list)
+
+
 class PoolStatus(Record):
     """The state of a pool."""
 
@@ -26,6 +53,10 @@ class PoolStatus(Record):
         ""
     )
     upgrade: Annotated[str, Meta(description="Empty, Pending, Upgrading or Upgraded.")] = ""
+    disk: Annotated[
+        DiskStatus | None,
+        Meta(description="How full the disks are, and when they will be full; only with storage.grow."),
+    ] = None
 
 
 class MemberStatus(Record):

@@ -53,6 +53,7 @@ class Change(Struct, frozen=True):
 
 _POLICY = Change(Does.AT_ONCE, "It applies to later decisions; no member is touched.")
 _BY_NAME = Change(Does.AT_ONCE, "It takes effect in the next plan.")
+_GROWTH = Change(Does.AT_ONCE, "It applies to later growth. Volumes that have grown stay as large, also without it.")
 _LABELS = Change(Does.RECREATE)
 _RESOURCES = Change(Does.RECREATE)
 _SELECTOR = (
@@ -120,7 +121,13 @@ CLUSTER: Mapping[str, Change] = {
         Does.MEMBERS, "A pool with the new name is created, data moves, and the pool with the old name is removed."
     ),
     "pools[].replicas": Change(Does.MEMBERS, "New members join; members that leave are drained first."),
-    "pools[].storage.size": Change(Does.RELOAD, "A larger volume grows in place; a smaller one is a new member."),
+    "pools[].storage.size": Change(
+        Does.RELOAD,
+        "A larger volume grows in place; a smaller one is a new member, but not one that `grow` has made larger.",
+    ),
+    "pools[].storage.grow.max": _GROWTH,
+    "pools[].storage.grow.when": _GROWTH,
+    "pools[].storage.grow.by": _GROWTH,
     "pools[].storage.storageClass": Change(Does.REPLACE, "Removing the field changes nothing: the volumes stay."),
     "pools[].storage.ephemeral": Change(Does.REPLACE),
     "pools[].resources.requests": _RESOURCES,

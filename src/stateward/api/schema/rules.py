@@ -182,6 +182,19 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             field=".size",
             shown="self.size",
         ),
+        Rule(
+            "!(has(self.ephemeral) && self.ephemeral && has(self.grow))",
+            "ephemeral storage cannot grow: leave grow out, or ephemeral",
+            field=".grow",
+            forbidden=True,
+        ),
+        Rule(
+            "!has(self.grow) || !isQuantity(self.grow.max) || (has(self.size) && !isQuantity(self.size))"
+            f" || quantity(self.grow.max).compareTo(quantity(has(self.size) ? self.size : '{Storage().size}')) >= 0",
+            "must be at least storage.size",
+            field=".grow.max",
+            shown="self.grow.max",
+        ),
     ),
     TransportSecurity: (
         Rule(

@@ -28,6 +28,14 @@ def about(seconds: float | None) -> str:
     return " ".join(part for part in (f"{hours} h" if hours else "", f"{rest} min" if rest else "") if part)
 
 
+def left(until: str, now: float) -> str:
+    """Return how long it is until an RFC 3339 time; empty if there is none."""
+    try:
+        return duration(datetime.fromisoformat(until).timestamp() - now)
+    except ValueError:
+        return ""
+
+
 def age(since: str | None, now: float) -> str:
     """Return the age of an RFC 3339 time; empty if there is none."""
     try:

@@ -8,7 +8,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.api.values.names import ANNOTATION_APPLY, ANNOTATION_CLAIM
 from stateward.cli.shared.absent import missing_members, what_happens
-from stateward.cli.shared.ages import age
+from stateward.cli.shared.ages import age, left
 from stateward.planning.model.intent import State
 
 HEALTH = {"green": "green", "yellow": "yellow", "red": "bold red", "unknown": "magenta"}
@@ -22,6 +22,8 @@ def cluster_view(cluster: Cluster, now: float, *, trouble: str = "", wide: bool 
     parts: list[RenderableType] = [headline(cluster), summary(cluster, now)]
     if status.pools:
         parts += [Text(), pools(status)]
+    if any(pool.disk is not None for pool in status.pools):
+        parts += [Text(), disks(status, now)]
     if status.member_states:
         parts += [Text(), members(status, now, wide=wide)]
     if any(missing_members(cluster)):
@@ -84,6 +86,21 @@ def pools(status: ClusterStatus) -> Table:
     table = columns("POOL", "READY", "VERSION", "UPGRADE")
     for pool in status.pools:
         table.add_row(pool.name, f"{pool.ready}/{pool.desired}", pool.version, pool.upgrade)
+    return table
+
+
+def disks(status: ClusterStatus, now: float) -> Table:
+    """Return one line per pool whose volumes grow by themselves: how full they are, and when they will be full."""
+    table = columns("DISKS OF", "SIZE", "USED", "FULLEST", "FULL IN")
+    for pool in status.pools:
+        if (disk := pool.disk) is not None:
+            table.add_row(
+                pool.name,
+                disk.volume_size,
+                f"{disk.used_percent}%",
+                disk.member,
+                left(disk.full_time, now) or "not known",
+            )
     return table
 
 

@@ -308,12 +308,25 @@ ADVICE = {
         "this cluster can change to spec.version",
         "set the deployed version again",
     ),
+    "GrowthLimitReached": Advice(
+        "the disk has room again, or the limit is higher",
+        "raise storage.grow.max of the pool, add members, or delete data; `status` shows when the disk will be full",
+    ),
+    "VolumeChangedRecently": Advice(
+        "six hours have passed since the last change: providers limit how often a volume changes",
+        "if the disk fills faster than that, add members, delete data, or set a larger storage.size now",
+    ),
+    "VolumeNotMeasured": Advice(
+        "the disk that the database reports is the volume of its member",
+        "use a storage class that limits volumes to their size, or remove storage.grow from the pool",
+    ),
     "VolumeGrowing": Advice(
         "the storage driver has expanded the volume and its file system",
     ),
     "VolumeNotExpandable": Advice(
         "the storage class allows expansion",
-        "set allowVolumeExpansion on the class, set the old size again, or set volumes.whenShrunk to Replace",
+        "set allowVolumeExpansion on the class, set the old size again, or set volumes.whenShrunk to Replace. Volumes"
+        " that grow by themselves are never replaced: set a larger storage.size for that",
     ),
     "VolumeRefused": Advice(
         "the size and the class are those of the existing members",

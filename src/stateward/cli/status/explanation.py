@@ -8,7 +8,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.shared.absent import cause, what_happens
-from stateward.cli.shared.ages import age
+from stateward.cli.shared.ages import age, left
 from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN, Advice
 from stateward.planning.model.intent import State
 
@@ -29,6 +29,7 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
         yield from advice(stalled.reason)
     shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
     yield from waits(shown, now)
+    yield from disks(cluster, now)
     if not status.waiting and stalled is None:
         yield "Nothing is pending."
 
@@ -52,6 +53,18 @@ def progress(cluster: Cluster, now: float) -> str:
     unsettled = any(c.type == "Ready" and c.status != "True" for c in cluster.status.conditions)
     since = age(cluster.status.last_progress_time, now)
     return f" Last progress: {since} ago." if unsettled and since else ""
+
+
+def disks(cluster: Cluster, now: float) -> Iterator[str]:
+    """Yield how full the disks of each pool with storage.grow are, and when they will be full."""
+    for pool in cluster.status.pools:
+        if (disk := pool.disk) is None:
+            continue
+        used = (
+            f"Pool {pool.name}: {disk.member} uses {disk.used_percent}% of its disk, with volumes of {disk.volume_size}"
+        )
+        when = left(disk.full_time, now)
+        yield f"{used}. With the largest volumes it is full in {when}." if when else f"{used}."
 
 
 def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:

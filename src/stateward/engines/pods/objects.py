@@ -8,6 +8,7 @@ from msgspec import Struct
 from stateward.api.kinds.cluster import Cluster, Retention, Storage, VolumePolicy
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.api.values.quantity import format_quantity
 from stateward.engines.pods.agent import checksum
 from stateward.planning.safety.disruption_budget import Budget
 
@@ -117,6 +118,14 @@ def disruption_budget(cluster: Cluster, metadata: Json, budget: Budget) -> Json:
             },
         },
     }
+
+
+def with_grown_size(claim: Json, size: int) -> Json:
+    """Return a claim as large as those of its pool that have grown by themselves; the size is in bytes."""
+    text = format_quantity(size)
+    metadata = {**claim["metadata"], "annotations": {names.ANNOTATION_GROWN: text}}
+    spec = {**claim["spec"], "resources": {"requests": {"storage": text}}}
+    return {**claim, "metadata": metadata, "spec": spec}
 
 
 def _config(of: Blueprint) -> Json:

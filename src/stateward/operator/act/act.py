@@ -17,7 +17,7 @@ from stateward.api.pod_policy import Level
 from stateward.api.values import names
 from stateward.api.values.quantity import format_quantity
 from stateward.engines.connection.base import CommandedEngine, Engine, EngineError, RefusedError, Target
-from stateward.engines.pods.objects import MemberObjects, owner
+from stateward.engines.pods.objects import MemberObjects, owner, with_grown_size
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.election.fence import Fence
 from stateward.kube.objects import resources as kinds
@@ -34,6 +34,7 @@ from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Ref
 from stateward.planning.model.phase import BEGUN, Phase
+from stateward.planning.model.times import rfc3339
 
 __all__ = ["Actor", "NotOwnedError"]
 
@@ -171,7 +172,8 @@ class Actor:
         # The configuration comes first: a pod without its Secret waits in an error state.
         await self._ensure(kinds.SECRETS, objects.config, existing)
         if objects.claim is not None:
-            await self._ensure(kinds.CLAIMS, objects.claim, existing)
+            claim = with_grown_size(objects.claim, action.grown_size) if action.grown_size else objects.claim
+            await self._ensure(kinds.CLAIMS, claim, existing)
         await self._create_agent_secret(objects, existing)
         await self._ensure(kinds.STATEFUL_SETS, objects.workload, existing)
 
@@ -245,8 +247,15 @@ class Actor:
             await self._delete(kinds.STATEFUL_SETS, existing, action.workload)
 
     async def _grow(self, action: a.GrowVolume, existing: ClusterObjects) -> None:
-        size = {"resources": {"requests": {"storage": format_quantity(action.size)}}}
-        await self._patch(kinds.CLAIMS, existing, action.claim, {"metadata": {"uid": action.claim.uid}, "spec": size})
+        size = format_quantity(action.size)
+        # One write asks for the size and records who wanted it: without the record it would look too large later.
+        told = {
+            names.ANNOTATION_GROWN: size if action.by_itself else None,
+            names.ANNOTATION_RESIZED: rfc3339(action.at),
+        }
+        metadata = {"uid": action.claim.uid, "annotations": told}
+        spec = {"resources": {"requests": {"storage": size}}}
+        await self._patch(kinds.CLAIMS, existing, action.claim, {"metadata": metadata, "spec": spec})
 
     async def _mark_volume(self, action: a.MarkVolume, existing: ClusterObjects) -> None:
         mark = {names.ANNOTATION_RETIRED: action.why if action.left else None}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.planning.model import observation as o
+from stateward.planning.report.disk_status import samples
 from stateward.planning.report.status import parse_time
 
 
@@ -40,3 +41,8 @@ def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:
     """Return the grant that the status remembers."""
     grant = status.bootstrap
     return o.Bootstrap(member=grant.member, volume=grant.volume, formed=grant.formed) if grant else None
+
+
+def disk_samples(status: ClusterStatus) -> dict[str, tuple[o.DiskSample, ...]]:
+    """Return, by pool, the measurements of its fullest disk."""
+    return {pool.name: samples(pool.disk) for pool in status.pools if pool.disk is not None}

@@ -10,14 +10,14 @@ from typing import TypeVar
 import msgspec
 
 from stateward.api.values import names
-from stateward.api.values.quantity import parse_bytes
+from stateward.api.values.quantity import QuantityError, parse_bytes
 from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import ContainerStatus, Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.objects.recorded_status import bootstrap, changing, records, times, waits
+from stateward.operator.objects.recorded_status import bootstrap, changing, disk_samples, records, times, waits
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase, parse_phase
 from stateward.planning.model.times import parse_time
@@ -72,6 +72,7 @@ def observation(
         apply_pending=meta.annotations.get(names.ANNOTATION_APPLY) == "true",
         stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
         orphans=orphans(existing),
+        disk_samples=disk_samples(status),
         settled_writes=existing.caught_up,
         live=existing.live,
     )
@@ -275,10 +276,11 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
     """Return a claim as planning sees it; sizes in bytes."""
     name = source.spec.storage_class_name or ""
     known = classes.get(name)
+    requested, told = parse_bytes(source.requested) if source.requested else 0, source.metadata.annotations
     resizing = [c.message for c in source.status.conditions if "esiz" in c.type and c.message]
     return o.Claim(
         ref=ref(source.metadata),
-        requested=parse_bytes(source.requested) if source.requested else 0,
+        requested=requested,
         capacity=parse_bytes(source.capacity) if source.capacity else 0,
         storage_class=name,
         expandable=known.allow_volume_expansion if known else None,
@@ -288,4 +290,15 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
         left=names.ANNOTATION_RETIRED in source.metadata.annotations,
         owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",
+        # The record may lower what counts as grown, and never asks for more than the claim does.
+        grown=min(requested, size_in(told.get(names.ANNOTATION_GROWN, ""))),
+        resized=parse_time(told.get(names.ANNOTATION_RESIZED, "")),
     )
+
+
+def size_in(text: str) -> int:
+    """Return a recorded size in bytes; 0 without one, and for one that is not a size."""
+    try:
+        return max(0, parse_bytes(text))
+    except QuantityError:
+        return 0

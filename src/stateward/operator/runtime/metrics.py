@@ -17,6 +17,7 @@ from stateward.planning.report.status import parse_time
 
 CLUSTER = ("engine", "namespace", "name")
 SCHEDULE = ("namespace", "cluster", "name")
+POOL = (*CLUSTER, "pool")
 RATIOS = (0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 10.0)
 """Buckets of a ratio: narrow around 1, so that a quantile tells a good forecast from a fair one."""
 
@@ -99,6 +100,17 @@ class Metrics:
             "stateward_cluster_last_progress_timestamp_seconds",
             "When a change of the cluster last made progress; 0 if there was none.",
             CLUSTER,
+        )
+        self.disk_used = gauge(
+            "stateward_pool_disk_used_ratio",
+            "How full the fullest disk of a pool with storage.grow is, from 0 to 1; no series while that is not known.",
+            POOL,
+        )
+        self.disk_full = gauge(
+            "stateward_pool_disk_full_timestamp_seconds",
+            "When that disk will be full, with its volume as large as it may become; no series if that is not known,"
+            " more than a year away, or if the disk does not fill.",
+            POOL,
         )
         self.secured = gauge("stateward_cluster_secured", "1 if the cluster has TLS and users.", CLUSTER)
         self.certificates = gauge(
@@ -186,6 +198,19 @@ class Metrics:
         begun = [time for wait in status.waiting if (time := parse_time(wait.since_time)) is not None]
         _set(self.oldest_wait, labels, min(begun, default=None))
         self.progress.labels(*labels).set(parse_time(status.last_progress_time) or 0)
+        self._disks(labels, status)
+
+    def _disks(self, labels: tuple[str, ...], status: ClusterStatus) -> None:
+        """Record how full the disks of the pools are; a pool that is gone, or a silent database, has no series."""
+        self._forget_disks(labels)
+        known = {pool.name: pool.disk for pool in status.pools if pool.disk is not None and status.health != "unknown"}
+        for name, disk in known.items():
+            self.disk_used.labels(*labels, name).set(disk.used_percent / 100)
+            _set(self.disk_full, (*labels, name), parse_time(disk.full_time))
+
+    def _forget_disks(self, labels: tuple[str, ...]) -> None:
+        for gauge in (self.disk_used, self.disk_full):
+            gauge.remove_by_labels(dict(zip(CLUSTER, labels, strict=True)))
 
     def forget(self, engine: str, key: Key) -> None:
         """Drop the series of a cluster that is gone."""
@@ -193,6 +218,7 @@ class Metrics:
         gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.oldest_wait, self.progress)
         for gauge in (*gauges, self.outdated, self.secured, self.certificates, self.authority):
             _set(gauge, labels, None)
+        self._forget_disks(labels)
         series = {"engine": engine, "namespace": key.namespace, "name": key.name}
         self.health.remove_by_labels(series)
         self.actions.remove_by_labels(series)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from stateward.planning.facts.protocol import switch_progress
 from stateward.planning.facts.upgrade_order import creation_versions, pool_in_turn
-from stateward.planning.facts.volume_fit import is_skipped
+from stateward.planning.facts.volume_fit import is_skipped, with_grown_sizes
 from stateward.planning.model.database import TOO_LARGE, UNANSWERED
 from stateward.planning.model.observation import (
     Database,
@@ -186,7 +186,11 @@ class Facts(Struct, frozen=True):
 
 def derive(obs: Observation, now: float) -> Facts:
     """Return the facts of an observation at time `now` (seconds since the epoch), members in one order."""
-    obs = msgspec.structs.replace(obs, members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))))
+    obs = msgspec.structs.replace(
+        obs,
+        members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))),
+        desired=with_grown_sizes(obs.desired, obs.members),
+    )
     database = None if isinstance(obs.database, Unknown) else obs.database
     pools = {pool.name: pool for pool in obs.desired.pools}
     going = frozenset(m.name for m in obs.members if m.pod and not m.pod.terminating and m.pod.phase in BEGUN)

@@ -1,7 +1,26 @@
 """Decides whether an existing volume fits its pool, and whether a new member may start with it."""
 
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
 from stateward.api.values.quantity import readable
-from stateward.planning.model.observation import Claim, Database, Member, Pool
+from stateward.planning.model.observation import Claim, Database, Desired, Member, Pool
+
+
+def with_grown_sizes(desired: Desired, members: Iterable[Member]) -> Desired:
+    """Return the desired state with the size to which each pool's volumes have grown by themselves.
+
+    The claims are the only record. A volume that a replaced member has left does not count.
+    """
+    grown: dict[str, int] = {}
+    for member in members:
+        if member.claim is not None and member.claim.grown and not (member.claim.left or member.claim.terminating):
+            grown[member.pool] = max(grown.get(member.pool, 0), member.claim.grown)
+    if not grown:
+        return desired
+    pools = (pool if pool.ephemeral else replace(pool, grown_size=grown.get(pool.name, 0)) for pool in desired.pools)
+    return replace(desired, pools=tuple(pools))
 
 
 def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
@@ -15,16 +34,17 @@ def claim_mismatch(pool: Pool, claim: Claim) -> str | None:
         return f"storage class {claim.storage_class} becomes {pool.storage_class}"
     if pool.storage_class is None and claim.classless and not claim.capacity:
         return f"storage class {claim.storage_class}, which does not exist, becomes the default class"
-    if claim.requested > pool.volume_size and (claim.capacity > pool.volume_size or not claim.capacity):
-        return f"the volume shrinks from {readable(claim.requested)} to {readable(pool.volume_size)}"
+    size = max(pool.wanted_size, claim.grown)
+    if claim.requested > size and (claim.capacity > size or not claim.capacity):
+        return f"the volume shrinks from {readable(claim.requested)} to {readable(size)}"
     return None
 
 
 def ungrowable(pool: Pool, claim: Claim) -> str | None:
-    """Return why a claim that is too small can never grow to the pool's size; None if it may.
+    """Return why a claim that is too small can never grow to the size in the spec; None if it may.
 
-    A class that could not be read may allow it. If the pool names the very class that is gone, a new volume is
-    impossible too.
+    A volume that is only smaller than those that have grown by themselves is no reason for a new member. A class that
+    could not be read may allow it. If the pool names the very class that is gone, a new volume is impossible too.
     """
     if not claim.capacity or claim.requested >= pool.volume_size:
         return None

@@ -46,6 +46,8 @@ class Create(Action, frozen=True):
     ordinal: int
     version: str
     crossing: ProtocolSwitch = ProtocolSwitch.NONE
+    grown_size: int = 0
+    """The size of its new volume in bytes, if the pool's volumes have grown by themselves; 0 for that of the spec."""
 
 
 class Stage(Action, frozen=True):
@@ -176,6 +178,10 @@ class GrowVolume(Action, frozen=True):
     member: str
     claim: Ref
     size: int
+    at: float = 0.0
+    """When it was decided: providers limit how often a volume changes."""
+    by_itself: bool = False
+    """Whether the size is more than the spec asks for: it is recorded on the claim, and never counts as too large."""
 
 
 class MarkVolume(Action, frozen=True):

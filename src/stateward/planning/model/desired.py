@@ -44,6 +44,17 @@ class Surge(StrEnum):
     PREFERRED = "Preferred"
 
 
+class Growth(Struct, frozen=True):
+    """When, by how much and up to which size the operator grows the volumes of a pool."""
+
+    when: int
+    """How full the fullest disk is when they grow, in percent."""
+    by: int
+    """How much larger they become at once, in percent of their size."""
+    limit: int
+    """Their largest size, in bytes."""
+
+
 class Pool(Struct, frozen=True):
     """The desired state of a pool."""
 
@@ -59,6 +70,10 @@ class Pool(Struct, frozen=True):
     effects: Mapping[str, Effect]
     """Effect by first part of an input's name (`config`, `template`, `version` …); an unlisted part recreates."""
     volume_size: int = 0
+    """The size that the spec asks for, in bytes; with `growth` the size to begin with."""
+    grown_size: int = 0
+    """The size to which the operator has grown volumes of the pool, in bytes; 0 if it has grown none."""
+    growth: Growth | None = None
     storage_class: str | None = None
     coordinated: frozenset[str] = frozenset()
     """First parts of names of inputs that members before and after cannot talk across: all change together."""
@@ -69,6 +84,11 @@ class Pool(Struct, frozen=True):
     """
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
+
+    @property
+    def wanted_size(self) -> int:
+        """The size of its volumes now, in bytes: what has grown by itself does not shrink by itself."""
+        return max(self.volume_size, self.grown_size)
 
 
 class Refusal(Struct, frozen=True):

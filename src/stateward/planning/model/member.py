@@ -105,6 +105,10 @@ class Claim(Struct, frozen=True):
     """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""
     """The volume controller's message about a resize that does not continue."""
+    grown: int = 0
+    """The size to which the operator has grown it by itself, in bytes; 0 if it has not."""
+    resized: float | None = None
+    """When the operator last asked for another size; None if it never did."""
 
 
 class Member(Struct, frozen=True):
@@ -134,6 +138,13 @@ class Member(Struct, frozen=True):
     def present(self) -> bool:
         """Whether it has more than a kept volume."""
         return self.workload is not None or self.pod is not None
+
+
+class DiskSample(Struct, frozen=True):
+    """How many bytes of the fullest disk of a pool were used at a time."""
+
+    at: float
+    used: int
 
 
 class Orphan(Struct, frozen=True):

@@ -23,6 +23,7 @@ from stateward.planning.model.database import (
 from stateward.planning.model.desired import (
     Desired,
     Effect,
+    Growth,
     Pool,
     ProtocolSwitch,
     Refusal,
@@ -30,7 +31,19 @@ from stateward.planning.model.desired import (
     SoleCopy,
     Surge,
 )
-from stateward.planning.model.member import Changing, Claim, Inputs, Member, Orphan, Pod, Record, Ref, Removal, Workload
+from stateward.planning.model.member import (
+    Changing,
+    Claim,
+    DiskSample,
+    Inputs,
+    Member,
+    Orphan,
+    Pod,
+    Record,
+    Ref,
+    Removal,
+    Workload,
+)
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.model.security import Protection
@@ -46,7 +59,9 @@ __all__ = [
     "CopyState",
     "Database",
     "Desired",
+    "DiskSample",
     "Effect",
+    "Growth",
     "Health",
     "Inputs",
     "Member",
@@ -135,6 +150,8 @@ class Observation(Struct, frozen=True):
     stopped: frozenset[str] = frozenset()
     """Members whose processes the user wants kept stopped."""
     orphans: tuple[Orphan, ...] = ()
+    disk_samples: Mapping[str, tuple[DiskSample, ...]] = {}
+    """By pool: how full its fullest disk was, from the status, the oldest first."""
     settled_writes: bool = True
     """Whether every cache has caught up with the operator's own writes; if not, nothing is destroyed."""
     live: bool = False

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from stateward.api.kinds.status import ClusterStatus, PoolStatus
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.upgrade_order import pool_upgraded, upgrading
 from stateward.planning.model.observation import Pool, Removal
+from stateward.planning.report.disk_status import disk_status
 from stateward.planning.steps.membership.scale import replacements, scale
 
 
@@ -13,8 +16,16 @@ def pool_states(facts: Facts, removals: Mapping[str, Removal], before: ClusterSt
     """Return the state of the pools; under an invalid spec, of those in the previous spec, which keep running."""
     pools = facts.obs.desired.pools
     if not pools:
-        return [pool_state(facts, pool.name, pool.desired, _up(facts, pool.name), "") for pool in before.pools]
-    return [pool_state(facts, p.name, p.replicas, serving(facts, p, removals), _upgrade(facts, p)) for p in pools]
+        kept = ((p, pool_state(facts, p.name, p.desired, _up(facts, p.name), "")) for p in before.pools)
+        return [replace(state, disk=pool.disk) for pool, state in kept]
+    earlier = {pool.name: pool.disk for pool in before.pools}
+    return [
+        replace(
+            pool_state(facts, pool.name, pool.replicas, serving(facts, pool, removals), _upgrade(facts, pool)),
+            disk=disk_status(facts, pool, earlier.get(pool.name)),
+        )
+        for pool in pools
+    ]
 
 
 def pool_state(facts: Facts, name: str, desired: int, ready: int, upgrade: str) -> PoolStatus:

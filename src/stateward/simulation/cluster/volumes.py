@@ -20,6 +20,8 @@ class Volumes:
 
     def __init__(self, context: SimulationContext) -> None:
         self.lost: Callable[[str], None] = lambda _: None
+        self.sized: Callable[[str, int], None] = lambda _uid, _size: None
+        """Called with the UID of a claim and its bytes when it has another size, if its class limits disks to it."""
         self.grow_seconds = (2.0, 30.0)
         self._context = context
         self._store = context.store
@@ -74,14 +76,20 @@ class Volumes:
         }
         self._context.server.create(VOLUMES, "", body, "provisioner")
         bound = self._context.change(claim, ("spec", "volumeName"), name)
-        self._context.change(bound, ("status",), {"phase": "Bound", "capacity": {"storage": size}})
+        bound = self._context.change(bound, ("status",), {"phase": "Bound", "capacity": {"storage": size}})
+        self._limit(bound)
 
     def _grow(self, key: Key) -> None:
         claim = self._store.get(CLAIMS, key)
         if claim is not None and part(claim.doc, "status").get("phase") == "Bound":
             size = claim.doc["spec"]["resources"]["requests"]
             status: Doc = {**claim.doc["status"], "capacity": size, "conditions": []}
-            self._context.change(claim, ("status",), status)
+            self._limit(self._context.change(claim, ("status",), status))
+
+    def _limit(self, claim: Stored) -> None:
+        cls = self._store.get(CLASSES, Key("", part(claim.doc, "spec").get("storageClassName") or ""))
+        if cls is not None and part(cls.doc, "parameters").get("limits") == "true":
+            self.sized(claim.uid, _capacity(claim.doc))
 
     def _resizing(self, key: Key) -> None:
         """Set the condition FileSystemResizePending, as the resizer does after the volume was expanded."""

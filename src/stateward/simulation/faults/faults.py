@@ -58,6 +58,7 @@ FAULTS = (
     Fault("volumes of an empty cluster lost", object_faults.volumes_lost, (5, 120), 0.25, 2 * DAY),
     Fault("cluster deleted and recreated", object_faults.recreated, (1200, 5400), 0.1),
     Fault("index created", object_faults.new_index, (120, 1200), 0.5),
+    Fault("disk filled", object_faults.disk_filled, (120, 1200), 0.0),
     Fault("user edit", object_faults.edit, (120, 900), 0.9),
 )
 
@@ -177,5 +178,6 @@ class FaultSchedule:
 
 
 def _on(name: str, likelihood: float, rng: random.Random, only: frozenset[str] | None) -> bool:
-    drawn = rng.random() < likelihood
+    # What only profiles have draws nothing elsewhere, so it changes no other run.
+    drawn = likelihood > 0 and rng.random() < likelihood
     return drawn if only is None else name in only

@@ -12,6 +12,7 @@ from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.volumes import CLASSES
 from stateward.simulation.faults.targets import FaultTargets
+from stateward.simulation.opensearch.allocation import LOW_WATERMARK
 from stateward.simulation.properties.goal import unmet
 from stateward.simulation.world.world import NAME, NAMESPACE
 
@@ -166,6 +167,27 @@ def new_index(targets: FaultTargets) -> None:
     if replicas == 2:
         # At the end an index must not need more copies than there are members.
         targets.reverts.append(lambda: database.follow(name, "0-2"))
+
+
+def disk_filled(targets: FaultTargets) -> None:
+    """Let an index grow until its fullest disk is nearly at the watermark; its documents are deleted at the end."""
+    database = targets.world.database()
+    shards = [s for s in database.shards if s.primary.active] if database is not None and not targets.empty else []
+    if database is None or not shards:
+        return
+    shard, before = (chosen := targets.rng.choice(shards)), chosen.size
+    rooms = [
+        int(node.disk.capacity * (LOW_WATERMARK - 0.01)) - sum(s.size for s in database.shards if s.on(node.id))
+        for node in database.nodes.values()
+        if shard.on(node.id)
+    ]
+    shard.size += max(0, int(min(rooms, default=0) * targets.rng.uniform(0.3, 1.0)))
+
+    def deleted() -> None:
+        shard.size = before
+        database.allocator.begin_again(shard)
+
+    targets.reverts.append(deleted)
 
 
 def edit(targets: FaultTargets) -> None:

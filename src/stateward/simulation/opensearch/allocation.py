@@ -208,6 +208,15 @@ class Allocator:
                 self._relocate(shard, copy, nodes[0].id)
                 return
 
+    def begin_again(self, shard: Shard) -> None:
+        """Begin the moves and recoveries of a shard again, because it has become smaller."""
+        for copy in shard.copies:
+            if copy.state is State.RELOCATING:
+                copy.state, copy.target, copy.token = State.STARTED, "", copy.token + 1
+            elif copy.state is State.INITIALIZING and not copy.primary:
+                self._unassign(copy, "REALLOCATED_REPLICA")
+        self.reroute()
+
     def _relocate(self, shard: Shard, copy: Copy, target: str) -> None:
         copy.state, copy.target, copy.token = State.RELOCATING, target, copy.token + 1
         self._context.later(self._seconds(shard), self._relocated, shard, copy, copy.token)

@@ -14,6 +14,9 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
 from stateward.simulation.opensearch.shards import Disk
 
+FILE_SYSTEM = 97
+"""Percent of a volume that its file system leaves for data."""
+
 
 class Loss(NamedTuple):
     """Lost acknowledged documents."""
@@ -45,6 +48,8 @@ class Databases:
         self.hanging: set[str] = set()
         """Kubernetes nodes with unresponsive disks: no process ends there."""
         self.disks: dict[str, Disk] = {}
+        self._volumes: dict[str, int] = {}
+        """Bytes of the volumes that limit their disks, by UID of the claim."""
         self.nodes: dict[str, Node] = {}
         """The newest process of each pod, by the pod's UID."""
         self.clusters: dict[str, Cluster] = {}
@@ -57,9 +62,19 @@ class Databases:
         if disk is None:
             self._numbers += 1
             disk = self.disks[container.disk] = Disk(container.disk, f"node{self._numbers:04d}")
+            disk.capacity = self._volumes.get(container.disk, disk.capacity)
         node = Node(self, container, disk)
         self.nodes[container.uid] = node
         return node
+
+    def limit(self, disk: str, size: int) -> None:
+        """Limit a disk to its volume, of which the file system needs a part; size in bytes."""
+        self._volumes[disk] = size * FILE_SYSTEM // 100
+        known = self.disks.get(disk)
+        if known is not None:
+            known.capacity = self._volumes[disk]
+            if (cluster := self.clusters.get(known.identity)) is not None:
+                cluster.allocator.reroute()
 
     def discard(self, disk: str) -> None:
         """Discard the data of a deleted disk; record what existed only there as lost."""

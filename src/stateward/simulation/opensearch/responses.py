@@ -94,6 +94,7 @@ def info(cluster: Cluster) -> Json:
 
 def stats(cluster: Cluster) -> Json:
     """Return the node statistics."""
+    cluster.advance()
     there = {identifier: node for identifier, node in cluster.nodes.items() if node.reachable}
     return {
         "_nodes": {"total": len(cluster.nodes), "failed": len(cluster.nodes) - len(there)},

@@ -49,6 +49,8 @@ class Shard:
     in_sync: set[str] = field(default_factory=set[str])
     """Allocations that have every acknowledged document."""
     acknowledged: float = 0.0
+    document: int = 0
+    """Bytes by which each document enlarges it."""
     first: str = ""
     """Name of the node for the first copy of a new index; empty for any node."""
 

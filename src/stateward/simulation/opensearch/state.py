@@ -43,6 +43,7 @@ class ClusterState:
         for shard in self.shards:
             if passed and self.writable(shard):
                 shard.acknowledged += passed * shard.rate
+                shard.size += int(passed * shard.rate * shard.document)
 
     def writable(self, shard: Shard) -> bool:
         """Return whether a write is acknowledged now: it needs the primary and every in-sync copy."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct, structs
 
 from stateward.api.values import names
+from stateward.api.values.quantity import parse_bytes
 from stateward.engines.search.objects.desired import max_unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
@@ -27,6 +28,8 @@ from stateward.simulation.properties.operator_knowledge import (
     restarts_together,
     stop_requested,
 )
+from stateward.simulation.properties.volume_growth import GrowthRequest, growth_problems
+from stateward.simulation.timing.loop import EPOCH
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
@@ -120,6 +123,8 @@ class Watchdog:
             self._check_release(live)
         elif write.verb == "delete" and write.kind == CLAIMS:
             self._check_volume(live)
+        elif write.kind == CLAIMS and part(write.body, "metadata", "annotations").get(names.ANNOTATION_GROWN):
+            self._check_growth(live, write)
 
     def wrote(self, write: Write) -> None:
         """Count a write that changed something."""
@@ -277,6 +282,23 @@ class Watchdog:
             elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
             if disk is not None and disk.copies.get(shard.name) in shard.in_sync and not elsewhere:
                 self._violated("b", f"volume {claim.key.name} is deleted with the last copy of {shard.name}")
+
+    def _check_growth(self, claim: Stored, write: Write) -> None:
+        key = Key(claim.key.namespace, claim.labels.get(names.LABEL_CLUSTER, ""))
+        current = self._rounds.get(key)
+        spec = self._spec(key, current.read_at) if current is not None else None
+        if spec is None:
+            self._violated("d", f"volume {claim.key.name} grows without a live read")
+            return
+        pool, members = claim.labels.get(names.LABEL_POOL, ""), {s.key for s in self._store.all(SETS)}
+        mine = [c for c in self._store.all(CLAIMS) if c.labels.get(names.LABEL_POOL) == pool]
+        mine = [c for c in mine if Key(c.key.namespace, c.labels.get(names.LABEL_MEMBER, "")) in members]
+        none: Doc = {}
+        wanted = next((p for p in items(spec, "pools") if p["name"] == pool), none)
+        size = parse_bytes(part(write.body, "spec", "resources", "requests")["storage"])
+        now = EPOCH.timestamp() + self._world.now
+        for why in growth_problems(GrowthRequest(size, mine, wanted, now)):
+            self._violated("j", f"volume {claim.key.name} grows by itself{why}")
 
     def _spec(self, key: Key, at: float) -> Doc | None:
         found = self._resource(key, at)

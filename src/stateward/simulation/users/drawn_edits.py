@@ -115,7 +115,7 @@ def _made(field: Field) -> Json:
 
 
 class _Later(dict[str, Any]):
-    """An object that is added to its parent when a field in it is set."""
+    """An object that is added to its parent when a field in it is set or removed."""
 
     def __init__(self, field: Field) -> None:
         super().__init__(value_of(field.schema, random.Random(0), field.path) if field.schema.get("required") else {})  # noqa: S311 - required fields, always the same
@@ -123,6 +123,10 @@ class _Later(dict[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(key, value)
+        self._field.holder[self._field.key] = dict(self)
+
+    def __delitem__(self, key: str) -> None:
+        super().__delitem__(key)
         self._field.holder[self._field.key] = dict(self)
 
 

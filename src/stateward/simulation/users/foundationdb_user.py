@@ -10,7 +10,7 @@ from stateward.simulation.users.edits import Edit
 from stateward.simulation.users.foundationdb_edits import CHOICE, VERSIONS
 from stateward.simulation.users.member_requests import CLEARED_REQUESTS
 from stateward.simulation.users.unplaceable_edits import make_placeable
-from stateward.simulation.users.user import EXCLUDED_FIELDS, User
+from stateward.simulation.users.user import EXCLUDED_FIELDS, User, correct_storage
 
 
 class FoundationDBUser(User):
@@ -35,8 +35,7 @@ class FoundationDBUser(User):
             make_placeable(holder)
         spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
-            if pool["storage"].get("storageClass") == "rigid":
-                pool["storage"]["storageClass"] = "fast"
+            correct_storage(pool["storage"])
         self._apply("satisfiable spec", spec)
         self.annotate(CLEARED_REQUESTS)
 

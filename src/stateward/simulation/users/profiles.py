@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from stateward.api.values.base import Json
 from stateward.simulation.world.engine_products import Product
-from stateward.simulation.world.world import Layout
+from stateward.simulation.world.world import LIMITED, Layout
 
 
 class Profile(Struct, frozen=True):
@@ -25,6 +25,8 @@ class Profile(Struct, frozen=True):
     """Active faults by name, with the factor of their rate. All other faults are rarer than usual."""
     pools: Mapping[str, int] = {}
     """The initial pools and their replicas; if empty, the seed chooses."""
+    storage: Json = {}
+    """Storage of the initial pools with data, instead of a small volume of the default class."""
     spec: Json = {}
     """Other fields of the initial spec."""
     layout: Layout | None = None
@@ -151,6 +153,27 @@ PROFILES = (
         frequent_faults={"user edit": 4.0, "storage class deleted": 4.0, "index created": 3.0},
     ),
     Profile(
+        "disks fill",
+        edits=(
+            "growth of volumes changed",
+            "volumes grown",
+            "volumes shrunk",
+            "whenShrunk toggled",
+            "pool grown",
+            "pool shrunk",
+            "member replacement requested",
+        ),
+        frequent_faults={
+            "user edit": 2.0,
+            "disk filled": 4.0,
+            "storage class deleted": 2.0,
+            "operator killed after writes": 1.0,
+            "watches lag": 1.0,
+        },
+        pools={"managers": 3, "hot": 3},
+        storage={"size": "50Gi", "storageClass": LIMITED, "grow": {"max": "200Gi"}},
+    ),
+    Profile(
         "scaling",
         edits=(
             "roles changed",
@@ -232,7 +255,10 @@ def profile_of(seed: int, profiles: Sequence[Profile] = PROFILES) -> Profile | N
 
 def pools_of(profile: Profile, product: Product) -> list[Json]:
     """Return the initial pools of a profile."""
-    return [_pool(name, replicas, product) for name, replicas in profile.pools.items()]
+    pools = [_pool(name, replicas, product) for name, replicas in profile.pools.items()]
+    return [
+        {**pool, "storage": profile.storage or pool["storage"]} if "data" in pool["roles"] else pool for pool in pools
+    ]
 
 
 def _pool(name: str, replicas: int, product: Product) -> Json:

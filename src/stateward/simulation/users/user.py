@@ -16,7 +16,7 @@ from stateward.simulation.users.profiles import PROFILE_EDITS
 from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
 from stateward.simulation.users.volume_edits import VOLUME_EDITS
 from stateward.simulation.world.trace_text import edited
-from stateward.simulation.world.world import NAME, RIGID, World
+from stateward.simulation.world.world import LIMITED, NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
 """Counter names of the edits drawn from the schema."""
@@ -78,8 +78,7 @@ class User:
             _remove_invalid_settings(holder)
         spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
-            if pool["storage"].get("storageClass") == RIGID:
-                pool["storage"]["storageClass"] = "fast"
+            correct_storage(pool["storage"])
         self._restore_managers(spec)
         self._restore_copy_holders(spec)
         self._apply("satisfiable spec", spec)
@@ -296,6 +295,16 @@ class User:
         last = known.index(deployed) + 2 if deployed in known else None
         steps = known[known.index(newest) : last]
         return self.spec["version"] if self.spec["version"] in steps else newest
+
+
+def correct_storage(storage: Json) -> None:
+    """Let volumes grow where they can, and only where they are the disks that the database measures."""
+    if storage.get("storageClass") == RIGID:
+        storage["storageClass"] = "fast"
+    if storage.get("storageClass") != LIMITED:
+        storage.pop("grow", None)
+    elif "grow" in storage:
+        storage["grow"]["when"] = "80%"
 
 
 def _remove_invalid_settings(holder: Json) -> None:

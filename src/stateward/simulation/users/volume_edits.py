@@ -5,7 +5,10 @@ from stateward.simulation.users.edits import Draft, Edit
 
 def _larger(draft: Draft) -> bool:
     storage = draft.pool()["storage"]
-    storage["size"] = f"{int(storage['size'].removesuffix('Gi')) + 1}Gi"
+    size = int(storage["size"].removesuffix("Gi")) + 1
+    storage["size"] = f"{size}Gi"
+    if "grow" in storage:
+        storage["grow"]["max"] = f"{max(size, int(storage['grow']['max'].removesuffix('Gi')))}Gi"
     return True
 
 
@@ -20,6 +23,18 @@ def _smaller(draft: Draft) -> bool:
 
 def _class(draft: Draft) -> bool:
     draft.pool()["storage"]["storageClass"] = draft.rng.choice(("standard", "fast", "rigid"))
+    return True
+
+
+def _growth(draft: Draft) -> bool:
+    """Let the volumes of a pool grow by themselves, or change or end that."""
+    storage = draft.pool()["storage"]
+    if "grow" in storage and draft.rng.random() < 0.4:
+        del storage["grow"]
+        return True
+    size = int(storage["size"].removesuffix("Gi"))
+    share = f"{draft.rng.choice((10, 25, 100))}%"
+    storage["grow"] = {"max": f"{size + draft.rng.choice((0, 10, 200))}Gi", "when": "70%", "by": share}
     return True
 
 
@@ -42,6 +57,7 @@ def _policy(draft: Draft, name: str, other: str) -> bool:
 VOLUME_EDITS = (
     Edit("volumes grown", 3, _larger),
     Edit("volumes shrunk", 2, _smaller),
+    Edit("growth of volumes changed", 0, _growth),
     Edit("storage class changed", 1, _class),
     Edit("whenShrunk toggled", 1, _when_shrunk),
     Edit("whenScaled toggled", 1, _when_scaled),

@@ -29,6 +29,8 @@ SYSTEM = "stateward"
 NAME = "logs"
 RIGID = "rigid"
 """The storage class whose volumes cannot grow."""
+LIMITED = "limited"
+"""The storage class whose volumes limit the disks to their size; with others each disk has 50Gi."""
 
 
 class Layout(Struct, frozen=True):
@@ -71,6 +73,7 @@ class World:
         self.foundationdb = FoundationDBPods(self.context, self.databases.damage)
         self.launchers = Launchers(self.databases, {CONTAINER: self.foundationdb})
         self.volumes.lost = self.launchers.discard
+        self.volumes.sized = self.databases.limit
         self.agents = Agents(self.context, self.launchers)
         self.kubelets = Kubelets(self.context, self.agents)
         self.nodes = Nodes(self.context, self.kubelets)
@@ -120,7 +123,7 @@ class World:
         for namespace in ("default", NAMESPACE, SYSTEM):
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
             self.server.create("/namespaces", "", body)
-        for name, expandable in (("standard", True), ("fast", True), (RIGID, False)):
+        for name, expandable in (("standard", True), ("fast", True), (RIGID, False), (LIMITED, True)):
             annotations = {"storageclass.kubernetes.io/is-default-class": str(name == "standard").lower()}
             self.server.create(
                 "storage.k8s.io/storageclasses",
@@ -130,7 +133,7 @@ class World:
                     "kind": "StorageClass",
                     "metadata": {"name": name, "annotations": annotations},
                     "provisioner": "simulated.stateward.dev",
-                    "parameters": {"where": self.layout.where},
+                    "parameters": {"where": self.layout.where, "limits": str(name == LIMITED).lower()},
                     "allowVolumeExpansion": expandable,
                     "volumeBindingMode": "WaitForFirstConsumer",
                 },

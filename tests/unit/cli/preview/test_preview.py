@@ -221,3 +221,19 @@ def test_volumes_that_are_to_be_deleted_with_the_cluster_are_a_step_and_change_n
     assert [step.does for step in shown.steps] == ["delete with the cluster the volume of"]
     assert "logs-hot-0" in shown.steps[0].members
     assert shown.goes_through
+
+
+def test_volumes_that_would_grow_at_once_are_shown_with_their_sizes() -> None:
+    """The disks of hot are 85 % full when storage.grow is added."""
+    observed = changed(lambda spec: spec["pools"][1].update(storage={"size": "20Gi", "grow": {"max": "100Gi"}}))
+    assert isinstance(observed.database, Database)
+    total = 19 << 30
+    nodes = {
+        name: replace(node, disk_total=total, disk_free=total * 15 // 100) if "hot" in name else node
+        for name, node in observed.database.nodes.items()
+    }
+    shown = preview(replace(observed, database=replace(observed.database, nodes=nodes)), NOW)
+    assert [(v.member, v.before >> 30, v.after >> 30) for v in shown.volumes] == [
+        (f"logs-hot-{number}", 20, 25) for number in range(3)
+    ]
+    assert shown.goes_through

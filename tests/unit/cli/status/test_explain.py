@@ -115,3 +115,14 @@ STATUS_REASONS = {"InProgress", "ShardsWithoutCopy", "NoStartedCopy", "VersionCh
 
 def test_every_state_has_a_meaning() -> None:
     assert set(MEANING) == set(State)
+
+
+def test_disks_that_grow_are_explained_with_the_time_when_they_are_full(run: Run, api: FakeApi) -> None:
+    disk = {"usedPercent": 81, "member": "logs-hot-1", "volumeSize": "125Gi", "fullTime": "2026-12-03T13:00:00Z"}
+    pools = [{"name": "hot", "disk": disk}, {"name": "cold", "disk": {**disk, "fullTime": ""}}]
+    api.add("osclusters", cluster(pools=pools, waiting=[]))
+    assert run("explain", "logs").output.splitlines()[2:] == [
+        "Pool hot: logs-hot-1 uses 81% of its disk, with volumes of 125Gi. With the largest volumes it is full in 12d.",
+        "Pool cold: logs-hot-1 uses 81% of its disk, with volumes of 125Gi.",
+        "Nothing is pending.",
+    ]

@@ -106,3 +106,17 @@ def test_no_crd_no_right_and_no_server_are_one_line_each(run: Run, api: FakeApi)
         result = run("status", "logs")
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
         assert says in result.stderr
+
+
+def test_disks_that_grow_have_lines_of_their_own(run: Run, api: FakeApi) -> None:
+    disk = {"usedPercent": 81, "member": "logs-hot-1", "volumeSize": "125Gi", "fullTime": "2026-12-03T13:00:00Z"}
+    api.add(
+        "osclusters", cluster(pools=[{"name": "hot", "disk": disk}, {"name": "cold", "disk": {**disk, "fullTime": ""}}])
+    )
+    lines = run("status", "logs").output.splitlines()
+    shown = lines[lines.index(next(line for line in lines if line.startswith("DISKS OF"))) :][:3]
+    assert [line.split() for line in shown] == [
+        ["DISKS", "OF", "SIZE", "USED", "FULLEST", "FULL", "IN"],
+        ["hot", "125Gi", "81%", "logs-hot-1", "12d"],
+        ["cold", "125Gi", "81%", "logs-hot-1", "not", "known"],
+    ]

@@ -21,7 +21,7 @@ from stateward.engines.foundationdb.spec.security import client_name, member_nam
 from stateward.engines.pods.objects import MemberObjects
 from stateward.operator.objects.translate import inputs
 from stateward.planning.facts.change import differing, effect_of, with_immutable_inputs
-from stateward.planning.model.observation import Effect, Inputs, Pool, ProtocolSwitch
+from stateward.planning.model.observation import Effect, Growth, Inputs, Pool, ProtocolSwitch
 from tests.unit.engines.foundationdb_model import POOLS, cluster
 
 AT = Build("7.1.67")
@@ -40,6 +40,12 @@ def changed(**spec: Any) -> dict[str, Effect]:
     before, after = desired(cluster()).pools[0], desired(cluster(**spec)).pools[0]
     names = {n for n in {*before.inputs, *after.inputs} if before.inputs.get(n) != after.inputs.get(n)}
     return {name: after.effects[name.split("/")[0]] for name in names}
+
+
+def test_volumes_grow_by_themselves_where_a_pool_asks_for_it() -> None:
+    first, *others = POOLS
+    pools = [{**first, "storage": {"size": "20Gi", "grow": {"max": "1Ti"}}}, *others]
+    assert [pool.growth for pool in desired(cluster(pools)).pools[:2]] == [Growth(when=80, by=25, limit=1 << 40), None]
 
 
 def test_the_first_cluster_file_is_the_same_each_time_and_names_members_on_volumes() -> None:

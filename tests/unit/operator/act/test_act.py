@@ -277,6 +277,18 @@ async def test_a_volume_grows_that_was_seen(api: WorldApi) -> None:
     assert await size(api) == "10Gi"
 
 
+@pytest.mark.parametrize(("by_itself", "grown"), [(True, "10Gi"), (False, None)])
+async def test_a_volume_that_grows_by_itself_records_its_size_and_each_one_the_time(
+    api: WorldApi, *, by_itself: bool, grown: str | None
+) -> None:
+    ref = await claim(api)
+    await carry_out(api, a.GrowVolume(why="x", member=MEMBER, claim=ref, size=5 << 30, at=0.0, by_itself=True))
+    await carry_out(api, a.GrowVolume(why="x", member=MEMBER, claim=ref, size=10 << 30, at=60.0, by_itself=by_itself))
+    found = (await api.get(kinds.CLAIMS, Key("data", ref.name))).metadata.annotations
+    assert found.get(names.ANNOTATION_GROWN) == grown
+    assert found[names.ANNOTATION_RESIZED] == "1970-01-01T00:01:00Z"
+
+
 async def test_a_statefulset_that_has_changed_since_it_was_seen_is_not_scaled_to_zero(api: WorldApi) -> None:
     """A concurrent change may have put the member into use again."""
     ref = await workload(api)

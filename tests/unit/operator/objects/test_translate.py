@@ -122,6 +122,16 @@ def test_a_claim_says_whether_its_member_has_left_it() -> None:
     assert not seen_claim().left
 
 
+@pytest.mark.parametrize(
+    ("recorded", "grown"), [("8Gi", 8 << 30), ("10Gi", 10 << 30), ("10Ti", 10 << 30), ("-1", 0), ("much", 0), ("", 0)]
+)
+def test_what_a_claim_records_as_grown_is_never_more_than_it_asks_for(recorded: str, grown: int) -> None:
+    meta = {"name": "data-logs-hot-0", "annotations": {names.ANNOTATION_GROWN: recorded}}
+    spec = {"resources": {"requests": {"storage": "10Gi"}}}
+    found = translate.claim(msgspec.convert({"metadata": meta, "spec": spec}, PersistentVolumeClaim), {})
+    assert (found.grown, found.resized) == (grown, None)
+
+
 def test_inputs_that_cannot_be_read_count_as_made_from_nothing() -> None:
     assert translate.inputs({names.ANNOTATION_INPUTS: "{not json"}) == {}
 

@@ -4,7 +4,7 @@ from prometheus_client import generate_latest
 
 from stateward import __version__
 from stateward.api.kinds.security import SecurityStatus
-from stateward.api.kinds.status import ClusterStatus, WaitStatus
+from stateward.api.kinds.status import ClusterStatus, DiskStatus, PoolStatus, WaitStatus
 from stateward.kube.objects.metadata import Key
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.plan import Plan
@@ -41,5 +41,31 @@ def test_the_oldest_wait_and_the_expiries_are_points_in_time_and_absent_without_
         assert metrics.registry.get_sample_value(f"stateward_cluster_{name}_timestamp_seconds", labels) == when
     metrics.cluster("opensearch", key, plan, ClusterStatus())
     assert "stateward_cluster_oldest_wait_timestamp_seconds{" not in generate_latest(metrics.registry).decode()
+    metrics.forget("opensearch", key)
+    assert 'name="logs"' not in generate_latest(metrics.registry).decode()
+
+
+def test_disks_of_pools_have_series_only_while_they_are_known() -> None:
+    metrics, key = Metrics(), Key("prod", "logs")
+    plan = Plan(actions=(), intents={}, waits=(), budgets=(), activity="", settled=True)
+    labels = {"engine": "opensearch", "namespace": "prod", "name": "logs", "pool": "hot"}
+
+    def series(name: str) -> float | None:
+        return metrics.registry.get_sample_value(f"stateward_pool_disk_{name}", labels)
+
+    def record(disk: DiskStatus | None, health: str = "green") -> None:
+        pools = [PoolStatus(name="hot", disk=disk), PoolStatus(name="managers")]
+        metrics.cluster("opensearch", key, plan, ClusterStatus(pools=pools, health=health))
+
+    record(DiskStatus(used_percent=81, full_time="2026-01-01T00:00:00Z"))
+    assert (series("used_ratio"), series("full_timestamp_seconds")) == (0.81, 1767225600)
+    record(DiskStatus(used_percent=64))
+    assert (series("used_ratio"), series("full_timestamp_seconds")) == (0.64, None)
+    record(DiskStatus(used_percent=64), "unknown")
+    assert series("used_ratio") is None
+    record(DiskStatus(used_percent=64))
+    record(None)
+    assert series("used_ratio") is None
+    record(DiskStatus(used_percent=64))
     metrics.forget("opensearch", key)
     assert 'name="logs"' not in generate_latest(metrics.registry).decode()

@@ -11,6 +11,7 @@ from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RET
 from stateward.engines.foundationdb.spec.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
+from stateward.engines.pods.volumes import growth
 from stateward.planning.model.observation import Desired, Inputs, Pool, ProtocolSwitch, Refusal, SoleCopy, Surge
 
 WAIT_BETWEEN_REMOVALS = 60.0
@@ -87,6 +88,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         coordinated=COORDINATED,
         retained=RETAINED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
+        growth=growth(storage),
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=TIERS[pool.spec.process_class],
     )

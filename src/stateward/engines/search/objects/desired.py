@@ -5,6 +5,7 @@ from stateward.api.values.quantity import parse_bytes
 from stateward.engines.pods import agent
 from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
+from stateward.engines.pods.volumes import growth
 from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.images import knows_versions
@@ -60,6 +61,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         effects=EFFECTS,
         coordinated=COORDINATED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
+        growth=growth(storage),
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=pool.tier,
     )

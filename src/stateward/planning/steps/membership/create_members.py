@@ -54,7 +54,15 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
     known = facts.members.get(name)
     version = member_version(facts, known, pool) if known else facts.versions[pool.name]
     why = f"pool {pool.name} has {pool.replicas} members"
-    action = Create(why=why, member=name, pool=pool.name, ordinal=ordinal, version=version, crossing=facts.crossing)
+    action = Create(
+        why=why,
+        member=name,
+        pool=pool.name,
+        ordinal=ordinal,
+        version=version,
+        crossing=facts.crossing,
+        grown_size=pool.grown_size if pool.grown_size > pool.volume_size else 0,
+    )
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
     return StepResult(actions=(action,), intents={name: intent})
 

@@ -1,8 +1,8 @@
 """Decides what a change of storage means for each member.
 
-A larger volume is requested in place and disturbs no member. A smaller one, a larger one that its storage class does
-not allow, another class, or the step between a volume and data in the pod is impossible on the same member: a new
-member takes its place, or the change is refused if the user chose that.
+A larger volume is requested in place and disturbs no member, whether the spec or a full disk asks for it. A smaller
+one, a larger one that its storage class does not allow, another class, or the step between a volume and data in the pod
+is impossible on the same member: a new member takes its place, or the change is refused if the user chose that.
 """
 
 from stateward.api.values.quantity import readable
@@ -10,7 +10,8 @@ from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import mismatch, ungrowable
 from stateward.planning.model.actions import GrowVolume
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Claim, Effect, Member
+from stateward.planning.model.observation import Claim, Effect, Member, Pool
+from stateward.planning.steps.upkeep.volume_growth import Size, not_expandable, size_of
 
 
 def to_replace(facts: Facts, member: Member) -> str | None:
@@ -27,7 +28,8 @@ def to_replace(facts: Facts, member: Member) -> str | None:
 
 def volumes(facts: Facts) -> StepResult:
     """Return the volumes to grow, and the waits: for the storage class, or for the refusal that the user chose."""
-    parts: list[StepResult] = []
+    sizes = {pool.name: size_of(facts, pool) for pool in facts.pools.values()}
+    parts = [StepResult(waits=found.waits) for found in sizes.values()]
     for member in facts.obs.members:
         pool, claim = facts.pools.get(member.pool), member.claim
         if pool is None or member.workload is None:
@@ -40,12 +42,13 @@ def volumes(facts: Facts) -> StepResult:
             wait = Wait(member.name, "VolumeRefused", f"refused: {problem}", stalled=True)
             parts.append(StepResult(waits=(wait,)))
         if problem is None and claim is not None and not claim.terminating:
-            parts.append(resize(member, claim, pool.volume_size))
+            parts.append(resize(facts.now, member, claim, pool, sizes[pool.name]))
     return merge(*parts)
 
 
-def resize(member: Member, claim: Claim, size: int) -> StepResult:
+def resize(now: float, member: Member, claim: Claim, pool: Pool, wanted: Size) -> StepResult:
     """Return what brings a volume to its size, or what is waited for until it has it."""
+    size = max(wanted.size, claim.grown)
     text = f"{{}}'s volume grows to {readable(size)}"
     if claim.requested == size or not claim.capacity:
         if not 0 < claim.capacity < claim.requested:
@@ -53,10 +56,8 @@ def resize(member: Member, claim: Claim, size: int) -> StepResult:
         waits = (Wait(member.name, "VolumeGrowing", claim.message),) if claim.message else ()
         return StepResult(otherwise=intents_for(State.GROWING, [member], Effect.NONE, text), waits=waits)
     if claim.requested < size and not claim.expandable:
-        known = claim.expandable is False
-        text = f"storage class {claim.storage_class} does not allow volumes to grow to {readable(size)}"
-        unknown = f"whether storage class {claim.storage_class} allows volumes to grow is not known"
-        reason = "VolumeNotExpandable" if known else "StorageClassUnknown"
-        return StepResult(waits=(Wait(member.name, reason, text if known else unknown, stalled=known),))
-    action = GrowVolume(why=f"its pool asks for {readable(size)}", member=member.name, claim=claim.ref, size=size)
+        return StepResult(waits=(not_expandable(member.name, claim),))
+    why = wanted.why or f"its pool asks for {readable(size)}"
+    by_itself = size > pool.volume_size
+    action = GrowVolume(why=why, member=member.name, claim=claim.ref, size=size, at=now, by_itself=by_itself)
     return StepResult(actions=(action,), otherwise=intents_for(State.GROWING, [member], Effect.NONE, text))

@@ -4,7 +4,7 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.engines.opensearch import desired
-from stateward.planning.model.observation import Effect, Pool, SoleCopy
+from stateward.planning.model.observation import Effect, Growth, Pool, SoleCopy
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 
 
@@ -25,6 +25,15 @@ def test_a_pool_without_roles_has_all_of_them_and_a_volume_of_ten_gibibytes() ->
 def test_a_coordinating_pool_gets_a_volume_where_one_is_requested() -> None:
     gateway = desired(cluster(with_pool("gateway", storage={"size": "5Gi"}))).pools[2]
     assert (gateway.ephemeral, gateway.volume_size) == (False, 5 << 30)
+
+
+def test_growth_has_its_defaults_and_ephemeral_storage_none() -> None:
+    hot = desired(cluster(with_pool("hot", storage={"size": "20Gi", "grow": {"max": "1Ti"}}))).pools[1]
+    assert hot.growth == Growth(when=80, by=25, limit=1 << 40)
+    chosen = {"max": "500Gi", "when": "70%", "by": "50%"}
+    hot = desired(cluster(with_pool("hot", storage={"size": "20Gi", "grow": chosen}))).pools[1]
+    assert hot.growth == Growth(when=70, by=50, limit=500 << 30)
+    assert desired(cluster()).pools[1].growth is None
 
 
 @pytest.mark.parametrize(("asked", "expected"), [(1, 1), (3, 3), ("1%", 1), ("50%", 3), ("99%", 6), ("100%", 7)])
