@@ -1,6 +1,6 @@
 """OpenSearch and Elasticsearch: one implementation, two flavors.
 
-`spec` fills in defaults, `configuration` writes files, `objects` builds pods and Services, `database` queries and
-commands the database, `declared` compares objects inside it with declared ones. All is pure except `database` and
-`declared.requests`.
+`spec` fills in defaults, `configuration` writes files, `objects` builds pods and Services, `plugins` adds what an image
+lacks, `database` queries and commands the database, `declared` compares objects inside it with declared ones. All is
+pure except `database` and `declared.requests`.
 """
