@@ -42,6 +42,11 @@ OPENSEARCH_SECURITY = {
     "2.19.1": ("2.19.1.0", "94a04f12ac6033902209fac1e4e512618d45beee604bbf0e42c3ed79c55220cf"),
     "2.19.3": ("2.19.3.0", "ae79a0cf1094446e357758904552717c52c2d9b30ec153271b52ec73497510df"),
 }
+# A real plug-in of the repository, by the version of OpenSearch that it is for.
+OPENSEARCH_PLUGINS = {
+    "2.17.1": "647f6ae8b8d63debb7abecb54a9ba39f47ab0af216895907b253ad964aed1114",
+    "2.19.5": "9f7526a049db68b02d3d650fa1c9b6b28a57bee60282142bbedd500ce4487088",
+}
 ELASTICSEARCH_HOMES = {
     "7.17.28": "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab",
     "8.17.0": "c3e814c3fa6b31ffaa2bad55c3aa2121fd595b3ffe08a7adf3a4579adbcb91d9",
@@ -55,6 +60,11 @@ FOUNDATIONDB_VERSIONS = ("7.1.57", "7.1.67", "7.3.63")
 _NEWER_JAVA = 21
 _NEWER_JAVA_FROM = {OPENSEARCH: 3, ELASTICSEARCH: 9}
 """The first major versions that do not start with less than the newer Java."""
+
+
+def plugin_artifact(version: str) -> Artifact:
+    """Return the plug-in for a version of OpenSearch; raises KeyError for one without."""
+    return Artifact(f"org.opensearch.plugin:analysis-common:{version}:jar", OPENSEARCH_PLUGINS[version])
 
 
 def java_of(repository: str, version: str) -> int:

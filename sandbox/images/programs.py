@@ -4,12 +4,16 @@ A stand-in has the name and the commands of the image that it stands for, and an
 for `busybox` fetches nothing: what comes from the network is a line that says so.
 """
 
-from collections.abc import Mapping, Sequence
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox.images import pins
 from sandbox.images.base import debian_base
 from sandbox.images.layers import Entry, layer
+from sandbox.images.maven import fetch
 from sandbox.images.oci import Execution, Image, assemble
 from sandbox.images.store import blob_store, processor, remembered_image
 from sandbox.layout import sources
@@ -29,10 +33,15 @@ class _Recipe:
     command: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     base: str = "servers"
+    plugins: Sequence[str] = ()
+    """Versions of OpenSearch for which /plugins has the plug-in `analysis-more`."""
 
 
 _RECIPES = {
     "stateward.dev/etcd:3.4": _Recipe(("etcd-server", "etcd-client"), command=("etcd",), base="etcd"),
+    "stateward.dev/opensearch-plugins:1": _Recipe(
+        ("etcd-server", "etcd-client"), base="etcd", plugins=tuple(pins.OPENSEARCH_PLUGINS)
+    ),
     "docker.io/library/busybox:1": _Recipe(_SERVERS, command=("sh",), files={"usr/local/bin/wget": "wget.sh"}),
     "docker.io/library/mysql:5.7": _Recipe(
         _SERVERS, ("/usr/local/bin/start-mysql",), files={"usr/local/bin/start-mysql": "start-mysql.sh"}
@@ -60,6 +69,7 @@ def program_image(name: str, progress: Progress) -> Image:
     def make() -> Image:
         progress.say(f"making the image {name}")
         glue = [Entry(path, (_FILES / file).read_bytes(), mode=0o755) for path, file in recipe.files.items()]
+        glue += _plugins(recipe.plugins, progress)
         content = layer(blob_store(), name.replace("/", "_"), glue)
         execution = Execution(
             entrypoint=recipe.entrypoint,
@@ -70,3 +80,23 @@ def program_image(name: str, progress: Progress) -> Image:
         return assemble(blob_store(), name, [base, content], execution, processor())
 
     return remembered_image(digest.of_files(own, name, base.digest), make)
+
+
+def _plugins(versions: Sequence[str], progress: Progress) -> Iterator[Entry]:
+    """Yield the zip files of a plug-in, as its project would publish them; none without versions."""
+    for version in versions:
+        jar = fetch(pins.plugin_artifact(version), progress)
+        about = {
+            "name": "analysis-more",
+            "description": "Filters and tokenizers that the reduced distribution does not have",
+            "version": version,
+            "opensearch.version": version,
+            "java.version": "11",
+            "classname": "org.opensearch.analysis.common.CommonAnalysisPlugin",
+        }
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            lines = "".join(f"{key}={value}\n" for key, value in about.items())
+            archive.writestr(zipfile.ZipInfo("plugin-descriptor.properties"), lines)
+            archive.writestr(zipfile.ZipInfo(jar.name), jar.read_bytes())
+        yield Entry(f"plugins/analysis-more-{version}.zip", packed.getvalue())

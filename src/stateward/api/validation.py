@@ -14,6 +14,7 @@ from stateward.api.checks import (
     memory,
     naming,
     network,
+    plugins,
     roles,
     security,
     storage,
@@ -38,6 +39,7 @@ _CHECKS = (
     update.check,
     security.check,
     keystore.check,
+    plugins.check,
     detection.check,
     network.check,
 )

@@ -105,6 +105,8 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         update={"maxUnavailable": "50%", "order": ["hot", "managers"], "paused": True, "singleCopy": "Wait"},
         volumes={"whenScaled": "Delete"},
         service={"type": "NodePort", "labels": {"a": "b"}},
+        plugins=[{"name": "mapper-size", "file": "size-{version}.zip"}],
+        pluginSource={"image": "registry.example/plugins:{version}"},
     )
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
 
@@ -147,6 +149,10 @@ CASES: dict[str, Document] = {
     "spec.security.enabled": document(security={"enabled": False, "caSecretName": "ours"}),
     "spec.security.certificateLifetime": document(security={"certificateLifetime": "4m"}),
     "spec.security.http": document(security={"caSecretName": "ours", "http": {"secretName": "ours"}}),
+    "spec.pluginSource: no plugins": document(pluginSource={"claimName": "plugins"}),
+    "spec.pluginSource: two": document(
+        plugins=[{"name": "mapper-size"}], pluginSource={"claimName": "plugins", "url": "https://mirror.example"}
+    ),
     "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
     "spec.pools: no master": elasticsearch(pools=pool(roles=["data"])),
     "spec.version: 7.16": elasticsearch(version="7.16.3"),
@@ -182,6 +188,8 @@ MESSAGES = {
     "spec.security.enabled": "security is switched off: leave caSecretName",
     "spec.security.certificateLifetime": "4m: must be 5m or longer",
     "spec.security.http": "must be another Secret than caSecretName",
+    "spec.pluginSource: no plugins": "needs plugins: list what to install",
+    "spec.pluginSource: two": "must have one of url, image and claimName",
     "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",
     "spec.pools: no master": "at least one pool must have the role master",
     "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",

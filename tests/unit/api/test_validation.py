@@ -5,12 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.api.checks.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.cluster import Storage
 from stateward.api.kinds.search import OpenSearchCluster, Pool
 from stateward.api.kinds.security import Security
 from stateward.api.validation import errors, validate
 from stateward.api.values.problem import Problem, Severity
-from tests.unit.api.documents import cluster
+from tests.unit.api.documents import cluster, elasticsearch_cluster
 from tests.unit.api.findings import found, only, pool
 
 
@@ -316,6 +317,24 @@ class TestTemplate:
     def test_what_is_no_override_of_a_pod_is_refused(self, template: dict[str, Any], path: str) -> None:
         assert only(cluster(podTemplate=template))[0] == f"spec.podTemplate.{path}"
         assert only(cluster(pools=[pool(podTemplate=template)]))[0] == f"spec.pools[0].podTemplate.{path}"
+
+
+class TestPlugins:
+    def test_a_source_needs_plugins_and_is_one(self) -> None:
+        listed = [{"name": "mapper-size"}]
+        assert validate(cluster(plugins=listed, pluginSource={"url": "https://mirror.example"})) == []
+        path, said = only(cluster(pluginSource={"claimName": "plugins"}))
+        assert (path, said) == ("spec.pluginSource", NO_PLUGINS)
+        for source in ({}, {"claimName": "plugins", "url": "https://mirror.example"}):
+            path, said = only(cluster(plugins=listed, pluginSource=source))
+            assert (path, said) == ("spec.pluginSource", ONE_SOURCE)
+
+    @pytest.mark.parametrize(("version", "warned"), [("7.17.28", False), ("8.0.0", True), ("8.19.4", True)])
+    def test_a_plugin_that_the_version_includes_is_a_warning(self, version: str, warned: bool) -> None:
+        made = elasticsearch_cluster(version=version, plugins=[{"name": "repository-s3"}, {"name": "analysis-icu"}])
+        found = validate(made)
+        assert [problem.path for problem in found] == ["spec.plugins[0].name"] * warned
+        assert errors(found) == []
 
 
 class TestSecureSettings:

@@ -1,10 +1,11 @@
 """What the products of the search family are called, and what their names are in the objects people write."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster, SearchCluster
 from stateward.api.values.roles import ELASTICSEARCH_ROLES, OPENSEARCH_ROLES, Roles
-from stateward.api.values.version import Version
+from stateward.api.values.version import Version, parse_version
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Product:
     """The first version that was run in tests, and the first after those: what is outside may work."""
     versions: tuple[Version, Version] | None = None
     """The first supported version, and the first unsupported one; None if all are supported."""
+    included_plugins: Mapping[str, Version] = field(default_factory=dict[str, Version])
+    """Former plug-ins by name, and the first version that each is a part of."""
+
+    def includes(self, plugin: str, version: str) -> bool:
+        """Return whether a former plug-in is a part of a version."""
+        first, parsed = self.included_plugins.get(plugin), parse_version(version)
+        return first is not None and parsed is not None and parsed >= first
 
     @property
     def instead(self) -> str:
@@ -58,6 +66,11 @@ ELASTICSEARCH = Product(
     roles=ELASTICSEARCH_ROLES,
     tried=(Version(7, 17, 0), Version(9, 3, 0)),
     versions=(Version(7, 17, 0), Version(10, 0, 0)),
+    # Documented among the breaking changes of 8.0, and of 8.4 for the attachments.
+    included_plugins={
+        **dict.fromkeys(("repository-azure", "repository-gcs", "repository-s3"), Version(8, 0, 0)),
+        "ingest-attachment": Version(8, 4, 0),
+    },
 )
 PRODUCTS = (OPENSEARCH, ELASTICSEARCH)
 

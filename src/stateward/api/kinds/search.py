@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
 from stateward.api.kinds.keystore import SecureSettings
+from stateward.api.kinds.plugins import Plugin, PluginSource
 from stateward.api.kinds.security import Security
 from stateward.api.kinds.shapes import version
 from stateward.api.values.base import Json, Record
@@ -78,6 +79,17 @@ class SearchSpec(ClusterSpec, kw_only=True):
             description="Secrets whose content goes into the keystore of every member. A changed Secret restarts"
             " processes in their pods; a deleted Secret leaves the keystores unchanged."
         ),
+    ] = None
+    plugins: Annotated[
+        Annotated[list[Plugin], Meta(max_length=50, min_length=1)] | None,
+        Meta(
+            description="Plug-ins that are installed before the database starts, beside those of the image.",
+            extra={"map_keys": ["name"]},
+        ),
+    ] = None
+    plugin_source: Annotated[
+        PluginSource | None,
+        Meta(description="Where the files of the plug-ins come from. Default: the download site of the database."),
     ] = None
 
 

@@ -63,6 +63,7 @@ _SELECTOR = (
     "matchExpressions[].values",
 )
 _SECRET = Change(Does.RESTART, "In the pods, one member after the other.")
+_PLUGIN_SOURCE = Change(Does.RECREATE, "So that a pod that waits for its plug-ins gets the corrected source.")
 
 CLUSTER: Mapping[str, Change] = {
     "version": Change(Does.RECREATE, "In the order of the pools. A lower version, or one too far away, is refused."),
@@ -162,6 +163,11 @@ SEARCH: Mapping[str, Change] = {
         Does.NOTHING, "For certificates that are issued later; existing ones stay until they are due."
     ),
     "security.http.secretName": Change(Does.RESTART, "From 2.19 on no restart: members reload certificates."),
+    "plugins[].name": Change(Does.RECREATE),
+    "plugins[].file": Change(Does.RECREATE),
+    "pluginSource.url": _PLUGIN_SOURCE,
+    "pluginSource.image": _PLUGIN_SOURCE,
+    "pluginSource.claimName": _PLUGIN_SOURCE,
     "secureSettings[].secretName": _SECRET,
     "secureSettings[].entries[].key": _SECRET,
     "secureSettings[].entries[].setting": _SECRET,

@@ -8,10 +8,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stateward.api.checks.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.cluster import Storage, UpdatePolicy
 from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSpec
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
+from stateward.api.kinds.plugins import PluginSource
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
 from stateward.api.kinds.search_object import SearchObjectSpec
@@ -106,6 +108,7 @@ def spec_rules(product: Product) -> tuple[Rule, ...]:
             shown="self.image",
         ),
         *_supported(product),
+        Rule("!has(self.pluginSource) || has(self.plugins)", NO_PLUGINS, field=".pluginSource"),
     )
 
 
@@ -209,6 +212,7 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             shown="self.certificateLifetime",
         ),
     ),
+    PluginSource: (Rule("[has(self.url), has(self.image), has(self.claimName)].filter(x, x).size() == 1", ONE_SOURCE),),
     Security: (
         Rule(
             "!has(self.enabled) || self.enabled"

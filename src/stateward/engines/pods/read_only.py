@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 from stateward.api.values.base import Json
 
-CONTAINER = "stateward-config"
-"""Name of the init container that copies a directory of the image."""
 _PREFIX = "stateward-"
 _TARGET = "/stateward/writable"
 # A container that runs again finds its last copy, with links into read-only volumes: the copy is removed first.
@@ -37,10 +35,11 @@ def mounts(writable: Mapping[str, str]) -> list[Json]:
 
 def copy_container(image: str, name: str, path: str) -> Json:
     """Return the init container that fills the writable directory `name` with what the image has at `path`."""
+    container = f"{_PREFIX}{name}"
     return {
-        "name": CONTAINER,
+        "name": container,
         "image": image,
-        "command": ["/bin/bash", "-c", _COPY, CONTAINER, path, _TARGET],
+        "command": ["/bin/bash", "-c", _COPY, container, path, _TARGET],
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
         "securityContext": container_rights(),
         "volumeMounts": [{"name": f"{_PREFIX}{name}", "mountPath": _TARGET}],

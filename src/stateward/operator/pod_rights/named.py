@@ -11,7 +11,7 @@ from stateward.engines.search.configuration.security import members_secret
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import final_templates
 
-SERVICE_ACCOUNT, SECRET = "ServiceAccount", "Secret"
+SERVICE_ACCOUNT, SECRET, CLAIM = "ServiceAccount", "Secret", "PersistentVolumeClaim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,19 @@ class NamedReference:
 
 def named(family: Family, cluster: Cluster) -> tuple[NamedReference, ...]:
     """Return what a valid cluster names, each object once, as the first field that names it."""
-    found = [*_of_keystores(cluster), *_of_pods(family, cluster)]
+    found = [*_of_keystores(cluster), *_of_plugins(cluster), *_of_pods(family, cluster)]
     return tuple({(each.kind, each.name): each for each in reversed(found)}.values())[::-1]
 
 
 def _of_keystores(cluster: Cluster) -> Iterator[NamedReference]:
     for i, asked in enumerate((cluster.spec.secure_settings or ()) if isinstance(cluster, SearchCluster) else ()):
         yield NamedReference(SECRET, asked.secret_name, f"spec.secureSettings[{i}].secretName", waited_for=True)
+
+
+def _of_plugins(cluster: Cluster) -> Iterator[NamedReference]:
+    source = cluster.spec.plugin_source if isinstance(cluster, SearchCluster) and cluster.spec.plugins else None
+    if source is not None and source.claim_name is not None:
+        yield NamedReference(CLAIM, source.claim_name, "spec.pluginSource.claimName")
 
 
 def _of_pods(family: Family, cluster: Cluster) -> Iterator[NamedReference]:

@@ -63,6 +63,16 @@ async def test_the_usual_account_needs_no_label_as_long_as_pods_get_no_token_of_
         assert await asked(api, cluster) == []
 
 
+async def test_the_claim_with_plugins_needs_the_label(api: WorldApi) -> None:
+    cluster = search(plugins=[{"name": "mapper-size"}], pluginSource={"claimName": "theirs"})
+    field = "spec.pluginSource.claimName: PersistentVolumeClaim theirs"
+    assert [text.startswith(f"{field} does not exist") for text in await asked(api, cluster)] == [True]
+    await put(api, kinds.CLAIMS, "theirs")
+    assert [text.startswith(f"{field} must have the label") for text in await asked(api, cluster)] == [True]
+    await api.patch(kinds.CLAIMS, Key("data", "theirs"), {"metadata": {"labels": ALLOWED}}, kind=PatchKind.MERGE)
+    assert await asked(api, cluster) == []
+
+
 async def test_secrets_and_claims_need_the_label_where_the_operator_asks_for_it(api: WorldApi) -> None:
     spec: Json = {
         "volumes": [

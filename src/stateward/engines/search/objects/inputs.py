@@ -20,6 +20,8 @@ EFFECTS = {
     "resources": Effect.RECREATE,
     "template": Effect.RECREATE,
     "storage": Effect.REPLACE,
+    "plugins": Effect.RECREATE,
+    "pluginSource": Effect.RECREATE,
     security.TOGETHER: Effect.RESTART,
     CERTIFICATES: Effect.RESTART,
     keystore.INPUT: Effect.RESTART,
@@ -55,6 +57,10 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     yield from security.inputs(pool, version)
     if cluster.secure_settings:
         yield keystore.INPUT, keystore.summary(cluster.secure_settings)
+    for plugin in cluster.plugins or ():
+        yield f"plugins/{plugin.name}", plugin.file
+    if cluster.plugins and (source := cluster.plugin_source) is not None:
+        yield "pluginSource", [source.url, source.image, source.claim_name]
     if spec.resources:
         yield "resources", quantities(spec.resources)
     if spec.storage is not None and spec.storage.ephemeral:

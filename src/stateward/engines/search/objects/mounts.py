@@ -4,6 +4,7 @@ from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.pods import agent, read_only
 from stateward.engines.search.configuration.security import FOLDER, members_secret
+from stateward.engines.search.plugins import containers as plugins
 from stateward.engines.search.spec.pools import ResolvedPool
 
 ROOT = "/stateward"
@@ -43,6 +44,7 @@ def volumes(pool: ResolvedPool, member: str) -> list[Json]:
         {"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": RUN}},
         _tls(pool),
         *read_only.volumes(writable(pool)),
+        *plugins.volumes(pool),
         *(agent.volumes(member) if pool.managed else ()),
     ]
 
@@ -58,7 +60,8 @@ def volume_mounts(pool: ResolvedPool) -> list[Json]:
 def writable(pool: ResolvedPool) -> dict[str, str]:
     """Return the directories to which the database writes, beside its data, by name."""
     home = pool.flavor.home
-    return {CONFIG: f"{home}/config", "logs": f"{home}/logs", "tmp": "/tmp"}  # noqa: S108 - a path in the pod
+    own = {CONFIG: f"{home}/config", "logs": f"{home}/logs", "tmp": "/tmp"}  # noqa: S108 - a path in the pod
+    return {**own, **plugins.directory(pool)}
 
 
 _READ_ONLY = ("config", "seeds", "scripts", "pod", FOLDER)

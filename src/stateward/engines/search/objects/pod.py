@@ -11,8 +11,9 @@ from stateward.engines.search.configuration.configuration import config_files
 from stateward.engines.search.configuration.security import question
 from stateward.engines.search.objects.inputs import inputs
 from stateward.engines.search.objects.labels import member_labels
-from stateward.engines.search.objects.mounts import CONFIG, ROOT, SCRIPT, volume_mounts, volumes
+from stateward.engines.search.objects.mounts import CONFIG, ROOT, SCRIPT, volume_mounts, volumes, writable
 from stateward.engines.search.objects.scheduling import affinity
+from stateward.engines.search.plugins import containers as plugins
 from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.engines.search.spec.identity import candidate
 from stateward.engines.search.spec.images import image_for
@@ -63,6 +64,7 @@ def made_from(pool: ResolvedPool, version: str) -> dict[str, str]:
 
 
 def _spec(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Json:
+    image = image_for(pool.flavor, pool.cluster, version)
     return {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -71,7 +73,8 @@ def _spec(pool: ResolvedPool, ordinal: int, version: str, *, waits: bool) -> Jso
         "affinity": affinity(pool),
         "topologySpreadConstraints": pods.spread(pool.cluster.metadata.name, pool.name),
         "initContainers": [
-            copy_container(image_for(pool.flavor, pool.cluster, version), CONFIG, f"{pool.flavor.home}/config"),
+            copy_container(image, CONFIG, f"{pool.flavor.home}/config"),
+            *plugins.init_containers(pool, version, image, writable(pool)),
             *([agent.init_container(pool.flavor.agent_image)] if pool.managed else ()),
         ],
         "containers": [_container(pool, ordinal, version, waits=waits)],

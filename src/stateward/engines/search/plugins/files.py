@@ -1,0 +1,49 @@
+"""The files of a member's plug-ins: the database's own sites, or the source in the spec; and what engines include."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from stateward.api.kinds.plugins import Plugin, PluginSource
+from stateward.api.kinds.products import product_of
+from stateward.engines.search.spec.pools import ResolvedPool
+
+SITES: Mapping[str, str] = {
+    "opensearch": "https://artifacts.opensearch.org/releases/plugins/{name}/{version}",
+    "elasticsearch": "https://artifacts.elastic.co/downloads/elasticsearch-plugins/{name}",
+}
+"""Folders from which the engines' own tools install plug-ins by name."""
+SOURCE = "/stateward/plugin-source"
+"""Where a pod has the files of an image or a claim."""
+
+
+class PluginFile(Struct, frozen=True):
+    """A plug-in, and the address or the path of its file."""
+
+    name: str
+    place: str
+
+
+def files(pool: ResolvedPool, version: str) -> Iterator[PluginFile]:
+    """Yield the plug-ins to install at a version: those that are not part of the engine."""
+    product = product_of(pool.cluster)
+    for plugin in pool.cluster.spec.plugins or ():
+        if not product.includes(plugin.name, version):
+            yield PluginFile(plugin.name, filled(_place(pool, plugin), plugin.name, version))
+
+
+def filled(text: str, name: str, version: str) -> str:
+    """Return a text with the name and the version in their places."""
+    return text.replace("{name}", name).replace("{version}", version)
+
+
+def source(pool: ResolvedPool) -> PluginSource:
+    """Return where the files come from; without any field, from the engine's own site."""
+    return pool.cluster.spec.plugin_source or PluginSource()
+
+
+def _place(pool: ResolvedPool, plugin: Plugin) -> str:
+    chosen = source(pool)
+    if chosen.image is not None or chosen.claim_name is not None:
+        return f"{SOURCE}/{plugin.file}"
+    return f"{(chosen.url or SITES[pool.flavor.engine]).rstrip('/')}/{plugin.file}"

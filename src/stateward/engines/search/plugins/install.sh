@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Installs plug-ins before the database starts: install.sh NAME PLACE [NAME PLACE ...]. A place is an https:// address or a
+# path. Each file is kept on the member's volume, so a later pod starts also when its source is away.
+set -u -o pipefail
+
+home=${STATEWARD_HOME:?}
+kept=${STATEWARD_KEPT:-/stateward/data/.stateward-plugins}
+fetched=$kept/.fetched
+used=()
+
+# The end of the container says why, so that the cluster's status can.
+fail() {
+  printf '%s\n' "$*" >&2
+  printf '%s' "$*" >"${STATEWARD_LAST_WORDS:-/dev/termination-log}" 2>/dev/null
+  exit 1
+}
+
+download() { curl --fail --silent --show-error --location --proto '=https' --retry 3 --max-time 300 --output "$2" "$1"; }
+
+# A sum that the source has beside the file is checked; it protects from a transfer that was cut off, not from the source.
+bring() {
+  local name=$1 place=$2 told
+  rm -f -- "$fetched" "$fetched.sha512"
+  if [[ $place == https://* ]]; then
+    told=$(download "$place" "$fetched" 2>&1) || fail "plug-in $name: $place cannot be had: $told"
+    if download "$place.sha512" "$fetched.sha512" 2>/dev/null; then
+      [[ $(sum "$fetched") == "$(cut -d ' ' -f 1 <"$fetched.sha512")" ]] || fail "plug-in $name: $place does not have its SHA-512"
+    fi
+  else
+    cp -- "$place" "$fetched" || fail "plug-in $name: the source has no file ${place##*/}"
+  fi
+}
+
+sum() { sha512sum -- "$1" | cut -d ' ' -f 1; }
+
+# The name of a kept file has its place in it, and its content is checked against the sum from when it was brought.
+keep() {
+  local name=$1 place=$2 file
+  file=$kept/$(printf '%s' "$place" | sha256sum | cut -c 1-16)-${place##*/}
+  used+=("$file" "$file.sha512")
+  if [[ ! -e $file.sha512 || $(sum "$file") != "$(<"$file.sha512")" ]]; then
+    bring "$name" "$place"
+    mv -f -- "$fetched" "$file" && sum "$file" >"$file.sha512" || fail "plug-in $name: the volume takes no file"
+  fi
+  found=$file
+}
+
+install() {
+  local told
+  [[ -d $home/plugins/$1 ]] && echo "plug-in $1 is there already" && return
+  keep "$1" "$2"
+  told=$("$home/bin/${STATEWARD_ENGINE:?}-plugin" install --batch "file://$found" 2>&1)
+  [[ -d $home/plugins/$1 ]] || fail "plug-in $1: $(grep -m 1 -i -E 'error|exception' <<<"$told" || tail -n 1 <<<"$told")"
+  echo "plug-in $1 is installed from ${2##*/}"
+}
+
+# Files of other versions and of plug-ins that are no longer asked for would fill the volume.
+forget() {
+  local file one
+  for file in "$kept"/*; do
+    for one in ${used[@]+"${used[@]}"}; do
+      [[ $file == "$one" ]] && continue 2
+    done
+    rm -f -- "$file"
+  done
+}
+
+mkdir -p -- "$kept" || fail "the volume takes no directory for plug-ins"
+while (($# >= 2)); do
+  install "$1" "$2"
+  shift 2
+done
+forget
