@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
+from stateward.api.kinds.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.problem import Problem, Severity
-
-NO_PLUGINS = "needs plugins: list what to install, or leave pluginSource out"
-ONE_SOURCE = "must have one of url, image and claimName"
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:

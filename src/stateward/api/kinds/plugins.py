@@ -6,6 +6,8 @@ from msgspec import Meta
 
 from stateward.api.values.base import Record
 
+NO_PLUGINS = "needs plugins: list what to install, or leave pluginSource out"
+ONE_SOURCE = "must have one of url, image and claimName"
 FILE = "{name}-{version}.zip"
 """The name of a plug-in's file, as the projects of both engines publish it."""
 
