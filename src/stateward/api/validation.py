@@ -10,17 +10,16 @@ from stateward.api.checks import (
     detection,
     foundationdb,
     image,
-    keystore,
     memory,
     naming,
     network,
-    plugins,
     roles,
     security,
     storage,
     template,
     update,
 )
+from stateward.api.checks.additions import keystore, plugins
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.cluster import Storage
-from stateward.api.kinds.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.search import OpenSearchCluster, Pool
 from stateward.api.kinds.security import Security
 from stateward.api.validation import errors, validate

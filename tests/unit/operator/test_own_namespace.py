@@ -97,6 +97,8 @@ async def test_each_way_from_a_spec_to_a_name_is_taken() -> None:
                 "http": {"secretName": "h"},
             },
             "secureSettings": [{"secretName": "store"}],
+            "plugins": [{"name": "icu"}],
+            "pluginSource": {"claimName": "files"},
             "podTemplate": {
                 "metadata": {"labels": {"app": "x"}},
                 "spec": {
@@ -114,7 +116,7 @@ async def test_each_way_from_a_spec_to_a_name_is_taken() -> None:
     ends = {path.split(HOME)[1] for path in found}
     assert ends >= {
         *("serviceaccounts/builder", "secrets/a-secret", "persistentvolumeclaims/a-claim", "configmaps/a-map"),
-        *("secrets/ca", "secrets/h", "secrets/store", "services/"),
+        *("secrets/ca", "secrets/h", "secrets/store", "services/", "persistentvolumeclaims/files"),
     }
 
 

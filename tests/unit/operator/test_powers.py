@@ -190,6 +190,8 @@ def specs(draw: st.DrawFn) -> Cluster | None:
         some |= {
             "service": SERVICES,
             "security": st.sampled_from([{"enabled": True}, on]),
+            "plugins": st.just([{"name": "icu"}]),
+            "pluginSource": st.one_of(st.fixed_dictionaries({"claimName": NAMES}), st.just({"image": "plugins:1"})),
             "secureSettings": st.lists(st.fixed_dictionaries({"secretName": NAMES}), max_size=2),
             "config": st.sampled_from([{"a": "x" * 10_000}, {"path.data": "/"}, {"node.name": "other"}]),
         }

@@ -48,6 +48,7 @@ BASES: dict[str, Json] = {
 NAMED = ["c-hot-0"]
 POD = {"terminationGracePeriodSeconds": 333}
 SECURITY = {"enabled": True}
+PLUGIN: Json = {"name": "analysis-icu"}
 STORE = {"secretName": "one", "entries": [{"key": "word", "setting": "s3.client.default.access_key"}]}
 JOB = {"replacement": {"enabled": True}}
 TOLERATES = {"replacement": {"enabled": True, "detection": {"tolerations": [{"key": "slow"}]}}}
@@ -115,6 +116,11 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "security.adminSecretName": ("person", {"security": SECURITY}),
     "security.certificateLifetime": ("30d", {"security": SECURITY}),
     "security.http.secretName": ("server", {"security": SECURITY}),
+    "plugins[].name": ("mapper-size", {"plugins": [PLUGIN]}),
+    "plugins[].file": ("icu.zip", {"plugins": [PLUGIN]}),
+    "pluginSource.url": ("https://other.example", {"plugins": [PLUGIN], "pluginSource": {"url": "https://a.example"}}),
+    "pluginSource.image": ("b:1", {"plugins": [PLUGIN], "pluginSource": {"image": "a:1"}}),
+    "pluginSource.claimName": ("other", {"plugins": [PLUGIN], "pluginSource": {"claimName": "one"}}),
     "secureSettings[].secretName": ("two", {"secureSettings": [STORE]}),
     "secureSettings[].entries[].key": ("other", {"secureSettings": [STORE]}),
     "secureSettings[].entries[].setting": ("s3.client.default.secret_key", {"secureSettings": [STORE]}),

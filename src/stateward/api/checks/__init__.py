@@ -1,1 +1,4 @@
-"""What a schema cannot say about a cluster: one file per part of the spec."""
+"""What a schema cannot say about a cluster: one file per part of the spec.
+
+`additions` checks what the spec adds to an image.
+"""

@@ -1,4 +1,4 @@
 """The kinds of custom resources, and their status.
 
-Snapshots of search clusters have a room of their own: `snapshots`.
+`snapshots` has snapshots of search clusters, `additions` what a spec adds to the image of a search engine.
 """

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from stateward.api.kinds.additions.keystore import SecureSettings
+from stateward.api.kinds.additions.plugins import Plugin, PluginSource
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
-from stateward.api.kinds.keystore import SecureSettings
-from stateward.api.kinds.plugins import Plugin, PluginSource
 from stateward.api.kinds.security import Security
 from stateward.api.kinds.shapes import version
 from stateward.api.values.base import Json, Record

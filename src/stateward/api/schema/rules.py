@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
 from stateward.api.kinds.cluster import Storage, UpdatePolicy
 from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSpec
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
-from stateward.api.kinds.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
 from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
 from stateward.api.kinds.search_object import SearchObjectSpec

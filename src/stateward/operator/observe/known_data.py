@@ -8,8 +8,8 @@ it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stateward.api.kinds.additions.keystore import SecureSettings
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.keystore import SecureSettings
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
 from stateward.api.values.digests import OUT, THERE

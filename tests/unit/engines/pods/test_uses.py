@@ -1,6 +1,6 @@
 """The objects that pods use because of overrides, and the clusters that each object concerns."""
 
-from stateward.api.kinds.keystore import SecureSetting, SecureSettings
+from stateward.api.kinds.additions.keystore import SecureSetting, SecureSettings
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.pods.uses import known, uses, uses_of

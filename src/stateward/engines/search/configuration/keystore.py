@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from stateward.api.kinds.keystore import SecureSettings
+from stateward.api.kinds.additions.keystore import SecureSettings
 from stateward.packages.restarts.dependencies import SECRET, Dependency
 from stateward.packages.restarts.digests import Key, label
 from stateward.planning.model.referenced_data import KEPT

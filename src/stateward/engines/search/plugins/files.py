@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from stateward.api.kinds.plugins import Plugin, PluginSource
+from stateward.api.kinds.additions.plugins import Plugin, PluginSource
 from stateward.api.kinds.products import product_of
 from stateward.engines.search.spec.pools import ResolvedPool
 

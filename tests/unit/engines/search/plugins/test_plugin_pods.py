@@ -1,5 +1,7 @@
 """Plug-ins in pods: the containers that install them, where the files come from, and what a change does."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -88,8 +90,9 @@ def test_every_container_that_installs_is_restricted() -> None:
         ({"plugins": [ICU], "pluginSource": {"url": "https://mirror.example"}}, "pluginSource"),
     ],
 )
-def test_a_change_of_plugins_recreates_pods(spec: Json, changed: str) -> None:
-    before, after = (opensearch.desired(cluster(**each)).pools[0] for each in ({"plugins": [ICU]}, spec))
+def test_a_change_of_plugins_recreates_pods(spec: dict[str, Any], changed: str) -> None:
+    before = opensearch.desired(cluster(plugins=[ICU])).pools[0]
+    after = opensearch.desired(cluster(**spec)).pools[0]
     assert {name for name, value in after.inputs.items() if before.inputs.get(name) != value} == {changed}
     assert after.effects[changed.partition("/")[0]] is Effect.RECREATE
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stateward.api.kinds.plugins import NO_PLUGINS, ONE_SOURCE
+from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.problem import Problem, Severity

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stateward.api.kinds.keystore import asked_settings
+from stateward.api.kinds.additions.keystore import asked_settings
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.problem import Problem
 from stateward.api.values.settings import reason_owned

@@ -1,0 +1,1 @@
+"""Checks of what a spec adds to the image of a search engine: settings of the keystore, and plug-ins."""
