@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from stateward.api.schema.crd import CLUSTER_KINDS, KINDS
+from stateward.api.schema.custom_resources import CLUSTER_KINDS, KINDS
 from stateward.api.values.base import GROUP, VERSION
 
 Object = dict[str, Any]

@@ -11,7 +11,8 @@ from pathlib import Path
 import yaml
 
 from stateward.api.schema import living
-from stateward.api.schema.crd import KINDS, crd
+from stateward.api.schema.crd import crd
+from stateward.api.schema.custom_resources import KINDS
 from stateward.api.schema.reference import page
 from stateward.api.values.base import GROUP, Json
 

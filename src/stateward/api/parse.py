@@ -6,7 +6,8 @@ import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import OpenSearchCluster
-from stateward.api.schema.crd import CLUSTER_KINDS, root_schema
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure, without_nulls
 from stateward.api.values.base import API_VERSION, Json
 from stateward.api.values.problem import Problem

@@ -15,7 +15,8 @@ from sandbox.kubernetes.kubeapi import ApiError, KubeApi
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite
 from stateward.api.parse import InvalidDocumentError, convert_cluster
-from stateward.api.schema.crd import CLUSTER_KINDS, OPENSEARCH, root_schema
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import CLUSTER_KINDS, OPENSEARCH
 from stateward.api.schema.rules import RULES, owned_rule
 from stateward.api.schema.structure import without_nulls
 from stateward.api.validation import errors, validate

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sandbox.kubernetes.kubeapi import ApiError, KubeApi
-from stateward.api.schema.crd import SEARCH_OBJECT, SEARCH_USER, Kind
+from stateward.api.schema.custom_resources import SEARCH_OBJECT, SEARCH_USER, Kind
 
 pytestmark = pytest.mark.integration
 

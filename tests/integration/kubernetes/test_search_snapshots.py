@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sandbox.kubernetes.kubeapi import ApiError, KubeApi
-from stateward.api.schema.crd import SEARCH_RESTORE, SEARCH_SNAPSHOT, SEARCH_SNAPSHOT_SCHEDULE, Kind
+from stateward.api.schema.custom_resources import SEARCH_RESTORE, SEARCH_SNAPSHOT, SEARCH_SNAPSHOT_SCHEDULE, Kind
 from tests.integration.kubernetes.test_search_object import define, served
 
 pytestmark = pytest.mark.integration

@@ -119,7 +119,7 @@ def disk(scenario: Scenario) -> Any:
     return next(pool for pool in scenario.status["pools"] if pool["name"] == "hot").get("disk", {})
 
 
-async def test_39_a_class_that_is_deleted_while_volumes_grow_replaces_nobody() -> None:
+async def test_39_a_class_that_is_deleted_while_volumes_grow_replaces_no_member() -> None:
     with Scenario(managers(1), growing(3)).logged() as scenario:
         await scenario.begin()
         found = next(c for c in scenario.world.store.all(CLASSES) if c.key.name == LIMITED)

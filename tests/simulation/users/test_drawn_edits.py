@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.api.schema.crd import CLUSTER_KINDS
+from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
 from stateward.api.values.base import API_VERSION, Json
 from stateward.simulation.timing.loop import run_virtual

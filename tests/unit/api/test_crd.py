@@ -7,7 +7,8 @@ import yaml
 
 from stateward.api.generate import as_yaml, files, main
 from stateward.api.parse import convert_cluster
-from stateward.api.schema.crd import OPENSEARCH, crd
+from stateward.api.schema.crd import crd
+from stateward.api.schema.custom_resources import OPENSEARCH
 from stateward.api.validation import validate
 
 ROOT = Path(__file__).parents[3]

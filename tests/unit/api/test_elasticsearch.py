@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from stateward.api.schema.crd import ELASTICSEARCH, crd
+from stateward.api.schema.crd import crd
+from stateward.api.schema.custom_resources import ELASTICSEARCH
 from stateward.api.validation import validate
 from stateward.api.values.problem import Problem, Severity
 from tests.unit.api.documents import elasticsearch_cluster as cluster

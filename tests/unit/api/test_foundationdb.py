@@ -8,7 +8,8 @@ import yaml
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster, replicas
 from stateward.api.parse import InvalidDocumentError, convert_cluster
-from stateward.api.schema.crd import FOUNDATIONDB, crd
+from stateward.api.schema.crd import crd
+from stateward.api.schema.custom_resources import FOUNDATIONDB
 from stateward.api.validation import validate
 from stateward.api.values.problem import Problem, Severity
 from tests.unit.engines.foundationdb_model import POOLS, cluster

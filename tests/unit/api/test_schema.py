@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec
-from stateward.api.schema.crd import OPENSEARCH, root_schema
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import OPENSEARCH
 from stateward.api.schema.rules import RULES
 from stateward.api.schema.schema import SchemaError, schema_of
 from stateward.api.schema.structure import check_structure, without_nulls

@@ -11,7 +11,8 @@ import yaml
 from click import Context, Group
 from click.testing import CliRunner
 
-from stateward.api.schema.crd import CLUSTER_KINDS, crd
+from stateward.api.schema.crd import crd
+from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.values import names
 from stateward.cli.main import COMMANDS, cli
 from stateward.cli.status.advice import ADVICE

@@ -16,7 +16,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.replacement import ReplacementPolicy
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.parse import convert_cluster
-from stateward.api.schema.crd import FOUNDATIONDB, Kind
+from stateward.api.schema.custom_resources import FOUNDATIONDB, Kind
 from stateward.api.schema.living import Does
 from stateward.api.validation import errors, validate
 from stateward.api.values.base import Json

@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 from stateward import pki, planning
-from stateward.api.schema.crd import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, KINDS, OPENSEARCH, Kind, root_schema
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB, KINDS, OPENSEARCH, Kind
 from stateward.api.schema.living import TABLES, Does, leaves, paths
 from stateward.api.values.base import Json
 from stateward.planning.model.observation import Desired, Pool, Replacement

@@ -12,7 +12,7 @@ import yaml
 
 from release import installation, krew
 from stateward import __version__
-from stateward.api.schema.crd import KINDS
+from stateward.api.schema.custom_resources import KINDS
 from stateward.cli.run.chart import objects
 
 ROOT = Path(__file__).parents[3]

@@ -13,7 +13,8 @@ from typing import cast
 
 from msgspec import Struct
 
-from stateward.api.schema.crd import (
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import (
     CLUSTER_PACKAGE,
     ELASTICSEARCH,
     FOUNDATIONDB,
@@ -26,7 +27,6 @@ from stateward.api.schema.crd import (
     SEARCH_SNAPSHOT_SCHEDULE,
     SEARCH_USER,
     Kind,
-    root_schema,
 )
 from stateward.api.values.base import Json
 

@@ -7,7 +7,8 @@ from typing import cast
 import msgspec
 import msgspec.inspect as mi
 
-from stateward.api.schema.crd import CLUSTER_KINDS, ROOT_FIELDS, Kind
+from stateward.api.schema.crd import ROOT_FIELDS
+from stateward.api.schema.custom_resources import CLUSTER_KINDS, Kind
 from stateward.api.schema.rules import RULES
 from stateward.api.schema.schema import description_of, extra_of
 from stateward.api.values.base import API_VERSION, Json, Record

@@ -9,7 +9,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.pod_policy import Level
-from stateward.api.schema.crd import SEARCH_OBJECT
+from stateward.api.schema.custom_resources import SEARCH_OBJECT
 from stateward.api.values.base import Json
 from stateward.cli.packages.installation_forecast import changes_of, lines
 from stateward.cli.packages.installation_forecast import document as installation_document

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.schema.crd import SEARCH_OBJECT
+from stateward.api.schema.custom_resources import SEARCH_OBJECT
 from stateward.api.values.base import Json
 from stateward.api.values.problem import errors
 from stateward.cli.preview.database_view import ask_preview

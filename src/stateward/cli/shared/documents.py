@@ -13,7 +13,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
 from stateward.api.parse import InvalidDocumentError, convert_cluster
-from stateward.api.schema.crd import CLUSTER_KINDS
+from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
 from stateward.api.validation import validate
 from stateward.api.values.base import GROUP, Record

@@ -16,7 +16,7 @@ import structlog
 from aiohttp import web
 
 from stateward.api.kinds.search_object import SearchObject
-from stateward.api.schema.crd import SEARCH_OBJECT
+from stateward.api.schema.custom_resources import SEARCH_OBJECT
 from stateward.engines.connection.access import show
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import Api

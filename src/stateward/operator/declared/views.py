@@ -8,7 +8,7 @@ from stateward.api.kinds.search_user import SearchUser
 from stateward.api.kinds.snapshots.restore import SearchRestore
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.snapshot import SearchSnapshot
-from stateward.api.schema.crd import (
+from stateward.api.schema.custom_resources import (
     SEARCH_OBJECT,
     SEARCH_RESTORE,
     SEARCH_SNAPSHOT,

@@ -6,11 +6,11 @@ from stateward.api.kinds import products
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import OpenSearchCluster
-from stateward.api.schema import crd
+from stateward.api.schema import custom_resources
 from stateward.api.values.base import GROUP, VERSION
 from stateward.kube.objects.resource import Resource
 
-PLURALS = {kind.record: kind.plural for kind in crd.CLUSTER_KINDS}
+PLURALS = {kind.record: kind.plural for kind in custom_resources.CLUSTER_KINDS}
 
 CLUSTERS = Resource(GROUP, VERSION, PLURALS[OpenSearchCluster], OpenSearchCluster.__name__, OpenSearchCluster)
 """The OpenSearch clusters, read as such."""

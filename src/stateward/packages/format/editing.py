@@ -2,7 +2,8 @@
 
 from typing import Any, cast
 
-from stateward.api.schema.crd import INSTALLATION, root_schema
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import INSTALLATION
 from stateward.api.values.base import API_VERSION, Json
 from stateward.packages.format.records import Package
 from stateward.packages.format.schema import DIALECT, schema

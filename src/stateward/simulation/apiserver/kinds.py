@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.schema.crd import KINDS as CUSTOM_KINDS
 from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import KINDS as CUSTOM_KINDS
 from stateward.api.values.base import GROUP
 from stateward.simulation.apiserver.documents import Doc
 

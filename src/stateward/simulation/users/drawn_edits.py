@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.schema.crd import CLUSTER_KINDS, root_schema
+from stateward.api.schema.crd import root_schema
+from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.values.base import Json
 
 FAR = 3

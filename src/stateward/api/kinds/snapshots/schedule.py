@@ -4,9 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from stateward.api.kinds.search_object import ClusterReference
 from stateward.api.kinds.security import LIFETIME
-from stateward.api.kinds.snapshots.snapshot import Patterns, Repository
+from stateward.api.kinds.snapshots.snapshot import SnapshotContent
 from stateward.api.values.base import API_VERSION, Condition, Metadata, Record
 
 
@@ -38,10 +37,9 @@ class SnapshotRetention(Record):
     ] = None
 
 
-class SearchSnapshotScheduleSpec(Record):
+class SearchSnapshotScheduleSpec(SnapshotContent, kw_only=True):
     """When snapshots are taken, what is in them, and how long they are kept."""
 
-    cluster: Annotated[ClusterReference, Meta(description="The cluster whose data is saved.")]
     schedule: Annotated[
         Annotated[
             str,
@@ -53,21 +51,6 @@ class SearchSnapshotScheduleSpec(Record):
         ],
         Meta(description="Minute, hour, day of month, month and day of week as in a crontab, in UTC."),
     ]
-    repository: Annotated[Repository, Meta(description="Name of the repository in the database.")]
-    indices: Annotated[
-        Patterns | None,
-        Meta(
-            description="Indices and data streams, by name or pattern. Default: all but indices whose name begins with"
-            " a dot, which belong to the database."
-        ),
-    ] = None
-    include_global_state: Annotated[
-        bool, Meta(description="Whether templates, policies and persistent settings of the cluster are saved too.")
-    ] = False
-    partial: Annotated[
-        bool,
-        Meta(description="Whether indices without all primaries are saved as far as they go; else the snapshot fails."),
-    ] = False
     retention: Annotated[
         SnapshotRetention | None, Meta(description="How long snapshots are kept; for ever if left out.")
     ] = None

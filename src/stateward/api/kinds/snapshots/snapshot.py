@@ -38,14 +38,11 @@ IndexPattern = Annotated[
 Patterns = Annotated[list[IndexPattern], Meta(max_length=MOST_PATTERNS)]
 
 
-class SearchSnapshotSpec(Record):
-    """What is in the snapshot, and where it is stored."""
+class SnapshotContent(Record, kw_only=True):
+    """What is in a snapshot, and where it is stored."""
 
     cluster: Annotated[ClusterReference, Meta(description="The cluster whose data is saved.")]
     repository: Annotated[Repository, Meta(description="Name of the repository in the database.")]
-    snapshot: Annotated[
-        SnapshotName | None, Meta(description="Name of the snapshot; the name of this resource if left out.")
-    ] = None
     indices: Annotated[
         Patterns | None,
         Meta(
@@ -60,6 +57,14 @@ class SearchSnapshotSpec(Record):
         bool,
         Meta(description="Whether indices without all primaries are saved as far as they go; else the snapshot fails."),
     ] = False
+
+
+class SearchSnapshotSpec(SnapshotContent, kw_only=True):
+    """What is in the snapshot, its name, and what becomes of it without its resource."""
+
+    snapshot: Annotated[
+        SnapshotName | None, Meta(description="Name of the snapshot; the name of this resource if left out.")
+    ] = None
     deletion_policy: Annotated[
         Retention, Meta(description="Whether the snapshot is deleted in the repository with this resource.")
     ] = Retention.RETAIN

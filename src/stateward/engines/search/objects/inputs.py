@@ -7,6 +7,7 @@ from stateward.api.values.base import Json
 from stateward.engines.pods.digests import digest, quantities, template_parts
 from stateward.engines.pods.uses import DATA_EFFECTS, known
 from stateward.engines.search.configuration import keystore, security
+from stateward.engines.search.plugins.files import installed
 from stateward.engines.search.spec.images import image_pattern
 from stateward.engines.search.spec.pools import ResolvedPool
 from stateward.planning.model.observation import Effect, Inputs
@@ -57,9 +58,10 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     yield from security.inputs(pool, version)
     if cluster.secure_settings:
         yield keystore.INPUT, keystore.summary(cluster.secure_settings)
-    for plugin in cluster.plugins or ():
+    plugins = installed(pool, version)
+    for plugin in plugins:
         yield f"plugins/{plugin.name}", plugin.file
-    if cluster.plugins and (source := cluster.plugin_source) is not None:
+    if plugins and (source := cluster.plugin_source) is not None:
         yield "pluginSource", [source.url, source.image, source.claim_name]
     if spec.resources:
         yield "resources", quantities(spec.resources)

@@ -24,12 +24,16 @@ class PluginFile(Struct, frozen=True):
     place: str
 
 
-def files(pool: ResolvedPool, version: str) -> Iterator[PluginFile]:
-    """Yield the plug-ins to install at a version: those that are not part of the engine."""
+def installed(pool: ResolvedPool, version: str) -> list[Plugin]:
+    """Return the plug-ins to install at a version: those that are not part of the engine."""
     product = product_of(pool.cluster)
-    for plugin in pool.cluster.spec.plugins or ():
-        if not product.includes(plugin.name, version):
-            yield PluginFile(plugin.name, filled(_place(pool, plugin), plugin.name, version))
+    return [plugin for plugin in pool.cluster.spec.plugins or () if not product.includes(plugin.name, version)]
+
+
+def files(pool: ResolvedPool, version: str) -> Iterator[PluginFile]:
+    """Yield the files of the plug-ins to install at a version."""
+    for plugin in installed(pool, version):
+        yield PluginFile(plugin.name, filled(_place(pool, plugin), plugin.name, version))
 
 
 def filled(text: str, name: str, version: str) -> str:

@@ -17,17 +17,25 @@ fail() {
 
 download() { curl --fail --silent --show-error --location --proto '=https' --retry 3 --max-time 300 --output "$2" "$1"; }
 
-# A sum that the source has beside the file is checked; it protects from a transfer that was cut off, not from the source.
 bring() {
   local name=$1 place=$2 told
   rm -f -- "$fetched" "$fetched.sha512"
   if [[ $place == https://* ]]; then
     told=$(download "$place" "$fetched" 2>&1) || fail "plug-in $name: $place cannot be had: $told"
-    if download "$place.sha512" "$fetched.sha512" 2>/dev/null; then
-      [[ $(sum "$fetched") == "$(cut -d ' ' -f 1 <"$fetched.sha512")" ]] || fail "plug-in $name: $place does not have its SHA-512"
-    fi
+    verify "$name" "$place"
   else
     cp -- "$place" "$fetched" || fail "plug-in $name: the source has no file ${place##*/}"
+  fi
+}
+
+# A sum that the source has beside the file is checked: it protects from a transfer that was cut off, not from the source.
+# Servers answer 403 or 404 for a file that is not there; any other failure leaves open whether there is a sum.
+verify() {
+  local name=$1 place=$2 told
+  if told=$(download "$place.sha512" "$fetched.sha512" 2>&1); then
+    [[ $(sum "$fetched") == "$(cut -d ' ' -f 1 <"$fetched.sha512")" ]] || fail "plug-in $name: $place does not have its SHA-512"
+  elif [[ $told != *'error: 404'* && $told != *'error: 403'* ]]; then
+    fail "plug-in $name: $place.sha512 cannot be had: $told"
   fi
 }
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import Claim
-from stateward.api.kinds.snapshots.schedule import SearchSnapshotScheduleSpec
 from stateward.api.kinds.snapshots.snapshot import (
     SearchSnapshot,
     SearchSnapshotSpec,
     SearchSnapshotStatus,
+    SnapshotContent,
     SnapshotShards,
 )
 from stateward.api.values.base import GROUP, Json
@@ -32,8 +32,6 @@ OF_USERS = ("*", "-.*", ".ds-*", "-.ds-.*")
 """All indices but those of the database itself. Their names begin with a dot, and so do those of data streams."""
 MOST_FAILURES, LONGEST = 5, 300
 """Failures in the status, and characters of each."""
-Content = SearchSnapshotSpec | SearchSnapshotScheduleSpec
-"""What says what is in a snapshot."""
 FOREIGN = "the repository has a snapshot {name} that this resource has not taken; choose another name"
 
 
@@ -75,7 +73,7 @@ def decide(desired: DesiredSnapshot, found: Snapshot | None) -> Decision:
     return Decision(Do.SEND, request=creation(desired.spec, desired.name, desired.marks))
 
 
-def creation(spec: Content, name: str, marks: dict[str, str]) -> Request:
+def creation(spec: SnapshotContent, name: str, marks: dict[str, str]) -> Request:
     """Return the request that starts a snapshot; the database refuses a second one of the same name."""
     body: Json = {
         "indices": list(spec.indices or OF_USERS),

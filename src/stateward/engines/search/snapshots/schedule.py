@@ -77,7 +77,7 @@ class DesiredSchedule:
         try:
             cron, success = Cron(self.spec.schedule), self.status.last_success
         except CronError:
-            return self.created  # No time is right for what is no schedule, and nobody would miss a snapshot.
+            return self.created  # An invalid schedule takes no snapshots, so it is overdue from the start.
         first = cron.after(self.created if success is None else due_of(success.name, self.created))
         return None if first is None else cron.after(first)
 

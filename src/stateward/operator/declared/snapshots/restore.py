@@ -191,14 +191,6 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
         super().__init__(tools, live)
         self.live: SearchRestore = live
 
-    def leaves_something(self) -> bool:
-        """Return False: restored indices stay."""
-        return False
-
-    async def clear(self, target: Target) -> Outcome | None:  # noqa: ARG002 - nothing is removed
-        """Remove nothing."""
-        return None
-
     def problems(self) -> Iterable[Problem]:
         """Return what is wrong with the spec."""
         return problems(self.live.spec)

@@ -102,14 +102,6 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         super().__init__(tools, live)
         self.live: SearchSnapshotSchedule = live
 
-    def leaves_something(self) -> bool:
-        """Return False: snapshots stay when their schedule goes."""
-        return False
-
-    async def clear(self, target: Target) -> Outcome | None:  # noqa: ARG002 - nothing is removed
-        """Remove nothing."""
-        return None
-
     def problems(self) -> Iterable[Problem]:
         """Return what is wrong with the spec."""
         return problems(self.live.spec)

@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.schema.crd import CLUSTER_KINDS
+from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
 from stateward.api.validation import validate
 from stateward.api.values.base import GROUP

@@ -26,6 +26,7 @@ while (($# > 1)); do
   shift
 done
 echo "$url" >>"$SITE/asked"
+[[ -n ${AWAY:-} && $url == *.sha512 ]] && { echo "curl: (28) Operation timed out" >&2; exit 28; }
 cp "$SITE/${url#https://mirror.example/}" "$target" 2>/dev/null && exit
 echo "curl: (22) The requested URL returned error: 404" >&2
 exit 22
@@ -52,7 +53,7 @@ class Member:
         if checksum is not None:
             (self.root / "site" / f"{file}.sha512").write_text(f"{checksum}  {file}\n")
 
-    def install(self, *words: str) -> tuple[int, str]:
+    def install(self, *words: str, **variables: str) -> tuple[int, str]:
         """Return the exit code, and the last words."""
         told = self.root / "told"
         told.unlink(missing_ok=True)
@@ -63,6 +64,7 @@ class Member:
             "STATEWARD_KEPT": str(self.root / "data/.stateward-plugins"),
             "STATEWARD_LAST_WORDS": str(told),
             "SITE": str(self.root / "site"),
+            **variables,
         }
         done = subprocess.run(
             ["bash", "-c", script(), "install.sh", *words], env=environment, capture_output=True, text=True, check=False
@@ -135,6 +137,14 @@ def test_a_checksum_beside_the_file_is_checked(member: Member, content: str, cod
     assert ended == code
     assert ("does not have its SHA-512" in told) is bool(code)
     assert member.installed == ([] if code else ["icu"])
+
+
+def test_a_checksum_that_cannot_be_read_is_not_a_missing_one(member: Member) -> None:
+    member.publish("icu-1.zip", "icu", checksum=hashlib.sha512(b"cut off").hexdigest())
+    code, told = member.install("icu", f"{MIRROR}/icu-1.zip", AWAY="yes")
+    assert code == 1
+    assert told == f"plug-in icu: {MIRROR}/icu-1.zip.sha512 cannot be had: curl: (28) Operation timed out"
+    assert member.installed == []
 
 
 def test_a_file_of_an_image_or_a_claim_is_kept_too(member: Member) -> None:

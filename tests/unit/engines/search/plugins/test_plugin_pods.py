@@ -9,6 +9,7 @@ from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.elasticsearch import ELASTICSEARCH
+from stateward.engines.search.objects.desired import desired
 from stateward.engines.search.objects.member import member_objects
 from stateward.planning.model.observation import Effect
 from tests.unit.engines.search_clusters import SPEC, cluster
@@ -97,14 +98,27 @@ def test_a_change_of_plugins_recreates_pods(spec: dict[str, Any], changed: str) 
     assert after.effects[changed.partition("/")[0]] is Effect.RECREATE
 
 
-def test_elasticsearch_gets_no_plugin_that_its_version_includes() -> None:
+def elasticsearch(version: str, *plugins: Json, **spec: Any) -> ElasticsearchCluster:
     pools = [{"name": "all", "replicas": 3}]
-    plugins = [{"name": "repository-s3"}, {"name": "ingest-attachment"}, ICU]
     document = {
         "metadata": {"name": "logs", "namespace": "prod", "uid": "u-1"},
-        "spec": {**SPEC, "version": "7.17.28", "pools": pools, "plugins": plugins},
+        "spec": {**SPEC, "version": version, "pools": pools, "plugins": list(plugins), **spec},
     }
-    made = msgspec.convert(document, ElasticsearchCluster)
+    return msgspec.convert(document, ElasticsearchCluster)
+
+
+def test_to_remove_a_plugin_that_the_version_includes_restarts_nothing() -> None:
+    s3, source = {"name": "repository-s3"}, {"url": "https://mirror.example"}
+    both, one, none = (
+        desired(ELASTICSEARCH, elasticsearch("8.19.4", *plugins, pluginSource=source)).pools[0].inputs
+        for plugins in ((s3, ICU), (ICU,), (s3,))
+    )
+    assert both == one
+    assert not [name for name in none if name.startswith("plugin")]
+
+
+def test_elasticsearch_gets_no_plugin_that_its_version_includes() -> None:
+    made = elasticsearch("7.17.28", {"name": "repository-s3"}, {"name": "ingest-attachment"}, ICU)
     installed = {}
     for version in ("7.17.28", "8.3.0", "8.19.4"):
         spec = member_objects(ELASTICSEARCH, made, "all", 0, version).workload["spec"]["template"]["spec"]

@@ -82,8 +82,8 @@ def test_while_the_newest_one_failed_no_successful_one_goes() -> None:
 
 def test_snapshots_of_others_are_left_alone() -> None:
     other = taken(30, marks={**MARKS, "stateward.dev/cluster-uuid": "another database"})
-    nobody = taken(31, marks={})
-    assert expired(desired(max_count=1), found(taken(0), other, nobody)) == []
+    unmarked = taken(31, marks={})
+    assert expired(desired(max_count=1), found(taken(0), other, unmarked)) == []
 
 
 def test_nothing_goes_while_anything_is_in_doubt() -> None:

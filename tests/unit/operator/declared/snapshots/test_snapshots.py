@@ -177,7 +177,7 @@ async def test_two_resources_for_one_snapshot_are_told_and_the_older_one_takes_i
     assert world.database.snapshots.began == ["same"]
 
 
-async def test_a_size_that_the_database_does_not_tell_in_time_keeps_nobody_waiting() -> None:
+async def test_a_size_that_the_database_does_not_tell_in_time_delays_nothing() -> None:
     world = world_with("logs-1")
     world.database.snapshots.silent_sizes = True
     world.declare(repository="files")
