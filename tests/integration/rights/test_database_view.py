@@ -40,6 +40,7 @@ from tests.integration.shipped import bind, subject
 pytestmark = pytest.mark.integration
 
 ENDPOINTS: Resource[Any] = Resource("", "v1", "endpoints", "Endpoints", dict[str, Any])
+SLICES: Resource[Any] = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", dict[str, Any])
 CONDITIONS = [{"type": "Ready", "status": "True"}]
 FILES = ("manifests/namespace", "manifests/service-account", "manifests/operator-role", "manifests/user-roles")
 REPORT = Database(
@@ -169,6 +170,16 @@ async def reachable(admin: HttpApi, address: str) -> AsyncGenerator[None]:
     subset = {"addresses": [{"ip": host, "targetRef": target}], "ports": ports}
     endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": where.name}, "subsets": [subset]}
     await admin.apply(ENDPOINTS, where, endpoints, ApplyOptions("test", force=True))
+    # By this the API server of Kubernetes 1.37 finds the pod, and by the other one those before.
+    piece = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": where.name, "labels": {"kubernetes.io/service-name": where.name}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [host], "conditions": {"ready": True}, "targetRef": target}],
+        "ports": ports,
+    }
+    await admin.apply(SLICES, where, piece, ApplyOptions("test", force=True))
     try:
         yield
     finally:
