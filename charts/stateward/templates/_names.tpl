@@ -32,8 +32,12 @@ app.kubernetes.io/component: operator
   resources: [searchobjects, searchusers, searchsnapshots]
   verbs: [get, list, watch, patch]
 - apiGroups: [stateward.dev]
-  resources: [searchsnapshotschedules, searchrestores]
+  resources: [searchsnapshotschedules]
   verbs: [get, list, watch]
+# The restore of a cluster that begins with a snapshot is created by the operator.
+- apiGroups: [stateward.dev]
+  resources: [searchrestores]
+  verbs: [get, list, watch, create]
 - apiGroups: [stateward.dev]
   resources: [searchobjects/status, searchusers/status, searchsnapshots/status, searchsnapshotschedules/status, searchrestores/status]
   verbs: [patch]

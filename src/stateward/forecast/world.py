@@ -29,6 +29,7 @@ from stateward.planning.model.observation import (
     Pool,
     Record,
     Removal,
+    Restore,
     Unit,
 )
 from stateward.planning.steps.upkeep.disk_use import LARGEST_PERCENT
@@ -121,6 +122,8 @@ class TimedWorld:
             self._obs = replace(self._obs, bootstrap_again=False)
         elif isinstance(action, a.DeleteConfiguration):
             self._obs = replace(self._obs, orphans=())
+        elif isinstance(action, a.RestoreSnapshot):  # How much there is to restore is not known.
+            self._obs = replace(self._obs, restore=Restore("", done=True))
         else:
             return False
         return True

@@ -107,6 +107,7 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         volumes={"whenScaled": "Delete"},
         service={"type": "NodePort", "labels": {"a": "b"}},
         plugins=[{"name": "mapper-size", "file": "size-{version}.zip"}],
+        bootstrap={"fromSnapshot": {"repository": "files", "snapshot": "nightly-*", "indices": ["logs-*"]}},
         pluginSource={"image": "registry.example/plugins:{version}"},
     )
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
@@ -222,6 +223,7 @@ def test_every_rule_has_a_case() -> None:
         "cannot be changed: all data would have to be rewritten",
         "cluster, object and path cannot be changed",
         "cluster and username cannot be changed",
+        "can only be given when the cluster is created",
     }
     without = [
         rule.message
@@ -309,6 +311,25 @@ def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: D
     assert lines[1][:4] == ["stored", "2.19.5", "green", "7/7"]
     assert "stored" in kubectl("get", "stateward").stdout
     assert "DESIRED" in kubectl("get", "oscluster", "-o", "wide").stdout
+
+
+def test_a_cluster_begins_once(api: KubeApi, stored: Document) -> None:
+    begins = {"fromSnapshot": {"repository": "files", "snapshot": "nightly-*"}}
+    path = f"{COLLECTION}/stored"
+    with pytest.raises(ApiError, match=r"spec\.bootstrap.*can only be given when the cluster is created"):
+        api.patch(path, {"spec": {"bootstrap": begins}})
+    api.delete(path)
+    api.post(COLLECTION, {**stored_as_new(stored), "spec": {**stored["spec"], "bootstrap": begins}})
+    with pytest.raises(ApiError, match="can only be given when the cluster is created"):
+        api.patch(path, {"spec": {"bootstrap": {"fromSnapshot": {"snapshot": "other"}}}})
+    api.patch(path, {"spec": {"bootstrap": None}})
+    assert "bootstrap" not in api.get(path)["spec"]
+
+
+def stored_as_new(stored: Document) -> Document:
+    """Return an object as it was before it was created."""
+    head = {"name": stored["metadata"]["name"]}
+    return {"apiVersion": stored["apiVersion"], "kind": stored["kind"], "metadata": head}
 
 
 def test_pools_of_two_appliers_are_merged_by_name(api: KubeApi) -> None:

@@ -239,6 +239,11 @@ async def clusters(setup: RestrictedOperator) -> None:
     await setup.until(kinds.CLAIMS, claim("logs-hot-2"), lambda body: body is None)
     await setup.delete(CLUSTERS, "logs")
     await setup.until(SECRETS, "logs-ca", lambda body: body is None)
+    beginning = {"fromSnapshot": {"repository": "files", "snapshot": "nightly-*"}}
+    await setup.make(CLUSTERS, "again", spec={**SPEC, "bootstrap": beginning})
+    await setup.until(SEARCH_RESTORES, "again-bootstrap", has_status)
+    await setup.delete(CLUSTERS, "again")
+    await setup.until(SEARCH_RESTORES, "again-bootstrap", lambda body: body is None)
 
 
 async def guarded(setup: RestrictedOperator) -> None:

@@ -50,6 +50,7 @@ NAMED = ["c-hot-0"]
 POD = {"terminationGracePeriodSeconds": 333}
 SECURITY = {"enabled": True}
 PLUGIN: Json = {"name": "analysis-icu"}
+BEGINS = {"repository": "backups", "snapshot": "nightly-*"}
 STORE = {"secretName": "one", "entries": [{"key": "word", "setting": "s3.client.default.access_key"}]}
 JOB = {"replacement": {"enabled": True}}
 TOLERATES = {"replacement": {"enabled": True, "detection": {"tolerations": [{"key": "slow"}]}}}
@@ -122,6 +123,9 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "pluginSource.url": ("https://other.example", {"plugins": [PLUGIN], "pluginSource": {"url": "https://a.example"}}),
     "pluginSource.image": ("b:1", {"plugins": [PLUGIN], "pluginSource": {"image": "a:1"}}),
     "pluginSource.claimName": ("other", {"plugins": [PLUGIN], "pluginSource": {"claimName": "one"}}),
+    "bootstrap.fromSnapshot.repository": ("others", {"bootstrap": {"fromSnapshot": BEGINS}}),
+    "bootstrap.fromSnapshot.snapshot": ("weekly-*", {"bootstrap": {"fromSnapshot": BEGINS}}),
+    "bootstrap.fromSnapshot.indices": (["logs-*"], {"bootstrap": {"fromSnapshot": BEGINS}}),
     "secureSettings[].secretName": ("two", {"secureSettings": [STORE]}),
     "secureSettings[].entries[].key": ("other", {"secureSettings": [STORE]}),
     "secureSettings[].entries[].setting": ("s3.client.default.secret_key", {"secureSettings": [STORE]}),
@@ -218,7 +222,8 @@ CASES = [
 def immutable(kind: Kind, path: str) -> bool:
     """Return whether the API server refuses every change of a field of an object that is there."""
     rules = root_schema(kind)["properties"]["spec"].get("x-kubernetes-validations", [])
-    return any("oldSelf" in rule["rule"] and rule.get("fieldPath", f".{path}") == f".{path}" for rule in rules)
+    held = (rule.get("fieldPath", f".{path}") for rule in rules if "oldSelf" in rule["rule"])
+    return any(f".{path}" == field or f".{path}".startswith(f"{field}.") for field in held)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.singular)

@@ -10,6 +10,7 @@ from stateward.api.kinds.additions.plugins import Plugin, PluginSource
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
 from stateward.api.kinds.security import Security
 from stateward.api.kinds.shapes import version
+from stateward.api.kinds.snapshots.origin import Beginning
 from stateward.api.values.base import Json, Record
 from stateward.api.values.settings import OWNED
 
@@ -90,6 +91,10 @@ class SearchSpec(ClusterSpec, kw_only=True):
     plugin_source: Annotated[
         PluginSource | None,
         Meta(description="Where the files of the plug-ins come from. Default: the download site of the database."),
+    ] = None
+    bootstrap: Annotated[
+        Beginning | None,
+        Meta(description="What a new cluster begins with. It can only be given when the cluster is created."),
     ] = None
 
 

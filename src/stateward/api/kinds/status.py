@@ -107,6 +107,10 @@ class BootstrapStatus(Record):
         str, Meta(description="UID of the claim, or of the pod where data is ephemeral, that the grant was given to.")
     ]
     formed: Annotated[bool, Meta(description="The cluster has been formed; it is never formed again.")] = False
+    restored_snapshot: Annotated[
+        str, Meta(description="The snapshot that the cluster began with, once it is restored.")
+    ] = ""
+    restored_documents: Annotated[int, Meta(description="Documents that were restored from it.")] = 0
 
 
 class DataChangeStatus(Record):

@@ -140,7 +140,13 @@ CLUSTER: Mapping[str, Change] = {
 }
 """Fields that all kinds of clusters have."""
 
+_BEGINS = Change(
+    Does.REFUSED, "A cluster begins once. Without the field, the operator no longer waits for the restore."
+)
 SEARCH: Mapping[str, Change] = {
+    "bootstrap.fromSnapshot.repository": _BEGINS,
+    "bootstrap.fromSnapshot.snapshot": _BEGINS,
+    "bootstrap.fromSnapshot.indices": _BEGINS,
     "config": Change(Does.RESTART),
     "pools[].config": Change(Does.RESTART),
     "pools[].roles": Change(

@@ -108,6 +108,13 @@ def spec_rules(product: Product) -> tuple[Rule, ...]:
         ),
         *_supported(product),
         Rule("!has(self.pluginSource) || has(self.plugins)", NO_PLUGINS, field=".pluginSource"),
+        Rule(
+            "!has(self.bootstrap) || (has(oldSelf.bootstrap) && self.bootstrap == oldSelf.bootstrap)",
+            "can only be given when the cluster is created: leave it as it was, or out; to restore into this cluster,"
+            " make a SearchRestore",
+            field=".bootstrap",
+            forbidden=True,
+        ),
     )
 
 

@@ -39,6 +39,7 @@ from stateward.operator.clusters.replacement_limit import ReplacementLimit, newl
 from stateward.operator.clusters.round import Round
 from stateward.operator.clusters.status_writer import StatusWriter
 from stateward.operator.databases.engine import Family
+from stateward.operator.declared.snapshots.first_restore import read_first_restore
 from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.objects.caches import Caches
@@ -257,6 +258,7 @@ class Reconciler:
         existing = await self._files.known(existing)
         existing, refused = await self._secured(existing)
         existing, unknown = await self._data.known(existing)
+        existing = replace(existing, restore=await read_first_restore(self._api, existing.cluster))
         closed = network_refusals(existing.cluster, everywhere=self._network_policies)
         refused = (*existing.barred, *refused, *unknown, *closed)
         uid, desired = existing.cluster.metadata.uid, self._wanted.desired(existing.cluster)

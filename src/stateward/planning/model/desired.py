@@ -139,6 +139,8 @@ class Desired(Struct, frozen=True):
     wait_between_removals: float = 0.0
     """Seconds between the release of one member and the next."""
     paused: bool = False
+    from_snapshot: str = ""
+    """The snapshot with which a new cluster begins, as a clause such as `nightly-* of backups`; empty without one."""
     formed_by_word: bool = False
     """Whether a command creates the database, rather than a first member with a bootstrap grant."""
     order: tuple[str, ...] = ()

@@ -46,6 +46,7 @@ from stateward.planning.model.member import (
 )
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.model.restore import Restore
 from stateward.planning.model.security import Protection
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "Refusal",
     "Removal",
     "Replacement",
+    "Restore",
     "Schedule",
     "SoleCopy",
     "Surge",
@@ -95,6 +97,8 @@ class Bootstrap(Struct, frozen=True):
     member: str
     volume: str
     formed: bool
+    restored: str = ""
+    """The snapshot that the cluster began with, once it is restored; never restored again."""
 
 
 class Schedule(Struct, frozen=True):
@@ -140,6 +144,8 @@ class Observation(Struct, frozen=True):
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether the user accepted a new and empty cluster in place of a lost one."""
+    restore: Restore | Unknown | None = None
+    """The restore with which the cluster begins; None if there is none, or if none is due."""
     waits: Mapping[str, float] = {}
     """Since when each thing that the status names waits, by subject and reason with a space between them."""
     changing: Changing | None = None

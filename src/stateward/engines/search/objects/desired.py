@@ -35,10 +35,16 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         agent=agent.VERSION if flavor.agent_image and update.in_place is InPlace.PREFERRED else "",
         template_revision=TEMPLATE_REVISION,
         delete_volumes=volumes.when_scaled is Retention.DELETE,
+        from_snapshot=_origin(cluster),
         own_volumes=volumes.when_deleted is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,
     )
+
+
+def _origin(cluster: SearchCluster) -> str:
+    begins = cluster.spec.bootstrap
+    return f"{begins.from_snapshot.snapshot} of {begins.from_snapshot.repository}" if begins is not None else ""
 
 
 def max_unavailable(value: int | str, members: int) -> int:

@@ -23,7 +23,7 @@ from stateward.api.values.problem import Problem
 from stateward.engines.search.declared.decision import Decision, Do, doubt
 from stateward.engines.search.snapshots.cron import Cron, CronError
 from stateward.engines.search.snapshots.decision import FOREIGN, complaint, creation, time_of
-from stateward.engines.search.snapshots.records import SUCCESS, Snapshot
+from stateward.engines.search.snapshots.records import SUCCESS, Snapshot, age, newest
 from stateward.engines.search.snapshots.selection import pattern_problems
 from stateward.planning.model.times import parse_time, rfc3339
 
@@ -125,11 +125,6 @@ def concluded(desired: DesiredSchedule, found: Repository) -> SearchSnapshotSche
     return replace(_ended(status, own, desired.now), count=len(own))
 
 
-def newest(own: Sequence[Snapshot]) -> Snapshot | None:
-    """Return the newest successful snapshot."""
-    return max((each for each in own if each.state == SUCCESS), key=_age, default=None)
-
-
 def _ended(status: SearchSnapshotScheduleStatus, own: list[Snapshot], now: float) -> SearchSnapshotScheduleStatus:
     if not status.running:
         return status
@@ -182,7 +177,7 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     kept = desired.spec.retention
     if kept is None or desired.spec.paused or found.running or doubt(found.versions) is not None:
         return []
-    own = sorted(found.own(desired), key=_age)
+    own = sorted(found.own(desired), key=age)
     if any(each.running for each in own):
         return []
     oldest = None if kept.max_age is None else desired.now - lifetime_seconds(kept.max_age)
@@ -200,9 +195,5 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
 
 
 def _generation(found: Snapshot, own: list[Snapshot]) -> int:
-    later = (each for each in own if _age(each) > _age(found))
+    later = (each for each in own if age(each) > age(found))
     return sum(found.state != SUCCESS or each.state == SUCCESS for each in later)
-
-
-def _age(found: Snapshot) -> tuple[int, str]:
-    return found.start_time_in_millis, found.snapshot

@@ -41,7 +41,7 @@ from stateward.engines.search.snapshots.restoring import (
     unusable,
     with_histories,
 )
-from stateward.engines.search.snapshots.schedule import newest
+from stateward.engines.search.snapshots.selection import newest_with
 from stateward.kube.events.event_record import Severity
 from stateward.operator.declared.reporting import Outcome, Stage
 from stateward.operator.declared.resource import RESYNC_SECONDS, StopError, Tools
@@ -89,9 +89,9 @@ class RestoreWork:
         spec, status = self.live.spec, self.live.status
         name = spec.snapshot
         if "*" in name:
-            last = newest(await all_snapshots(session, spec.repository, name))
+            last = newest_with(spec, await all_snapshots(session, spec.repository, name))
             if last is None:
-                message = f"the repository has no successful snapshot {name}"
+                message = f"the repository has no successful snapshot {name} with such indices"
                 return Step(status, Decision(Do.STOP, "SnapshotMissing", message))
             name = last.snapshot
         found = await one_snapshot(session, spec.repository, name)
