@@ -51,6 +51,8 @@ class TimedWorld:
         self.changed = False
         """Whether an event has occurred that triggers a reconciliation."""
         self.log: list[Event] = []
+        # When the snapshot before an upgrade comes is not known: the forecast begins with the upgrade itself.
+        start = replace(start, desired=replace(start.desired, snapshot_gate=None))
         self._durations, self._obs = durations, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()

@@ -50,6 +50,7 @@ NAMED = ["c-hot-0"]
 POD = {"terminationGracePeriodSeconds": 333}
 SECURITY = {"enabled": True}
 PLUGIN: Json = {"name": "analysis-icu"}
+GATE = {"repository": "backups"}
 BEGINS = {"repository": "backups", "snapshot": "nightly-*"}
 STORE = {"secretName": "one", "entries": [{"key": "word", "setting": "s3.client.default.access_key"}]}
 JOB = {"replacement": {"enabled": True}}
@@ -123,6 +124,8 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "pluginSource.url": ("https://other.example", {"plugins": [PLUGIN], "pluginSource": {"url": "https://a.example"}}),
     "pluginSource.image": ("b:1", {"plugins": [PLUGIN], "pluginSource": {"image": "a:1"}}),
     "pluginSource.claimName": ("other", {"plugins": [PLUGIN], "pluginSource": {"claimName": "one"}}),
+    "update.snapshotBeforeUpgrade.repository": ("others", {"update": {"snapshotBeforeUpgrade": GATE}}),
+    "update.snapshotBeforeUpgrade.maxAge": ("12h", {"update": {"snapshotBeforeUpgrade": GATE}}),
     "bootstrap.fromSnapshot.repository": ("others", {"bootstrap": {"fromSnapshot": BEGINS}}),
     "bootstrap.fromSnapshot.snapshot": ("weekly-*", {"bootstrap": {"fromSnapshot": BEGINS}}),
     "bootstrap.fromSnapshot.indices": (["logs-*"], {"bootstrap": {"fromSnapshot": BEGINS}}),

@@ -83,6 +83,7 @@ class World(Hands):
             slots=self.slots,
             bootstrap=bootstrap(self.status),
             restore=self.first_restore,
+            saved=self.saved,
             bootstrap_again=self.bootstrap_again,
             settled_writes=self.settled_writes,
             live=True,

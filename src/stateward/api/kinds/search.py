@@ -7,11 +7,13 @@ from msgspec import Meta
 
 from stateward.api.kinds.additions.keystore import SecureSettings
 from stateward.api.kinds.additions.plugins import Plugin, PluginSource
-from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool, UpdatePolicy
 from stateward.api.kinds.security import Security
 from stateward.api.kinds.shapes import version
 from stateward.api.kinds.snapshots.origin import Beginning
+from stateward.api.kinds.snapshots.snapshot import Repository
 from stateward.api.values.base import Json, Record
+from stateward.api.values.duration import DURATION, SPAN
 from stateward.api.values.settings import OWNED
 
 
@@ -55,6 +57,27 @@ class ServiceTemplate(Record):
     spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
 
 
+class UpgradeSnapshot(Record):
+    """The snapshot that an upgrade needs before it begins."""
+
+    repository: Annotated[
+        Repository, Meta(description="The repository of a SearchSnapshot or SearchSnapshotSchedule of this cluster.")
+    ]
+    max_age: Annotated[
+        Annotated[str, Meta(pattern=DURATION, max_length=20, extra=SPAN)],
+        Meta(description="How old the newest successful snapshot with all indices may be, for example 24h."),
+    ] = "24h"
+
+
+class SearchUpdatePolicy(UpdatePolicy):
+    """How changes roll over the members of a search cluster."""
+
+    snapshot_before_upgrade: Annotated[
+        UpgradeSnapshot | None,
+        Meta(description="An upgrade begins only after a snapshot that is not older than this. Default: without one."),
+    ] = None
+
+
 class SearchSpec(ClusterSpec, kw_only=True):
     """The desired state of a search cluster, for both engines."""
 
@@ -62,6 +85,7 @@ class SearchSpec(ClusterSpec, kw_only=True):
         list[Pool],
         Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
     ]
+    update: Annotated[SearchUpdatePolicy | None, Meta(description="How changes roll over the members.")] = None
     config: Annotated[
         Json | None,
         Meta(

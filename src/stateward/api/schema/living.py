@@ -140,6 +140,7 @@ CLUSTER: Mapping[str, Change] = {
 }
 """Fields that all kinds of clusters have."""
 
+_GATE = Change(Does.AT_ONCE, "For upgrades that have not begun.")
 _BEGINS = Change(
     Does.REFUSED, "A cluster begins once. Without the field, the operator no longer waits for the restore."
 )
@@ -147,6 +148,8 @@ SEARCH: Mapping[str, Change] = {
     "bootstrap.fromSnapshot.repository": _BEGINS,
     "bootstrap.fromSnapshot.snapshot": _BEGINS,
     "bootstrap.fromSnapshot.indices": _BEGINS,
+    "update.snapshotBeforeUpgrade.repository": _GATE,
+    "update.snapshotBeforeUpgrade.maxAge": _GATE,
     "config": Change(Does.RESTART),
     "pools[].config": Change(Does.RESTART),
     "pools[].roles": Change(

@@ -14,7 +14,13 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSp
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
-from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
+from stateward.api.kinds.search import (
+    ElasticsearchCluster,
+    ElasticsearchSpec,
+    OpenSearchCluster,
+    OpenSearchSpec,
+    SearchUpdatePolicy,
+)
 from stateward.api.kinds.search_object import SearchObjectSpec
 from stateward.api.kinds.search_user import SearchUserSpec, UserPassword
 from stateward.api.kinds.security import Security, TransportSecurity
@@ -170,6 +176,22 @@ FOUNDATIONDB_RULES = (
     ),
 )
 
+UPDATE_RULES = (
+    Rule(
+        "!has(self.maxUnavailable) || (type(self.maxUnavailable) == int ? self.maxUnavailable >= 1"
+        " : string(self.maxUnavailable).matches('^([1-9]|[1-9][0-9]|100)%$'))",
+        "must be a number of members, 1 or more, or a percentage from 1% to 100%",
+        field=".maxUnavailable",
+        shown="string(self.maxUnavailable)",
+    ),
+    Rule(
+        "!has(self.order) || self.order.all(a, self.order.exists_one(b, a == b))",
+        "must name each pool once",
+        field=".order",
+        shown="self.order.join(', ')",
+    ),
+)
+
 RULES: Mapping[type[Record], tuple[Rule, ...]] = {
     OpenSearchCluster: NAMES,
     OpenSearchSpec: spec_rules(OPENSEARCH),
@@ -239,21 +261,8 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             field=".http",
         ),
     ),
-    UpdatePolicy: (
-        Rule(
-            "!has(self.maxUnavailable) || (type(self.maxUnavailable) == int ? self.maxUnavailable >= 1"
-            " : string(self.maxUnavailable).matches('^([1-9]|[1-9][0-9]|100)%$'))",
-            "must be a number of members, 1 or more, or a percentage from 1% to 100%",
-            field=".maxUnavailable",
-            shown="string(self.maxUnavailable)",
-        ),
-        Rule(
-            "!has(self.order) || self.order.all(a, self.order.exists_one(b, a == b))",
-            "must name each pool once",
-            field=".order",
-            shown="self.order.join(', ')",
-        ),
-    ),
+    UpdatePolicy: UPDATE_RULES,
+    SearchUpdatePolicy: UPDATE_RULES,
     PackageSpec: (
         Rule(
             "self == oldSelf",

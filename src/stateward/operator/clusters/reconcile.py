@@ -39,6 +39,7 @@ from stateward.operator.clusters.replacement_limit import ReplacementLimit, newl
 from stateward.operator.clusters.round import Round
 from stateward.operator.clusters.status_writer import StatusWriter
 from stateward.operator.databases.engine import Family
+from stateward.operator.declared.snapshots.before_upgrade import read_saved
 from stateward.operator.declared.snapshots.first_restore import read_first_restore
 from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
@@ -267,6 +268,8 @@ class Reconciler:
         self._targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
         async with self._fence():
             database = await self._family.engine.observe(target)
+            saved = await read_saved(self._api, self._family.engine, existing, target)
+        existing = replace(existing, saved=saved)
         existing, lost = with_cluster_file(existing, database)
         refused = (*refused, *lost)
         if refused:

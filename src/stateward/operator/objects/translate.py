@@ -66,6 +66,7 @@ def observation(
         protection=existing.protection,
         bootstrap=bootstrap(status),
         restore=existing.restore,
+        saved=existing.saved,
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         waits=waits(status),
         changing=changing(status),

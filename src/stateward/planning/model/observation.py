@@ -46,8 +46,8 @@ from stateward.planning.model.member import (
 )
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
-from stateward.planning.model.restore import Restore
 from stateward.planning.model.security import Protection
+from stateward.planning.model.snapshots import Restore, Saved, SnapshotGate
 
 __all__ = [
     "TOO_LARGE",
@@ -81,7 +81,9 @@ __all__ = [
     "Removal",
     "Replacement",
     "Restore",
+    "Saved",
     "Schedule",
+    "SnapshotGate",
     "SoleCopy",
     "Surge",
     "Unformed",
@@ -146,6 +148,8 @@ class Observation(Struct, frozen=True):
     """Whether the user accepted a new and empty cluster in place of a lost one."""
     restore: Restore | Unknown | None = None
     """The restore with which the cluster begins; None if there is none, or if none is due."""
+    saved: Saved | Unknown | None = None
+    """The snapshot before an upgrade; None if nothing asked for it."""
     waits: Mapping[str, float] = {}
     """Since when each thing that the status names waits, by subject and reason with a space between them."""
     changing: Changing | None = None

@@ -60,7 +60,7 @@ class DesiredSchedule:
     @property
     def marks(self) -> dict[str, str]:
         """The notes in its snapshots."""
-        return {MARK: self.owner, DATABASE: self.database}
+        return marks(self.owner, self.database)
 
     def due(self) -> float | None:
         """Return the last time of the schedule, if it has not been dealt with: missed times count once."""
@@ -80,6 +80,11 @@ class DesiredSchedule:
             return self.created  # An invalid schedule takes no snapshots, so it is overdue from the start.
         first = cron.after(self.created if success is None else due_of(success.name, self.created))
         return None if first is None else cron.after(first)
+
+
+def marks(owner: str, database: str) -> dict[str, str]:
+    """Return the notes in snapshots of a schedule; `owner` is its namespace and name."""
+    return {MARK: owner, DATABASE: database}
 
 
 @dataclass(frozen=True)

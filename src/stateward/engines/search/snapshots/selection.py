@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from stateward.api.kinds.snapshots.restore import RestoredIndex, SearchRestoreSpec
 from stateward.api.values.problem import Problem
-from stateward.engines.search.snapshots.records import Snapshot, newest
+from stateward.engines.search.snapshots.records import Snapshot
 
 MOST = 1000
 """Indices and data streams in one restore: all of them are in its status."""
@@ -47,18 +47,10 @@ def selected(spec: SearchRestoreSpec, found: Snapshot) -> list[RestoredIndex]:
     return made
 
 
-def newest_with(spec: SearchRestoreSpec, found: Iterable[Snapshot]) -> Snapshot | None:
-    """Return the newest successful snapshot that has an index or data stream of those that are asked for.
-
-    The disaster this prevents: a schedule saves the empty cluster that is to be restored, and the restore takes that
-    snapshot for the newest.
-    """
-    return newest(each for each in found if _names(each, spec.indices or ["*"]))
-
-
-def _names(found: Snapshot, patterns: Sequence[str]) -> bool:
+def has_any(spec: SearchRestoreSpec, found: Snapshot) -> bool:
+    """Return whether a snapshot has an index or data stream of those that are asked for."""
     names = {*found.indices, *found.data_streams}
-    return any(not name.startswith(".") and _matches(name, patterns) for name in names)
+    return any(not name.startswith(".") and _matches(name, spec.indices or ["*"]) for name in names)
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
