@@ -92,8 +92,8 @@ async def test_one_of_an_earlier_database_or_of_another_cluster_or_repository_sa
     world = await world_with_one()
     live = world.store.get(world.plural, Key(HOME, "one"))
     assert live is not None
-    other = {"snapshotBeforeUpgrade": {**GATE, "repository": "others"}}
-    assert await saved_of(world, existing(**other)) == Saved()
+    other = existing(snapshotBeforeUpgrade={**GATE, "repository": "others"})
+    assert await saved_of(world, other) == Saved()
     world.change_status("clusterUUID", "an earlier one")
     assert await saved_of(world) == Saved()
 
