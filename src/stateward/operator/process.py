@@ -64,6 +64,7 @@ from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
+from stateward.operator.runtime.traces import open_traces
 from stateward.packages.restarts.dependencies import SECRET
 from stateward.planning.model.database import Database, Unknown
 
@@ -214,6 +215,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         identity=options.identity or f"{socket.gethostname()}-{uuid4().hex[:8]}",
     )
     async with AsyncExitStack() as stack:
+        stack.enter_context(open_traces(options.traces_endpoint, options.identity))
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options, forecast=ForecastWorker())
