@@ -1,7 +1,8 @@
 """`status json` of the model, with the keys and the gaps of the real one.
 
 An unreachable process is listed with its address only. A process with another protocol appears only among the
-incompatible connections. Without a majority of coordinators, only the client's own part is available.
+incompatible connections. Without a majority of coordinators, only the client's own part is available. From version 7.3
+on, the cluster's part reads the database, so while it is not available there is none: the client gives up waiting.
 """
 
 from typing import Any
@@ -22,6 +23,16 @@ DESCRIPTIONS = {
     "all_logs_recruited": "Accepting commits. All logs recruited.",
     "fully_recovered": "Recovery complete.",
 }
+
+
+PATIENCE = 30.0
+"""Seconds for which a client waits for the cluster's part."""
+TIMED_OUT = {"name": "status_incomplete_timeout", "description": "Timed out fetching cluster status."}
+
+
+def timed_out(document: Document) -> bool:
+    """Return whether a status is that of a client that was not answered in time."""
+    return TIMED_OUT in document["client"]["messages"]
 
 
 def alone(coordinators: dict[str, bool], file: str, now: float) -> Document:
@@ -54,7 +65,10 @@ def whole(cluster: Cluster, coordinators: dict[str, bool], file: str, now: float
 
 
 def joined(part: Document, coordinators: dict[str, bool], file: str, now: float) -> Document:
-    """Return the complete status from the cluster's part and the client's part."""
+    """Return the complete status from the cluster's part and the client's part; an empty one did not come in time."""
+    if not part:
+        own = client(coordinators, file, now, available=False, healthy=False) | {"messages": [TIMED_OUT]}
+        return {"client": own, "cluster": {"layers": {"_valid": False}}}
     available, healthy = bool(part["database_available"]), bool(part.get("full_replication"))
     return {
         "client": client(coordinators, file, now, available=available, healthy=available and healthy),
@@ -63,8 +77,10 @@ def joined(part: Document, coordinators: dict[str, bool], file: str, now: float)
 
 
 def of_cluster(cluster: Cluster, coordinators: dict[str, bool], now: float) -> Document:
-    """Return the cluster's part."""
+    """Return the cluster's part; empty if the cluster waits for the database without a limit."""
     state = cluster.state
+    if not state.available and protocol(cluster.version) >= protocol("7.3"):
+        return {}
     live = cluster.live(now)
     silent = sorted(set(cluster.workers) - set(live))
     recovery: Document = {"name": state.recovery.name, "description": DESCRIPTIONS[state.recovery.name]}
