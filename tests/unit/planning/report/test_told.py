@@ -1,5 +1,7 @@
 """Databases with an explicit bootstrap command: it is sent once, late, and only after their own confirmation."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -78,7 +80,7 @@ def test_a_database_that_reports_nothing_is_made_if_nothing_records_it() -> None
     ],
     ids=["it answered before", "a member has joined", "a version was deployed"],
 )
-def test_a_database_that_reports_nothing_and_was_there_is_down(record: dict[str, object]) -> None:
+def test_a_database_that_reports_nothing_and_was_there_is_down(record: dict[str, Any]) -> None:
     made = seen(SILENT, **record)
     assert {a.CreateDatabase, a.RecordBootstrap}.isdisjoint(kinds(made))
     reasons = {wait.reason for wait in made.waits}
