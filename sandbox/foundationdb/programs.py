@@ -14,7 +14,7 @@ PROGRAMS = {"fdbserver": "server", "fdbcli": "cli"}
 _EPOCH = (2024, 1, 1, 0, 0, 0)
 _PACKAGES = ("sandbox/foundationdb", "src/stateward/simulation/foundationdb")
 _BETWEEN = ("sandbox/__init__.py", "stateward/__init__.py", "stateward/simulation/__init__.py")
-_LEFT_OUT = frozenset({"programs.py"})
+_LEFT_OUT = frozenset({"programs.py", "real.py"})
 
 
 def sources() -> list[Path]:

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from sandbox.errors import SandboxError
+from sandbox.foundationdb import real
 from sandbox.images import pins, programs
 from sandbox.images.database import elasticsearch_image, opensearch_image
-from sandbox.images.foundationdb import foundationdb_image
+from sandbox.images.foundationdb import foundationdb_image, real_foundationdb_image
 from sandbox.images.oci import Image
 from sandbox.images.operator import OPERATOR_IMAGE, operator_image
 from sandbox.progress import Progress
@@ -17,6 +18,7 @@ def known() -> list[str]:
         *(f"{pins.OPENSEARCH}:{version}" for version in pins.OPENSEARCH_HOMES),
         *(f"{pins.ELASTICSEARCH}:{version}" for version in pins.ELASTICSEARCH_HOMES),
         *(f"{pins.FOUNDATIONDB}:{version}" for version in pins.FOUNDATIONDB_VERSIONS),
+        *(f"{pins.REAL_FOUNDATIONDB}:{version}" for version in real.versions()),
         *programs.NAMES,
         OPERATOR_IMAGE,
     ]
@@ -45,6 +47,8 @@ def image(reference: str, native: Path, progress: Progress) -> Image:
         return elasticsearch_image(version, native, progress)
     if repository == pins.FOUNDATIONDB:
         return foundationdb_image(version, progress)
+    if repository == pins.REAL_FOUNDATIONDB:
+        return real_foundationdb_image(version, progress)
     if name in programs.NAMES:
         return programs.program_image(name, progress)
     return operator_image(progress)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 OPENSEARCH = "docker.io/opensearchproject/opensearch"
 ELASTICSEARCH = "docker.elastic.co/elasticsearch/elasticsearch"
 FOUNDATIONDB = "docker.io/foundationdb/foundationdb"
+REAL_FOUNDATIONDB = "docker.io/foundationdb/foundationdb-real"
+"""Images with the programs that the environment names, in place of the stand-in."""
 
 
 @dataclass(frozen=True)

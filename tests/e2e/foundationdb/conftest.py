@@ -1,4 +1,9 @@
-"""The same worlds as those of OpenSearch, with FoundationDB clusters of the stand-in in them."""
+"""The same worlds as those of OpenSearch, with FoundationDB clusters of the stand-in in them.
+
+Where `FDBSERVER` names the program of a real one, the cases of `test_real.py` run, too.
+"""
+
+import os
 
 import pytest
 
@@ -8,6 +13,7 @@ from tests.e2e.clusters import Clusters
 from tests.e2e.foundationdb.database import Fdb
 from tests.e2e.operators import kubectl
 
+collect_ignore = [] if os.environ.get("FDBSERVER") else ["test_real.py"]
 ACCOUNTS = [f"--serviceaccount=stateward-system:{name}" for name in ("stateward", "stateward-detection")]
 
 

@@ -35,8 +35,9 @@ def cluster(pools: list[dict[str, Any]] | None = None, **spec: Any) -> Foundatio
 class Model:
     """Its members, each a process on a machine of its own, over three zones."""
 
-    def __init__(self, of: FoundationDBCluster, *, members: bool = True) -> None:
+    def __init__(self, of: FoundationDBCluster, *, members: bool = True, version: str = "7.1.67") -> None:
         self.of = of
+        self.version = version
         self.now = 1000.0
         self.addresses: dict[str, str] = {}
         self.commands: list[str] = []
@@ -46,7 +47,9 @@ class Model:
         self.stores: dict[str, int] = {}
         self.ensemble = Ensemble(lambda: self.now)
         self.ensemble.resolve = self.resolve
-        self.client = Client("7.1.67", str(first_connection(of)))
+        self.refuses = ""
+        """The beginning of the commands that the database refuses."""
+        self.client = Client(version, str(first_connection(of)))
         self.engine = FoundationEngine(self)
         for pool in of.spec.pools if members else ():
             for i in range(replicas(of.spec, pool)):
@@ -66,12 +69,14 @@ class Model:
         locality = {"instance_id": member, "zoneid": zone, "machineid": zone, "processid": f"{number:032x}"}
         words = f"fdbserver --class {kind}"
         address = self.addresses[member]
-        self.ensemble.start(Worker(address, kind, locality, "7.1.67", words, self.now, f"{number:032x}"))
+        self.ensemble.start(Worker(address, kind, locality, self.version, words, self.now, f"{number:032x}"))
 
     async def run(self, pod: str, command: str, seconds: int) -> Printed:
         """Run a command in virtual time, as the shell of a pod."""
         assert pod.startswith("bank/")
         self.commands.append(command)
+        if self.refuses and command.startswith(self.refuses):
+            return Printed(1, "ERROR: the database does not want to\n")
         until = self.now + seconds
         strange = Client("7.3.63", self.client.file)
 

@@ -108,6 +108,11 @@ ADVICE = {
         "free space or relax the rule that forbids the move (allocation filters, disk watermarks), or set the"
         " old size again: the member then returns to service",
     ),
+    "ProofRefused": Advice(
+        "the database accepts the proof, which is tried again at every observation; the member stays until then",
+        "read the refusal: the database refuses exclusions, for example, when its disks would be too full without"
+        " the member; then let volumes grow or add members",
+    ),
     "Draining": Advice(
         "the member holds no shards",
         "to cancel, set the old size again",

@@ -36,11 +36,12 @@ Socket = aiohttp.ClientWebSocketResponse
 class Limits:
     """Limits; times are in seconds.
 
-    `request` limits one attempt, `connect` its connection; `throttle` limits all waiting for a server that answers 429;
-    `concurrency` is the number of parallel requests (without watches).
+    `request` limits one attempt, `command` a command in a container, `connect` its connection; `throttle` limits all
+    waiting for a server that answers 429; `concurrency` is the number of parallel requests (without watches).
     """
 
     request: float = 30.0
+    command: float = 60.0
     connect: float = 10.0
     throttle: float = 30.0
     concurrency: int = 32
@@ -119,13 +120,13 @@ class Transport:
 
     @asynccontextmanager
     async def socket(self, path: str, protocol: str, query: list[tuple[str, str]]) -> AsyncGenerator[Socket]:
-        """Open a WebSocket; raise ApiError."""
+        """Open a WebSocket for a command in a container; raise ApiError."""
         credential = await self._credential()
         # A kubelet answers 406 to a request for a specific content type here.
         call = Call("GET", path, accept="*/*")
         try:
             async with (
-                self._clock.timeout(self._limits.request),
+                self._clock.timeout(self._limits.command),
                 self._ensure_session().ws_connect(
                     self._connection.server.rstrip("/") + path,
                     params=query,

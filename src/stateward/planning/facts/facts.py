@@ -62,8 +62,13 @@ class Facts(Struct, frozen=True):
     @property
     def formed(self) -> bool:
         """Return whether the cluster was ever formed: it answers now, or the status records it."""
-        remembered = self.obs.bootstrap is not None and self.obs.bootstrap.formed
-        return self.database is not None or remembered or bool(self.obs.records)
+        return self.database is not None or self.remembered
+
+    @property
+    def remembered(self) -> bool:
+        """Return whether the status records that the cluster was formed, or that a member has ever joined it."""
+        grant = self.obs.bootstrap
+        return (grant is not None and grant.formed) or bool(self.obs.records)
 
     def node(self, name: str) -> Node | None:
         """Return the database's node of the member; None if it is not in the cluster, or nothing is known."""

@@ -23,7 +23,11 @@ class Unknown(Struct, frozen=True, tag=True):
 
 
 class Unformed(Unknown, frozen=True, tag=True):
-    """The database itself reports that it was never created: the only state in which it may be created."""
+    """The database was never created: the only state in which it may be created."""
+
+    certain: bool = True
+    """Whether the database itself reports it. Otherwise it reports nothing, as does one that exists and is down: then
+    it may be created only if there is no record at all that it was ever created."""
 
 
 class CopyState(StrEnum):
@@ -126,6 +130,8 @@ class Database(Struct, frozen=True, tag=True):
     """Members with only a part of what a drain sets, because a crash or another client came in between."""
     undrainable: Mapping[str, str] = {}
     """By member: why the database would refuse to drain it now, as a clause."""
+    unproved: Mapping[str, str] = {}
+    """By leaving member: the database's refusal of the proof that it holds no data, as a clause."""
     unmovable: Mapping[str, str] = {}
     """By voter: why no other member could take over its vote now, as a clause."""
     allocation: Allocation = Allocation.ALL

@@ -28,6 +28,7 @@ ONLY_FOUNDATIONDB: Mapping[str, str] = {
     "wait: InMaintenance": "only databases with maintenance zones, such as FoundationDB",
     "wait: RemovalPaced": "only databases with a pause between two removals, such as FoundationDB by default",
     "wait: ClusterFileLost": "only FoundationDB has a cluster file",
+    "wait: ProofRefused": "only FoundationDB is asked for a proof that a member is empty",
     "wait: SecurityFixed": "only FoundationDB cannot change this setting later; scenarios cover it",
     "wait: ProtocolSwitchFirst": INCOMPATIBLE_VERSIONS,
     "wait: BinariesNotStaged": INCOMPATIBLE_VERSIONS,
@@ -49,6 +50,7 @@ OUT_OF_REACH: Mapping[str, str] = {
 BEYOND_FOUNDATIONDB: Mapping[str, str] = {
     "wait: ClusterFileLost": "no user deletes its Secret while the database is unavailable; a scenario does",
     "wait: SecurityFixed": "no user switches TLS; scenarios do",
+    "wait: ProofRefused": "the disks of these worlds are never too full for an exclusion that was accepted before",
     "wait: DatabaseGone": "it needs the loss of most coordinators, which loses the data; scenarios cover it",
 }
 """Branches that worlds with FoundationDB cannot reach, and why."""

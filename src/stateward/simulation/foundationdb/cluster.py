@@ -95,7 +95,8 @@ class Cluster:
         if options is None or (new and not {"redundancy_mode", "storage_engine"} <= options.keys()):
             return {"result": "usage"}
         if new and self.state.configuration:
-            return {"result": "exists"}
+            # The transaction of a creation is one of version 0: only a database that is up refuses it.
+            return {"result": "exists" if self.state.available else "waits"}
         if not new and not self.state.available:
             return {"result": "unavailable"}
         wanted: dict[str, Any] = {**DEFAULTS, **self.state.configuration, **options}

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stateward.simulation.foundationdb.addresses import endpoint, host, is_coordinator, is_exclusion
+from stateward.simulation.foundationdb.status import PATIENCE, timed_out
 
 Ask = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
 """A request to the cluster: its response, or None if no cluster responds."""
+AGAIN = 2.0
+"""Seconds after which a status looks again whether the database is available."""
 FORCE = "Type `configure FORCE <TOKEN...>' to configure without this check"
 MIGRATION = (
     "ERROR: Storage engine type cannot be changed because storage_migration_mode=disabled.\n"
@@ -101,7 +104,10 @@ class Run:
     async def _status(self, words: list[str]) -> None:
         if words != ["json"]:
             raise FailedError("ERROR: the stand-in knows only `status json'")
-        document = await self.ask({"op": "status"})
+        document, waited = await self.ask({"op": "status"}), 0.0
+        while document is not None and timed_out(document) and waited < PATIENCE:
+            await self.sleep(AGAIN)
+            document, waited = await self.ask({"op": "status"}), waited + AGAIN
         self.lines.append(json.dumps(document, indent=4, sort_keys=True))
 
     async def _sleep(self, words: list[str]) -> None:
@@ -110,7 +116,9 @@ class Run:
     async def _configure(self, words: list[str]) -> None:
         words = [word for word in words if word != "FORCE"]
         new = words[:1] == ["new"]
-        answer = await self._do(op="configure", new=new, options=words[1:] if new else words)
+        request = {"op": "configure", "new": new, "options": words[1:] if new else words}
+        while (answer := await self._do(**request))["result"] == "waits":
+            await self.sleep(0.5)
         text, good = CONFIGURED[answer["result"]]
         if not good:
             raise FailedError(text)

@@ -2,6 +2,9 @@
 
 An unreachable process is listed with its address only. A process with another protocol appears only among the
 incompatible connections. Without a majority of coordinators, only the client's own part is available.
+
+The cluster reads the configuration from the database. While it is not available, 7.1 leaves out all that follows from
+the configuration, and 7.3 reports nothing at all, because it waits without a limit: the client gives up.
 """
 
 from typing import Any
@@ -22,6 +25,18 @@ DESCRIPTIONS = {
     "all_logs_recruited": "Accepting commits. All logs recruited.",
     "fully_recovered": "Recovery complete.",
 }
+
+
+PATIENCE = 30.0
+"""Seconds for which a client waits for the cluster's part."""
+TIMED_OUT = {"name": "status_incomplete_timeout", "description": "Timed out fetching cluster status."}
+
+UNREADABLE = {"name": "unreadable_configuration", "description": "Unable to read database configuration."}
+
+
+def timed_out(document: Document) -> bool:
+    """Return whether a status is that of a client that was not answered in time."""
+    return TIMED_OUT in document["client"]["messages"]
 
 
 def alone(coordinators: dict[str, bool], file: str, now: float) -> Document:
@@ -54,8 +69,11 @@ def whole(cluster: Cluster, coordinators: dict[str, bool], file: str, now: float
 
 
 def joined(part: Document, coordinators: dict[str, bool], file: str, now: float) -> Document:
-    """Return the complete status from the cluster's part and the client's part."""
-    available, healthy = bool(part["database_available"]), bool(part.get("full_replication"))
+    """Return the complete status from the cluster's part and the client's part; an empty one did not come in time."""
+    if not part:
+        own = client(coordinators, file, now, available=False, healthy=False) | {"messages": [TIMED_OUT]}
+        return {"client": own, "cluster": {"layers": {"_valid": False}}}
+    available, healthy = bool(part.get("database_available")), bool(part.get("full_replication"))
     return {
         "client": client(coordinators, file, now, available=available, healthy=available and healthy),
         "cluster": part,
@@ -63,8 +81,10 @@ def joined(part: Document, coordinators: dict[str, bool], file: str, now: float)
 
 
 def of_cluster(cluster: Cluster, coordinators: dict[str, bool], now: float) -> Document:
-    """Return the cluster's part."""
+    """Return the cluster's part; empty if the cluster waits for the database without a limit."""
     state = cluster.state
+    if not state.available and protocol(cluster.version) >= protocol("7.3"):
+        return {}
     live = cluster.live(now)
     silent = sorted(set(cluster.workers) - set(live))
     recovery: Document = {"name": state.recovery.name, "description": DESCRIPTIONS[state.recovery.name]}
@@ -75,13 +95,12 @@ def of_cluster(cluster: Cluster, coordinators: dict[str, bool], now: float) -> D
         "cluster_controller_timestamp": int(now),
         "connection_string": str(state.connection),
         "protocol_version": protocol(cluster.version)[1:],
-        "database_available": state.available,
         "database_lock_state": {"locked": False},
         "generation": 2 * (state.epochs[-1].number if state.epochs else 1),
         "incompatible_connections": sorted(cluster.strangers),
         "degraded_processes": 0,
         "layers": {"_valid": True},
-        "messages": messages(silent),
+        "messages": [*messages(silent), *([] if state.available else [UNREADABLE])],
         "processes": {
             identifier(address): process(cluster, worker, now) if address in live else lost(address)
             for address, worker in sorted(cluster.workers.items())
@@ -89,16 +108,17 @@ def of_cluster(cluster: Cluster, coordinators: dict[str, bool], now: float) -> D
         "machines": machines(cluster, live),
         "recovery_state": recovery,
     }
-    if state.configuration:
+    if state.available:
         document |= configured(cluster, live, coordinators, now)
     return document
 
 
 def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool], now: float) -> Document:
-    """Return the part that exists only with a database."""
+    """Return the part that exists only while the database is available."""
     state = cluster.state
     excluded = [{"locality": t} if t.startswith("locality_") else {"address": t} for t in state.excluded]
     document: Document = {
+        "database_available": True,
         "configuration": {
             **state.configuration,
             "proxies": state.configuration["commit_proxies"] + state.configuration["grv_proxies"],
@@ -117,10 +137,7 @@ def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str
     if state.maintenance:
         document["maintenance_zone"] = state.maintenance
         document["maintenance_seconds_remaining"] = max(0.0, state.maintenance_until - now)
-    # The status of data distribution is left out while no process can answer.
-    if state.available:
-        document |= data(cluster, live, coordinators, now)
-    return document
+    return document | data(cluster, live, coordinators, now)
 
 
 def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool], now: float) -> Document:

@@ -1,5 +1,7 @@
 """The driver of FoundationDB, before the model of the database."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -25,6 +27,50 @@ async def test_only_a_database_that_says_that_it_is_not_there_is_made(model: Mod
     with pytest.raises(RefusedError, match="does not report"):
         await model.engine.create_database(model.target())
     assert not [c for c in model.commands if c.startswith("configure")]
+
+
+@pytest.fixture
+def silent() -> Model:
+    """A cluster of a version that reports nothing of a database that is not available."""
+    return Model(cluster(version="7.3.63"), version="7.3.63")
+
+
+async def test_a_database_that_reports_nothing_was_perhaps_never_made_and_can_be_made(silent: Model) -> None:
+    before = silent.now
+    found = await silent.engine.observe(silent.target())
+    assert isinstance(found, Unformed)
+    assert not found.certain
+    assert silent.now - before >= 30, "the status waits for the database"
+    await silent.made()
+    assert (await silent.seen()).health is Health.GREEN
+    with pytest.raises(RefusedError, match="does not report"):
+        await silent.engine.create_database(silent.target())
+
+
+async def test_a_database_that_is_down_reports_the_same_and_refuses_to_be_made_again(silent: Model) -> None:
+    await silent.made()
+    for log in range(3):
+        silent.ensemble.end(silent.addresses[f"ledger-log-{log}"])
+    await silent.settle(20.0)
+    found = await silent.engine.observe(silent.target())
+    assert isinstance(found, Unformed)
+    assert not found.certain
+    with pytest.raises(RefusedError, match="timed out"):
+        await silent.engine.create_database(silent.target())
+    for log in range(3):
+        silent.start(f"ledger-log-{log}", "log", f"z{log}", silent.addresses[f"ledger-log-{log}"])
+    assert (await silent.seen()).health is Health.GREEN
+    assert "already exists" in (await silent.run("bank/any", "configure new double ssd-2", 10)).output
+
+
+async def test_without_a_majority_of_coordinators_nothing_is_made(silent: Model) -> None:
+    for number in range(2):
+        silent.ensemble.end(silent.addresses[f"ledger-storage-{number}"])
+    found = await silent.engine.observe(silent.target())
+    assert type(found) is Unknown
+    with pytest.raises(RefusedError, match="does not report"):
+        await silent.engine.create_database(silent.target())
+    assert not [c for c in silent.commands if c.startswith("configure")]
 
 
 async def test_what_cannot_be_asked_is_unknown_and_is_never_made() -> None:
@@ -225,3 +271,40 @@ async def test_a_pod_whose_programs_the_database_does_not_talk_to_is_not_believe
     assert isinstance(found, Database)
     model.strange = set(pods)
     assert isinstance(await model.engine.observe(msgspec.structs.replace(model.target(), endpoints=pods)), Unknown)
+
+
+async def lonely(model: Model) -> dict[str, dict[str, float]]:
+    """Let a member leave whose process is gone; return the facts of the target."""
+    await model.made()
+    model.ensemble.end(model.addresses["ledger-storage-4"])
+    await model.settle(900.0)
+    facts = {"missing": {"ledger-storage-4": 1.0}}
+    await model.engine.drain(model.target(**facts), frozenset({"ledger-storage-4"}))
+    await model.settle(900.0)
+    return facts
+
+
+@pytest.mark.parametrize("refused", ["exclude no_wait locality_stateward_proves:", "exclude 10.", "include 10."])
+async def test_a_refused_proof_hides_nothing_but_what_it_should_have_proved(model: Model, refused: str) -> None:
+    facts = await lonely(model)
+    model.refuses = refused
+    database = await model.seen(**facts)
+    assert len(database.nodes) == 10
+    assert "does not want to" in database.unproved["ledger-storage-4"]
+    assert "data(ledger-storage-4)" in {u.name for u in database.units}
+    model.refuses = ""
+    database = await model.seen(**facts)
+    assert database.unproved == {}
+    assert "data(ledger-storage-4)" not in {u.name for u in database.units}
+    excluded = json.loads((await model.run("bank/any", "status json", 10)).output)["cluster"]["configuration"]
+    assert excluded["excluded_servers"] == [{"locality": "locality_instance_id:ledger-storage-4"}]
+
+
+async def test_a_refused_proof_of_a_member_that_runs_is_told_too(model: Model) -> None:
+    await model.made()
+    await model.engine.drain(model.target(), frozenset({"ledger-storage-4"}))
+    await model.settle(600.0)
+    model.refuses = "exclude locality_"
+    database = await model.seen()
+    assert "does not want to" in database.unproved["ledger-storage-4"]
+    assert "data(ledger-storage-4)" in {u.name for u in database.units}

@@ -94,11 +94,30 @@ def test_every_path_that_is_read_is_in_the_schema_of_the_database() -> None:
     assert read <= known, sorted(read - known)
 
 
-def test_warnings_before_the_document_are_skipped_and_what_is_no_document_is_refused() -> None:
-    assert parse_status('WARNING: Cluster file changed\n{"client": {}, "cluster": {}}') == Status()
-    for text in ("", "ERROR: timed out", '{"client": 1}', '{"client": {'):
-        with pytest.raises(GarbledError):
-            parse_status(text)
+DOCUMENT = '{"client": {}, "cluster": {}}'
+ASIDE = "\nWARNING: Long delay (Ctrl-C to interrupt)\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DOCUMENT,
+        f"{ASIDE}{DOCUMENT}\n",
+        f"{DOCUMENT}\n{ASIDE}",
+        f"Using cluster file `/var/fdb/data/fdb.cluster'.\n{ASIDE}\nThe database is available.\n\n{DOCUMENT}",
+    ],
+)
+def test_what_the_program_prints_beside_the_document_is_skipped(text: str) -> None:
+    assert parse_status(text) == Status()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ASIDE, "ERROR: timed out", '{"client": 1}', '{"client": {', f"something else\n{DOCUMENT}", DOCUMENT * 2],
+)
+def test_nothing_else_is_a_document(text: str) -> None:
+    with pytest.raises(GarbledError):
+        parse_status(text)
 
 
 def test_an_empty_status_says_nothing_and_allows_nothing() -> None:

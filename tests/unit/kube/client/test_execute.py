@@ -1,12 +1,15 @@
 """A command in a container: its output comes back, its failure is an error, and a kubelet takes the request at all."""
 
+import asyncio
 import json
 
 import pytest
 from aiohttp import web
 
+from stateward.engines.foundationdb.database.driver import QUESTION
 from stateward.kube.client.exec import ExecError
 from stateward.kube.client.exec_stream import PROTOCOL
+from stateward.kube.client.transport import Limits
 from stateward.kube.objects import errors
 from stateward.kube.objects.metadata import Key
 from tests.unit.kube.fake_server import Step, answer, serving, status
@@ -62,3 +65,28 @@ async def test_a_refusal_is_the_servers() -> None:
     async with serving(answer(status(403, "Forbidden"), 403)) as (_, api):
         with pytest.raises(errors.ApiError):
             await api.execute(POD, "db", ["true"], 100)
+
+
+def slowly(seconds: float) -> Step:
+    """Answer with a WebSocket that says something only after a time."""
+
+    async def step(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(protocols=(PROTOCOL,))
+        await socket.prepare(request)
+        await asyncio.sleep(seconds)
+        await socket.send_bytes(b"\1late")
+        await socket.send_bytes(b"\3" + DONE)
+        await socket.close()
+        return socket
+
+    return step
+
+
+async def test_a_command_may_take_longer_than_a_request() -> None:
+    """A status of FoundationDB 7.3 takes up to 40 seconds while the database is not available."""
+    assert Limits().command > QUESTION > 40
+    async with serving(slowly(0.2), limits=Limits(request=0.05)) as (_, api):
+        assert await api.execute(POD, "db", ["x"], 100) == b"late"
+    async with serving(slowly(5.0), limits=Limits(command=0.05)) as (_, api):
+        with pytest.raises(errors.TransportError, match="timed out"):
+            await api.execute(POD, "db", ["x"], 100)

@@ -1,6 +1,9 @@
 """Databases with an explicit bootstrap command: it is sent once, late, and only after their own confirmation."""
 
+from typing import Any
+
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +42,7 @@ def kinds(made: Plan) -> list[type[a.Action]]:
 
 
 NOT_THERE = o.Unformed("the database was never created")
+SILENT = o.Unformed("it reports nothing", certain=False)
 RECORDED = o.Bootstrap("c-s-0", "claim", formed=False)
 
 
@@ -60,6 +64,28 @@ def test_a_member_that_is_not_ready_is_named_with_the_reason() -> None:
     many = tuple(msgspec.structs.replace(bare, name=f"c-s-{i}", ordinal=i) for i in range(5))
     (wait,) = [w for w in seen(NOT_THERE, members=many).waits if w.reason == "MembersFirst"]
     assert "2 more are not ready" in wait.message
+
+
+def test_a_database_that_reports_nothing_is_made_if_nothing_records_it() -> None:
+    assert a.RecordBootstrap in kinds(seen(SILENT))
+    assert a.CreateDatabase in kinds(seen(SILENT, bootstrap=RECORDED))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"bootstrap": msgspec.structs.replace(RECORDED, formed=True)},
+        {"records": {"c-s-0": o.Record("7.3.63", "claim")}},
+        {"deployed_version": "7.3.63", "bootstrap": RECORDED},
+    ],
+    ids=["it answered before", "a member has joined", "a version was deployed"],
+)
+def test_a_database_that_reports_nothing_and_was_there_is_down(record: dict[str, Any]) -> None:
+    made = seen(SILENT, **record)
+    assert {a.CreateDatabase, a.RecordBootstrap}.isdisjoint(kinds(made))
+    reasons = {wait.reason for wait in made.waits}
+    assert "DatabaseUnknown" in reasons
+    assert "DatabaseGone" not in reasons
 
 
 def test_silence_is_no_word() -> None:
@@ -84,7 +110,7 @@ def test_what_it_should_be_told_waits_for_members_that_come_back() -> None:
 asked = observations.map(
     lambda obs: msgspec.structs.replace(obs, desired=msgspec.structs.replace(obs.desired, formed_by_word=True))
 )
-answers = st.sampled_from([NOT_THERE, o.Unknown("no answer"), None])
+answers = st.sampled_from([NOT_THERE, SILENT, o.Unknown("no answer"), None])
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -99,6 +125,7 @@ def test_whatever_is_seen_a_database_is_made_on_its_own_word_only_and_never_twic
         assert isinstance(obs.database, o.Unformed)
         assert obs.bootstrap is not None
         assert not obs.bootstrap.formed
+        assert obs.database.certain or not (obs.records or obs.deployed_version)
         assert made.needs_live
     if a.GrantBootstrap in kinds(made):
         raise AssertionError("a database that is told needs no grant")

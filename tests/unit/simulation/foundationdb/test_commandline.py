@@ -31,6 +31,29 @@ async def test_another_storage_engine_is_refused_with_code_0() -> None:
     assert (code, judge(Printed(code, text))[0]) == (0, Outcome.REFUSED)
 
 
+LATE = "\nWARNING: Long delay (Ctrl-C to interrupt)\n\n{}\n\n"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "The database is available.",
+        "The database is available, but has issues (type 'status' for more information).",
+        "The database is unavailable; type `status' for more information.",
+        "Unable to determine database state, type 'status' for more information.",
+    ],
+)
+def test_how_the_database_is_does_not_judge_a_command_that_took_long(how: str) -> None:
+    assert judge(Printed(0, LATE.format(how)))[0] is Outcome.DONE
+    refused = Printed(1, f"{LATE.format(how)}ERROR: Database already exists! To change configuration, don't say `new'")
+    assert judge(refused) == (
+        Outcome.REFUSED,
+        "ERROR: Database already exists! To change configuration, don't say `new'",
+    )
+    assert judge(Printed(1, f"{LATE.format(how)}Specified timeout reached -- exiting...\n"))[0] is Outcome.GOES_ON
+    assert judge(Printed(0, f"{LATE.format(how)}Unable to do that\n"))[0] is Outcome.REFUSED
+
+
 async def test_a_blocking_exclusion_ends_when_the_data_has_moved_and_reports_it() -> None:
     group = await ModelProcesses().made()
     began = group.now

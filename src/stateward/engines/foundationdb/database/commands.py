@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stateward.engines.foundationdb.database.asides import without_asides
 from stateward.engines.foundationdb.database.exclusion import locality
 from stateward.engines.foundationdb.spec.connection import Address, without_keys
 
@@ -138,7 +139,7 @@ WARNINGS = {
 
 def judge(printed: Printed) -> tuple[Outcome, str]:
     """Return the outcome of a command, with the database's message if it failed."""
-    text = without_keys(printed.output.strip())
+    text = without_keys(without_asides(printed.output).strip())
     low = text.lower()
     if "specified timeout reached" in low:
         return Outcome.GOES_ON, "it timed out, and the database continues"

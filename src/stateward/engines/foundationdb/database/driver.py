@@ -20,7 +20,13 @@ from stateward.engines.foundationdb.database.leaving import (
 )
 from stateward.engines.foundationdb.database.maintenance import PERIOD, is_own, zone_of
 from stateward.engines.foundationdb.database.members import view
-from stateward.engines.foundationdb.database.picture import NEVER, absent, decoded_observation, members_to_prove
+from stateward.engines.foundationdb.database.picture import (
+    Proofs,
+    absent,
+    decoded_observation,
+    members_to_prove,
+    silent,
+)
 from stateward.engines.foundationdb.database.reader import status as read_status
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget, Shell, meant
@@ -35,12 +41,16 @@ from stateward.engines.foundationdb.database.upkeep import (
 from stateward.engines.foundationdb.spec.connection import Address
 from stateward.engines.foundationdb.spec.identity import coordinator
 from stateward.planning.model.actions import Move
-from stateward.planning.model.observation import TOO_LARGE, Allocation, Database, Unknown
+from stateward.planning.model.observation import TOO_LARGE, Allocation, Database, Unformed, Unknown
 
 ASKED = 3
 """Number of pods that are tried in sequence until one answers."""
-QUESTION, PROOF, CHANGE = 10, 10, 30
-"""Timeouts in seconds: of a status, of the proof that a member is empty, and of any other command."""
+QUESTION, PROOF, CHANGE = 50, 15, 50
+"""Timeouts in seconds: of a status, of the proof that a member is empty, and of any other command.
+
+A status takes up to 40 s while the database is not available: `fdbcli` waits 3 s for it to begin with, 4 s for its
+coordinators and its cluster controller, and 30 s for the report. All are below the limit of a command in a pod.
+"""
 
 
 class FoundationEngine:
@@ -60,19 +70,22 @@ class FoundationEngine:
         try:
             mine = meant(target)
             pod, status = await self._status(mine)
-            proved = await self._proved(mine, pod, status) if mine.proves else frozenset[str]()
+            proofs = await self._proved(mine, pod, status) if mine.proves else Proofs()
         except TooLargeError as error:
             return Unknown(str(error), TOO_LARGE)
         except EngineError as error:
             return Unknown(str(error))
-        return decoded_observation(mine, status, proved)
+        return decoded_observation(mine, status, proofs)
 
     async def create_database(self, target: Target) -> None:
-        """Create an empty database; raise `RefusedError` if one exists, or if that is uncertain."""
+        """Create an empty database; raise `RefusedError` if one exists.
+
+        If the status does not tell a database that was never created from one that is down, the command itself decides:
+        a database refuses it if it exists, as soon as it is up again.
+        """
         mine = meant(target)
         pod, status = await self._status(mine)
-        recovery = status.cluster.recovery_state
-        if recovery is None or recovery.name != NEVER:
+        if not isinstance(absent(mine, status), Unformed):
             raise RefusedError("the database does not report that it was never created")
         spec = mine.cluster.spec
         command = commands.configure(spec.redundancy.value, spec.storage_engine.value, new=True)
@@ -175,7 +188,7 @@ class FoundationEngine:
             except EngineError as error:
                 failure = error
                 continue
-            if status.cluster.recovery_state is not None:
+            if status.cluster.recovery_state is not None or silent(status):
                 return pod, status
             found = found or (pod, status)
         if found is None:
@@ -190,23 +203,35 @@ class FoundationEngine:
             raise RefusedError(why.why)
         return pod, status
 
-    async def _proved(self, target: FoundationTarget, pod: str, status: Status) -> frozenset[str]:
-        """Return the leaving members that a blocking `exclude` proves empty."""
+    async def _proved(self, target: FoundationTarget, pod: str, status: Status) -> Proofs:
+        """Return the leaving members that a blocking `exclude` proves empty, and which proofs the database refuses.
+
+        A refused proof hides nothing else: all other facts are in the status.
+        """
         if absent(target, status) is not None:
-            return frozenset()
-        left = marked(status)
-        if left:
-            await self._include(pod, left)
-        found = set[str]()
-        for name, there in members_to_prove(target, status).items():
-            if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
-                found.add(name)
-        return frozenset(found)
+            return Proofs()
+        found, refused = set[str](), dict[str, str]()
+        wanted = members_to_prove(target, status)
+        try:
+            if left := marked(status):
+                await self._include(pod, left)
+        except RefusedError as error:
+            return Proofs(refused=dict.fromkeys(wanted, str(error)))
+        for name, there in wanted.items():
+            try:
+                if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
+                    found.add(name)
+            except RefusedError as error:
+                refused[name] = str(error)
+        return Proofs(frozenset(found), refused)
 
     async def _empty(self, pod: str, members: list[str], addresses: tuple[Address, ...]) -> bool:
-        """Return whether a blocking `exclude` proves that no data is left."""
-        command = commands.exclude(members, addresses, wait=True)
-        return commands.not_empty_problem(await self._shell.run(pod, command, PROOF)) is None
+        """Return whether a blocking `exclude` proves that no data is left; raise RefusedError if it is refused."""
+        printed = await self._shell.run(pod, commands.exclude(members, addresses, wait=True), PROOF)
+        outcome, words = judge(printed)
+        if outcome is Outcome.REFUSED:
+            raise RefusedError(f"exclude: {words}", NO)
+        return commands.not_empty_problem(printed) is None
 
     async def _empty_addresses(self, target: FoundationTarget, pod: str, name: str, status: Status) -> bool:
         """Return whether no data is left at the last known addresses of a member without a process.
@@ -219,7 +244,11 @@ class FoundationEngine:
         if not addresses:
             return False
         await self._told(pod, commands.mark(addresses), Outcome.MATCHES_NOBODY)
-        empty = await self._empty(pod, [], addresses)
+        try:
+            empty = await self._empty(pod, [], addresses)
+        except RefusedError:
+            await self._include(pod, addresses)
+            raise
         await self._include(pod, addresses)
         return empty
 

@@ -6,6 +6,7 @@ all data is replicated. A leaving member holds its unit until a blocking `exclud
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from stateward.api.kinds.foundationdb import COPIES
 from stateward.engines.foundationdb.database.exclusion import (
@@ -17,7 +18,7 @@ from stateward.engines.foundationdb.database.exclusion import (
 from stateward.engines.foundationdb.database.leaving import address_problem, addresses_to_prove, problems_to_leave
 from stateward.engines.foundationdb.database.maintenance import is_own, members_in_maintenance
 from stateward.engines.foundationdb.database.members import MemberView, View, view
-from stateward.engines.foundationdb.database.status import Status
+from stateward.engines.foundationdb.database.status import Cluster, Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import current_coordinators, pending_settings, unmovable
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
@@ -28,14 +29,23 @@ OTHERS = "(others)"
 """All other members that have a copy."""
 NEVER = "configuration_never_created"
 """The state of a database that was never created."""
+TIMED_OUT = "status_incomplete_timeout"
+"""The client's message when a cluster controller does not report in time."""
 KEEPS = frozenset({"storage", "log"})
 """Roles that hold data."""
 
 
-def decoded_observation(
-    target: FoundationTarget, status: Status, proved: frozenset[str] = frozenset()
-) -> Database | Unknown:
-    """Return the observation; `proved` are members that a blocking `exclude` has proved empty."""
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """The members that a blocking `exclude` has proved empty, and by member why the database refuses such a proof."""
+
+    empty: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def decoded_observation(target: FoundationTarget, status: Status, proofs: Proofs | None = None) -> Database | Unknown:
+    """Return the observation, with proofs that were made for it."""
+    proofs = proofs or Proofs()
     why = absent(target, status)
     if why is not None:
         return why
@@ -51,10 +61,11 @@ def decoded_observation(
         nodes={
             name: node for name, m in seen.members.items() if (node := node_of(target, m, coordinators)) is not None
         },
-        units=tuple(units(target, status, seen, coordinators, leaving - proved, held)),
+        units=tuple(units(target, status, seen, coordinators, leaving - proofs.empty, held)),
         voters=coordinators,
         draining=leaving,
         undrainable={name: why for name, why in held.items() if why},
+        unproved=proofs.refused,
         unmovable={name: why for name, why in stuck.items() if why},
         maintenance=status.cluster.maintenance_zone or "",
         maintained=members_in_maintenance(status, seen, target.domains),
@@ -78,9 +89,27 @@ def absent(target: FoundationTarget, status: Status) -> Unknown | None:
     recovery = cluster.recovery_state.name if cluster.recovery_state is not None else None
     if recovery == NEVER:
         return Unformed("the database was never created")
+    if silent(status):
+        return Unformed(
+            "the database is not available, and reports nothing about itself: it was never created, or it is down",
+            certain=False,
+        )
     if said is None or said.available is not True or cluster.connection_string is None:
         return Unknown(f"the database is not available (recovery: {recovery or 'not known'})")
     return None
+
+
+def silent(status: Status) -> bool:
+    """Return whether a cluster controller was found that reported nothing within the status' own time.
+
+    Processes of 7.3 read the database for the status, and wait for it without a limit. So that is all that they report
+    of a database that was never created, and of one that is down. Without a majority of the coordinators, or with a
+    cluster controller that does not run, the status differs.
+    """
+    client, said = status.client, status.client.database_status
+    reached = client.coordinators is not None and client.coordinators.quorum_reachable is True
+    unavailable = said is not None and said.available is False
+    return reached and unavailable and status.cluster == Cluster() and [m.name for m in client.messages] == [TIMED_OUT]
 
 
 def node_of(target: FoundationTarget, member: MemberView, coordinators: frozenset[str]) -> Node | None:

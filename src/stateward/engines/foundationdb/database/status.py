@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from stateward.engines.connection.base import GarbledError
 from stateward.engines.connection.decoding import decoded
+from stateward.engines.foundationdb.database.asides import without_asides
 from stateward.engines.foundationdb.spec.connection import without_keys
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -202,10 +203,11 @@ class Status(_Record, frozen=True, kw_only=True):
 def parse_status(output: bytes | str) -> Status:
     """Return the decoded output of `fdbcli --exec "status json"`; raise GarbledError for anything else.
 
-    The command may print warnings before the document, for example that the cluster file changed.
+    Only the lines that the program prints beside any answer may precede or follow the document.
     """
     text = output.decode(errors="replace") if isinstance(output, bytes) else output
-    start = text.find("{")
-    if start < 0:
-        raise GarbledError(f"fdbcli printed no status: {without_keys(text.strip())[:200] or 'nothing'}")
-    return decoded(Status, text[start:], "fdbcli printed a status that cannot be read:")
+    start, end = text.find("{"), text.rfind("}") + 1
+    rest = without_asides(f"{text[:start]}\n{text[end:]}" if 0 <= start < end else text).strip()
+    if rest or not 0 <= start < end:
+        raise GarbledError(f"fdbcli printed no status: {without_keys(rest)[:200] or 'nothing'}")
+    return decoded(Status, text[start:end], "fdbcli printed a status that cannot be read:")

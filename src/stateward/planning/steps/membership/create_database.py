@@ -1,9 +1,13 @@
-"""Creates a database that needs a command for it: once, and only if the database itself reports that it does not exist.
+"""Creates a database that needs a command for it: once, and only if it does not exist.
 
     reported as never created ──recorded in the status──▶ recorded ──created, once all members run──▶ formed
 
 No answer, or a partial answer, is not such a report. The report is not enough either if the database was formed before:
 then its coordinators have lost their state, and a new, empty database would destroy the old one.
+
+Some versions report nothing at all of a database that was never created, and the same of one that is down. Then it is
+created only if neither the status nor a member has any record of it, and with a command that the database refuses if it
+exists. The disaster this prevents: a database that is down is taken for one that was never there.
 """
 
 from collections.abc import Sequence
@@ -20,9 +24,11 @@ NAMED = 3
 
 def create_database(facts: Facts) -> StepResult:
     """Return what the making of the database needs now; only for a database that is not there."""
-    grant = facts.obs.bootstrap
-    if not isinstance(facts.obs.database, Unformed):
+    grant, found = facts.obs.bootstrap, facts.obs.database
+    if not isinstance(found, Unformed):
         return StepResult()
+    if not found.certain and (facts.remembered or facts.obs.deployed_version):
+        return StepResult()  # It existed, so it is down: nothing is known of it until it answers.
     if grant is not None and grant.formed:
         return StepResult(waits=(lost_database(facts),))
     members = [m for m in facts.obs.members if m.workload is not None and m.pool in facts.pools]

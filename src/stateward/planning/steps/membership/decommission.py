@@ -198,6 +198,10 @@ def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Step
     own = [c for unit in units for c in unit.copies if c.member == member.name]
     text = f"{member.name} leaves ({why}): {data_amount(units)} still to move"
     intents = intents_for(State.DRAINING, [member], Effect.REPLACE, text)
+    refusal = facts.database.unproved.get(member.name) if facts.database is not None else None
+    if refusal is not None:
+        said = f"the database refuses the proof that {member.name} holds no data: {refusal}"
+        return StepResult(intents=intents, waits=(Wait(member.name, "ProofRefused", said),))
     if any(c.state is CopyState.RELOCATING for c in own):
         wait = Wait(member.name, "Draining", f"{len(units)} shards are moving away from {member.name}")
         return StepResult(intents=intents, waits=(wait,))
