@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sandbox.dashboards import image as dashboards
 from sandbox.errors import SandboxError
 from sandbox.images import pins, programs
 from sandbox.images.database import elasticsearch_image, opensearch_image
@@ -17,6 +18,7 @@ def known() -> list[str]:
         *(f"{pins.OPENSEARCH}:{version}" for version in pins.OPENSEARCH_HOMES),
         *(f"{pins.ELASTICSEARCH}:{version}" for version in pins.ELASTICSEARCH_HOMES),
         *(f"{pins.FOUNDATIONDB}:{version}" for version in pins.FOUNDATIONDB_VERSIONS),
+        *dashboards.NAMES,
         *programs.NAMES,
         OPERATOR_IMAGE,
     ]
@@ -45,6 +47,8 @@ def image(reference: str, native: Path, progress: Progress) -> Image:
         return elasticsearch_image(version, native, progress)
     if repository == pins.FOUNDATIONDB:
         return foundationdb_image(version, progress)
+    if name in dashboards.NAMES:
+        return dashboards.dashboards_image(name, progress)
     if name in programs.NAMES:
         return programs.program_image(name, progress)
     return operator_image(progress)
