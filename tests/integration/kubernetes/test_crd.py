@@ -109,6 +109,14 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         plugins=[{"name": "mapper-size", "file": "size-{version}.zip"}],
         bootstrap={"fromSnapshot": {"repository": "files", "snapshot": "nightly-*", "indices": ["logs-*"]}},
         pluginSource={"image": "registry.example/plugins:{version}"},
+        routes={"hosts": ["logs.example.com"], "ingressClassName": "nginx", "tlsSecretName": "logs-tls"},
+        dashboards={
+            "replicas": 2,
+            "config": {"server": {"maxPayload": 1000}, "logging.verbose": True},
+            "tls": {"secretName": "ours"},
+            "rotateCredentialsAfter": "90d",
+            "routes": {"hosts": ["ui.example.com"], "parentRefs": [{"name": "public", "namespace": "edge"}]},
+        },
     )
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
 
@@ -155,6 +163,11 @@ CASES: dict[str, Document] = {
     "spec.pluginSource: two": document(
         plugins=[{"name": "mapper-size"}], pluginSource={"claimName": "plugins", "url": "https://mirror.example"}
     ),
+    "spec.routes.parentRefs": document(
+        routes={"hosts": ["a.example"], "ingressClassName": "nginx", "parentRefs": [{"name": "public"}]}
+    ),
+    "spec.dashboards.routes.hosts": document(dashboards={"routes": {"hosts": ["*.example.com"]}}),
+    "spec.dashboards.config": document(dashboards={"config": {"opensearch.hosts": ["http://elsewhere"]}}),
     "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
     "spec.pools: no master": elasticsearch(pools=pool(roles=["data"])),
     "spec.version: 7.16": elasticsearch(version="7.16.3"),
@@ -192,6 +205,9 @@ MESSAGES = {
     "spec.security.http": "must be another Secret than caSecretName",
     "spec.pluginSource: no plugins": "needs plugins: list what to install",
     "spec.pluginSource: two": "must have one of url, image and claimName",
+    "spec.routes.parentRefs": "is for an Ingress, and parentRefs are for an HTTPRoute",
+    "spec.dashboards.routes.hosts": "*.example.com: must be a host name in lower case",
+    "spec.dashboards.config": "opensearch.hosts cannot be set: Stateward connects the dashboards to the database",
     "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",
     "spec.pools: no master": "at least one pool must have the role master",
     "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",

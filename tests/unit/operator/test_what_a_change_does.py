@@ -76,7 +76,32 @@ NETWORK: dict[str, tuple[Any, Json]] = {
     "ipBlock.except": (["10.1.0.0/16"], callers(ipBlock={"cidr": "10.0.0.0/8"})),
 }
 
+ONE: Json = {"dashboards": {}}
+HOSTS: Json = {"hosts": ["logs.example.com"]}
+PARENTS: Json = {**HOSTS, "parentRefs": [{"name": "public"}]}
+ROUTES: dict[str, tuple[Any, Json]] = {
+    "hosts": (["other.example.com"], HOSTS),
+    "ingressClassName": ("nginx", HOSTS),
+    "tlsSecretName": ("certificate", HOSTS),
+    "parentRefs[].name": ("private", PARENTS),
+    "parentRefs[].namespace": ("edge", PARENTS),
+    "parentRefs[].sectionName": ("https", PARENTS),
+}
+
 SAMPLES: dict[str, tuple[Any, Json]] = {
+    "dashboards.config": ({"logging.verbose": True}, ONE),
+    "dashboards.resources.requests": ({"cpu": "1"}, ONE),
+    "dashboards.resources.limits": ({"memory": "3Gi"}, ONE),
+    "dashboards.resources.claims": ([{"name": "gpu"}], ONE),
+    "dashboards.podTemplate.spec": (POD, ONE),
+    "dashboards.service.spec": ({"sessionAffinity": "ClientIP"}, ONE),
+    "dashboards.tls.secretName": ("server", {"dashboards": {}, "security": SECURITY}),
+    "dashboards.rotateCredentialsAfter": ("30d", ONE),
+    **{f"routes.{field}": (value, {"routes": besides}) for field, (value, besides) in ROUTES.items()},
+    **{
+        f"dashboards.routes.{field}": (value, {"dashboards": {"routes": besides}})
+        for field, (value, besides) in ROUTES.items()
+    },
     "version": (None, {}),
     "image": (None, {}),
     "podTemplate.spec": (POD, {}),
@@ -155,6 +180,9 @@ NEWER = {OPENSEARCH.name: "2.19.5", ELASTICSEARCH.name: "8.19.4", FOUNDATIONDB.n
 PER_KIND: dict[tuple[str, str], tuple[Any, Json]] = {
     **{(kind, "version"): (version, {}) for kind, version in NEWER.items()},
     **{(kind, "image"): (f"ours/it:{BASES[kind]['version']}", {}) for kind in BASES},
+    (OPENSEARCH.name, "dashboards.version"): ("2.17.0", {}),
+    (ELASTICSEARCH.name, "dashboards.version"): ("8.16.0", {}),
+    **{(kind, "dashboards.image"): (f"ours/it:{BASES[kind]['version']}", ONE) for kind in BASES},
     **{(kind, "pools[].storage.storageClass"): ("fast", classed(kind)) for kind in BASES},
     **{
         (kind, f"pools[].storage.grow.{field}"): (value, growing(kind))
@@ -189,6 +217,7 @@ DEFAULTS = {
     "faultDomain": "Node",
     "pools[].processClass": "stateless",
     "service.type": "ClusterIP",
+    "dashboards.service.type": "ClusterIP",
     "update.singleCopy": "Move",
     "update.inPlace": "Preferred",
     "volumes.whenDeleted": "Retain",

@@ -1,10 +1,12 @@
 """The clusters of the search family, as people write them: OpenSearch and Elasticsearch."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta
 
+from stateward.api.kinds.access.dashboards import Dashboards
+from stateward.api.kinds.access.routes import Routes
+from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.kinds.additions.keystore import SecureSettings
 from stateward.api.kinds.additions.plugins import Plugin, PluginSource
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool, UpdatePolicy
@@ -15,14 +17,6 @@ from stateward.api.kinds.snapshots.snapshot import Repository
 from stateward.api.values.base import Json, Record
 from stateward.api.values.duration import DURATION, SPAN
 from stateward.api.values.settings import OWNED
-
-
-class ServiceType(StrEnum):
-    """How a Service can be reached."""
-
-    CLUSTER_IP = "ClusterIP"
-    NODE_PORT = "NodePort"
-    LOAD_BALANCER = "LoadBalancer"
 
 
 class Pool(MemberPool, kw_only=True):
@@ -46,15 +40,6 @@ class Pool(MemberPool, kw_only=True):
             extra={"owned": OWNED},
         ),
     ] = None
-
-
-class ServiceTemplate(Record):
-    """Overrides of the client Service."""
-
-    type: Annotated[ServiceType, Meta(description="The type of the Service for clients.")] = ServiceType.CLUSTER_IP
-    labels: Annotated[dict[str, str] | None, Meta(description="Labels added to the Service.")] = None
-    annotations: Annotated[dict[str, str] | None, Meta(description="Annotations added to the Service.")] = None
-    spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
 
 
 class UpgradeSnapshot(Record):
@@ -119,6 +104,14 @@ class SearchSpec(ClusterSpec, kw_only=True):
     bootstrap: Annotated[
         Beginning | None,
         Meta(description="What a new cluster begins with. It can only be given when the cluster is created."),
+    ] = None
+    dashboards: Annotated[
+        Dashboards | None,
+        Meta(description="OpenSearch Dashboards, or Kibana with Elasticsearch, beside the database."),
+    ] = None
+    routes: Annotated[
+        Routes | None,
+        Meta(description="Host names that lead to the database, if the operator makes routes (--routes)."),
     ] = None
 
 

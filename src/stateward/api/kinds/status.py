@@ -4,6 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from stateward.api.kinds.access.dashboards import DashboardsStatus
+from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.values.base import Condition, Record
@@ -208,6 +210,11 @@ class ClusterStatus(Record):
         ForecastStatus | None,
         Meta(description="How long the change in progress takes; absent once the cluster matches its spec."),
     ] = None
+    dashboards: Annotated[
+        DashboardsStatus | None,
+        Meta(description="Where OpenSearch Dashboards or Kibana stand; also while what is left of them is removed."),
+    ] = None
+    routes: Annotated[RoutesStatus | None, Meta(description="The routes to the database and to its dashboards.")] = None
     last_removal_time: Annotated[
         str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")
     ] = ""

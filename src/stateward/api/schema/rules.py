@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
 from stateward.api.kinds.cluster import Storage, UpdatePolicy
 from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSpec
@@ -241,6 +242,13 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
         ),
     ),
     PluginSource: (Rule("[has(self.url), has(self.image), has(self.claimName)].filter(x, x).size() == 1", ONE_SOURCE),),
+    Routes: (
+        Rule(
+            "!has(self.parentRefs) || !(has(self.ingressClassName) || has(self.tlsSecretName))",
+            ONE_WAY,
+            field=".parentRefs",
+        ),
+    ),
     Security: (
         Rule(
             "!has(self.enabled) || self.enabled"

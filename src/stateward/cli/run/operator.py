@@ -133,6 +133,11 @@ OPTIONS = (
         Endpoint(),
         metavar="URL",
     ),
+    option(
+        "routes",
+        "Make the Ingresses and HTTPRoutes that clusters ask for; without it spec.routes has no effect. With it, users"
+        " that may write clusters may take any host name.",
+    ),
     option("log_level", kind=click.Choice(["debug", "info", "warning", "error"])),
     option("grace_seconds", "Time that running steps get to finish when the operator stops.", click.FloatRange(min=0)),
     option(

@@ -54,6 +54,8 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         outdated_pods=outdated_pods(facts),
         data_digests=before.data_digests,
         data_change=before.data_change,
+        dashboards=before.dashboards,
+        routes=before.routes,
         last_removal_time=last_removal_time(facts, plan, before),
         last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),
