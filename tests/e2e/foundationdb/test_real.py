@@ -39,8 +39,8 @@ async def apply(clusters: Clusters, name: str, version: str = VERSION, storage: 
 async def written(clusters: Clusters, fdb: Fdb, name: str, **more: Any) -> AsyncGenerator[None]:
     """Create a cluster, and write and watch while the block runs; every acknowledged key is there in the end."""
     await apply(clusters, name, **more)
-    born = await clusters.until(name, settled, seconds=BORN)
-    assert born.status.health == "green"
+    # The first replicas are made after the creation.
+    await clusters.until(name, lambda c: settled(c) and c.status.health == "green", seconds=BORN)
     assert len(await fdb.coordinators(name)) == 3
     async with Watch(fdb, name) as watch, Writer(fdb, name) as writer:
         yield
