@@ -49,10 +49,11 @@ def brought_up(name: str) -> Place:
     """Bring the sandbox up with all images; raises SandboxError."""
     from sandbox.api import Sandbox  # noqa: PLC0415 - one's own cluster needs none of it
 
-    sandbox = Sandbox(name).up(nodes=3)
+    databases = [f"opensearch:{version}" for version in VERSIONS]
+    sandbox = Sandbox(name).up(nodes=3, images=["stateward", *databases])
     image = sandbox.load_image("stateward")
-    for version in VERSIONS:
-        sandbox.load_image(f"opensearch:{version}")
+    for database in databases:
+        sandbox.load_image(database)
     option = "" if name == "stateward" else f" --name {name}"
     ending = "make sandbox-down" if not option else f"bin/sandbox down{option}"
     return Place(str(sandbox.kubeconfig_path), image, f"bin/sandbox exec{option} -- ", ending)

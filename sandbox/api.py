@@ -80,15 +80,24 @@ class Sandbox:
         """Raise SandboxError if there is no sandbox of this name."""
         _ = self.settings
 
-    def up(self, nodes: int = 3, *, port: int = 0, sync_frequency: int = 10, pretend_nodes: int = 0) -> Self:
+    def up(
+        self,
+        nodes: int = 3,
+        *,
+        port: int = 0,
+        sync_frequency: int = 10,
+        pretend_nodes: int = 0,
+        images: Sequence[str] = (),
+    ) -> Self:
         """Bring the sandbox up, or repair it; what runs already is left alone. Return itself.
 
         `port` is the API server's on 127.0.0.1 (0: any free one), `sync_frequency` the seconds between a
-        kubelet's looks at a Secret, `pretend_nodes` the number of nodes that kwok plays.
+        kubelet's looks at a Secret, `pretend_nodes` the number of nodes that kwok plays. `images` are made meanwhile,
+        and not loaded.
         """
         wanted = Settings(nodes=nodes, port=port, sync_frequency=sync_frequency, pretend_nodes=pretend_nodes)
         with self._locked():
-            bring_up(self.layout, wanted, self.progress)
+            bring_up(self.layout, wanted, self.progress, images)
         return self
 
     def clear(self) -> bool:

@@ -1,6 +1,7 @@
 """The way up: each step does nothing where its work is already done, so that the same way is the repair."""
 
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import msgspec
 
 from sandbox import settings as settings_file
 from sandbox.host.records import Records
+from sandbox.images.catalog import image
 from sandbox.kubernetes.addons import start_addons
 from sandbox.kubernetes.controlplane import ControlPlane
 from sandbox.kubernetes.kubeapi import KubeApi
@@ -23,16 +25,26 @@ from sandbox.prerequisites import require_machine
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
-from sandbox.toolchain.kubelite import build_kubelite
+from sandbox.toolchain.kubelite import build_kubelite, is_built
 from sandbox.toolchain.kwok import build_kwok
 from sandbox.toolchain.native import build_native
 
 
-def bring_up(layout: Layout, wanted: Settings, progress: Progress) -> None:
-    """Bring a sandbox up. If a new one cannot be brought up, nothing of it is left."""
+def bring_up(layout: Layout, wanted: Settings, progress: Progress, images: Sequence[str] = ()) -> None:
+    """Bring a sandbox up. If a new one cannot be brought up, nothing of it is left.
+
+    `images` are made beside the build of Kubernetes, because that often waits for one package.
+    """
     node_addresses(wanted.nodes)
+    if not is_built():
+        progress.say("Kubernetes is built from its sources once: the first time takes about six minutes")
     require_machine(layout, wanted, progress)
-    native, binaries = build_native(progress), build_kubelite(progress)
+    native = build_native(progress)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        made = [beside.submit(image, reference, native, progress) for reference in images]
+        binaries = build_kubelite(progress)
+        for each in made:
+            each.result()
     before = settings_file.load(layout.settings)
     if before is not None:
         # Nodes are added, never taken away: something may run on them.

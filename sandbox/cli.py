@@ -36,7 +36,7 @@ def cli() -> None:
 @_named
 def up(name: str, images: tuple[str, ...], **choices: int) -> None:
     """Bring it up, or repair it; what runs already is left alone."""
-    sandbox = Sandbox(name).up(**choices)
+    sandbox = Sandbox(name).up(**choices, images=images)
     for reference in images:
         sandbox.load_image(reference)
 

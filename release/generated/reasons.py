@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
+from stateward.cli.status.access import ACCESS_ADVICE
 from stateward.cli.status.advice import ADVICE, Advice
 from stateward.cli.status.declared import DECLARED_ADVICE
 
 _HEAD = """\
-<!-- Generated from src/stateward/cli/status/advice.py and declared.py; renew it with `make docs`. -->
+<!-- Generated from src/stateward/cli/status/advice.py, access.py and declared.py; renew it with `make docs`. -->
 
 # Reasons to wait
 
@@ -23,6 +24,13 @@ _DECLARED = """
 The condition `Ready` of a `SearchObject` or `SearchUser` that is not ready has one of these reasons.
 
 """
+_ACCESS = """
+## Dashboards and routes
+
+`status.dashboards.reason` and `status.routes.reason` of a cluster have one of these reasons. None of them
+stops the database.
+
+"""
 _COLUMNS = """\
 | reason | the wait ends when | what you can do |
 | --- | --- | --- |
@@ -31,7 +39,7 @@ _COLUMNS = """\
 
 def page() -> str:
     """Return the page, one line for each reason, in alphabetical order."""
-    return _HEAD + table(ADVICE) + _DECLARED + table(DECLARED_ADVICE)
+    return _HEAD + table(ADVICE) + _ACCESS + table(ACCESS_ADVICE) + _DECLARED + table(DECLARED_ADVICE)
 
 
 def table(known: Mapping[str, Advice]) -> str:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sandbox.dashboards import image as dashboards
 from sandbox.errors import SandboxError
 from sandbox.foundationdb import real
 from sandbox.images import pins, programs
@@ -19,6 +20,7 @@ def known() -> list[str]:
         *(f"{pins.ELASTICSEARCH}:{version}" for version in pins.ELASTICSEARCH_HOMES),
         *(f"{pins.FOUNDATIONDB}:{version}" for version in pins.FOUNDATIONDB_VERSIONS),
         *(f"{pins.REAL_FOUNDATIONDB}:{version}" for version in real.versions()),
+        *dashboards.NAMES,
         *programs.NAMES,
         OPERATOR_IMAGE,
     ]
@@ -41,14 +43,14 @@ def image(reference: str, native: Path, progress: Progress) -> Image:
     """Return an image, made if need be; `native` is the directory of the compiled C programs."""
     name = full_name(reference)
     repository, _, version = name.rpartition(":")
-    if repository == pins.OPENSEARCH:
-        return opensearch_image(version, native, progress)
-    if repository == pins.ELASTICSEARCH:
-        return elasticsearch_image(version, native, progress)
-    if repository == pins.FOUNDATIONDB:
-        return foundationdb_image(version, progress)
-    if repository == pins.REAL_FOUNDATIONDB:
-        return real_foundationdb_image(version, progress)
+    if repository in (pins.OPENSEARCH, pins.ELASTICSEARCH):
+        make = opensearch_image if repository == pins.OPENSEARCH else elasticsearch_image
+        return make(version, native, progress)
+    if repository in (pins.FOUNDATIONDB, pins.REAL_FOUNDATIONDB):
+        make = foundationdb_image if repository == pins.FOUNDATIONDB else real_foundationdb_image
+        return make(version, progress)
+    if name in dashboards.NAMES:
+        return dashboards.dashboards_image(name, progress)
     if name in programs.NAMES:
         return programs.program_image(name, progress)
     return operator_image(progress)

@@ -80,7 +80,8 @@ def go_build(  # noqa: PLR0913 - the last three are for other modules and other 
 ) -> None:
     """Build a Go program, saying how far it is; raise SandboxError if it does not build."""
     options = f"-mod=readonly -tags={tags}" + (f" -modfile={requirements}" if requirements else "")
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": options}
+    # The compiler is many short processes: without garbage collection they take a sixth less processor time.
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": options, "GOGC": "off", "GOMEMLIMIT": "1GiB"}
     total = _packages(module, package, progress, title, environment)
     output.parent.mkdir(parents=True, exist_ok=True)
     fresh = output.with_name(f".{output.name}.new")

@@ -29,6 +29,7 @@ SETS: dict[str, Values] = {
         "webhookClientCA": "api-server-ca",
         "databaseView": True,
         "networkPolicies": True,
+        "routes": True,
         "secureNewClusters": False,
         "podPolicy": "restricted",
         "podReferences": "any",

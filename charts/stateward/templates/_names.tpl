@@ -32,8 +32,12 @@ app.kubernetes.io/component: operator
   resources: [searchobjects, searchusers, searchsnapshots]
   verbs: [get, list, watch, patch]
 - apiGroups: [stateward.dev]
-  resources: [searchsnapshotschedules, searchrestores]
+  resources: [searchsnapshotschedules]
   verbs: [get, list, watch]
+# The restore of a cluster that begins with a snapshot is created by the operator.
+- apiGroups: [stateward.dev]
+  resources: [searchrestores]
+  verbs: [get, list, watch, create]
 - apiGroups: [stateward.dev]
   resources: [searchobjects/status, searchusers/status, searchsnapshots/status, searchsnapshotschedules/status, searchrestores/status]
   verbs: [patch]
@@ -61,8 +65,21 @@ app.kubernetes.io/component: operator
   verbs: [get]
 # Pods of workloads that ask for it restart when data that they use changes.
 - apiGroups: [apps]
-  resources: [deployments, daemonsets]
+  resources: [daemonsets]
   verbs: [get, list, watch, patch]
+# The same, and the dashboards of clusters.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, create, patch, delete]
+{{- if .Values.routes }}
+# The routes that clusters ask for.
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses]
+  verbs: [get, create, patch, delete]
+- apiGroups: [gateway.networking.k8s.io]
+  resources: [httproutes]
+  verbs: [get, create, patch, delete]
+{{- end }}
 - apiGroups: [secrets-store.csi.x-k8s.io]
   resources: [secretproviderclasses]
   verbs: [get]

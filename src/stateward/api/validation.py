@@ -5,6 +5,7 @@ that an API server has not seen. Pure. Rules for *changes* (a smaller volume, a 
 """
 
 from stateward.api.checks import (
+    access,
     config,
     depth,
     detection,
@@ -25,7 +26,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.problem import Problem, Severity, errors
 
-__all__ = ["Problem", "Severity", "errors", "validate"]
+__all__ = ["Problem", "Severity", "errors", "validate", "validate_access"]
 
 _CHECKS = (
     naming.check,
@@ -55,3 +56,14 @@ def validate(cluster: Cluster) -> list[Problem]:
     else:
         raise TypeError(f"{type(cluster).__name__} is not a kind of cluster")
     return list({(problem.path, problem.message): problem for problem in problems}.values())
+
+
+def validate_access(cluster: Cluster) -> list[Problem]:
+    """Return what is wrong with `dashboards` and `routes`; without errors they may be made.
+
+    It is apart from `validate`, because nothing beside the database may stop a change or a repair of the database.
+    """
+    if not isinstance(cluster, SearchCluster) or list(depth.check(cluster)):
+        return []
+    found = list(access.check(cluster))
+    return list({(problem.path, problem.message): problem for problem in found}.values())

@@ -29,6 +29,7 @@ from stateward.planning.model.observation import (
     Pool,
     Record,
     Removal,
+    Restore,
     Unit,
 )
 from stateward.planning.steps.upkeep.disk_use import LARGEST_PERCENT
@@ -50,6 +51,8 @@ class TimedWorld:
         self.changed = False
         """Whether an event has occurred that triggers a reconciliation."""
         self.log: list[Event] = []
+        # When the snapshot before an upgrade comes is not known: the forecast begins with the upgrade itself.
+        start = replace(start, desired=replace(start.desired, snapshot_gate=None))
         self._durations, self._obs = durations, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()
@@ -121,6 +124,8 @@ class TimedWorld:
             self._obs = replace(self._obs, bootstrap_again=False)
         elif isinstance(action, a.DeleteConfiguration):
             self._obs = replace(self._obs, orphans=())
+        elif isinstance(action, a.RestoreSnapshot):  # How much there is to restore is not known.
+            self._obs = replace(self._obs, restore=Restore("", done=True))
         else:
             return False
         return True

@@ -9,6 +9,7 @@ out, and the status says what waits. `process` starts and stops everything.
     security       certificates, credentials, trust
     act            actions in order, with preconditions
     clusters       when a cluster is looked at, and one round of it
+    dashboards     OpenSearch Dashboards and Kibana beside clusters, and routes
     declared       objects inside the databases of search clusters
     installations  packages that run
     restarts       restarts of workloads when data that they use has changed

@@ -19,6 +19,7 @@ import structlog
 from stateward import __version__
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
+from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.cache.store import Store
@@ -38,8 +39,11 @@ from stateward.operator.clusters.forecast_worker import Compute, ForecastWorker
 from stateward.operator.clusters.reached_databases import ReachedDatabases
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.companion import Companion
+from stateward.operator.dashboards.controller import DashboardsControl
+from stateward.operator.dashboards.controller import Setting as DashboardsSetting
+from stateward.operator.dashboards.health import AsksHealth, HealthQuestions
 from stateward.operator.database_view.server import DatabaseViewServer
-from stateward.operator.databases.engine import Family, open_families
+from stateward.operator.databases.engine import Family, SearchFamily, open_families
 from stateward.operator.declared.controller import DeclaredControl
 from stateward.operator.declared.controller import Setting as DeclaredSetting
 from stateward.operator.detection.control import DetectionControl
@@ -64,6 +68,7 @@ from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
+from stateward.operator.runtime.traces import open_traces
 from stateward.packages.restarts.dependencies import SECRET
 from stateward.planning.model.database import Database, Unknown
 
@@ -214,6 +219,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         identity=options.identity or f"{socket.gethostname()}-{uuid4().hex[:8]}",
     )
     async with AsyncExitStack() as stack:
+        stack.enter_context(open_traces(options.traces_endpoint, options.identity))
         api = await stack.enter_async_context(HttpApi(connection))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
         operator = Operator(api, families, options, forecast=ForecastWorker())
@@ -221,6 +227,8 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         operator.follow(restarts.sources)
         objects = declared_control(operator, restarts.sources)
         operator.companions += [restarts, network_control(operator), objects]
+        health = HealthQuestions(HttpTransport(await stack.enter_async_context(open_session())))
+        operator.companions.append(dashboards_control(operator, health))
         if not options.wave:  # What belongs to no cluster has one operator.
             operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
@@ -341,6 +349,30 @@ def network_control(operator: Operator) -> NetworkControl:
             namespaces=options.namespaces or ("",),
             everywhere=options.network_policies,
             gauge=operator.metrics,
+        )
+    )
+
+
+def dashboards_control(operator: Operator, health: AsksHealth) -> DashboardsControl:
+    """Return the controller of dashboards and routes beside an operator; `health` asks their instances."""
+    options = operator.options
+    search = {engine: each for engine, each in operator.controllers.items() if isinstance(each.family, SearchFamily)}
+    return DashboardsControl(
+        DashboardsSetting(
+            api=operator.api,
+            databases=ReachedDatabases(operator.api, operator.controllers, operator.fence, options.wave),
+            recorder=operator.recorder,
+            clock=operator.clock,
+            kinds=[controller.caches for controller in search.values()],
+            rights={engine: controller.rights for engine, controller in search.items()},
+            health=health,
+            namespaces=options.namespaces or ("",),
+            rng=operator.rng,
+            gauge=operator.metrics,
+            level=Level(options.pod_policy),
+            labelled=options.pod_references == LABELLED,
+            network_policies=options.network_policies,
+            routes=options.routes,
         )
     )
 

@@ -56,6 +56,20 @@ def given_server(files: Mapping[str, str], name: str, now: float) -> tuple[Pair,
     return pair, "".join(split(trusted))
 
 
+def given_pair(files: Mapping[str, str], now: float) -> Pair:
+    """Return the certificate of a server that was given, valid for any DNS name; raises UnusableError."""
+    pair = _pair(files, now)
+    if not _names(_first(pair)):
+        raise UnusableError(f"{CERTIFICATE} has no DNS names")
+    return pair
+
+
+def server_name(pair: Pair) -> str:
+    """Return a DNS name for which a certificate is valid; empty if there is none."""
+    found = _names(_first(pair))
+    return found[0].replace("*", "stateward", 1) if found else ""
+
+
 def _pair(files: Mapping[str, str], now: float) -> Pair:
     if not files:
         raise UnusableError("there is no such Secret")

@@ -22,6 +22,7 @@ from stateward.planning.model.actions import (
     GrowVolume,
     MoveCopies,
     OwnVolume,
+    RestoreSnapshot,
     RetainVolume,
 )
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
@@ -46,6 +47,7 @@ from stateward.planning.steps.rollout.rolling_change import OtherWork, roll
 from stateward.planning.steps.rollout.stopped_processes import handle_stopped
 from stateward.planning.steps.rollout.user_requests import schedule
 from stateward.planning.steps.upkeep.database_upkeep import configure_database
+from stateward.planning.steps.upkeep.first_restore import first_restore
 from stateward.planning.steps.upkeep.garbage_collection import collect_garbage
 from stateward.planning.steps.upkeep.repair import repair
 from stateward.planning.steps.upkeep.retention import retention
@@ -104,6 +106,8 @@ def plan(obs: Observation, now: float) -> Plan:
     refusals = refusal_waits(obs)
     hold = obs.desired.paused or any(r.everything for r in refusals)
     part = StepResult(waits=tuple(Wait(r.subject, r.reason, r.message, stalled=True) for r in refusals))
+    if facts.held:
+        part = merge(part, StepResult(waits=(Wait("spec.version", "SnapshotTooOld", facts.held),)))
     if obs.desired.paused:
         part = merge(part, StepResult(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
     removals, said = (Removals(obs.removals, obs.removals), StepResult()) if hold else replacement(facts)
@@ -228,8 +232,8 @@ def runs_first(action: Action) -> bool:
     return action.ends and not isinstance(action, Drain | ExcludeVoters)
 
 
-LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies)
-"""Actions that a quota or the database may refuse for as long as there is no room.
+LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies, RestoreSnapshot)
+"""Actions that a quota, a right or the database may refuse for a long time.
 
 Changes of a volume's owner come before these and after everything else: a claim that cannot be written delays no
 repair.
@@ -319,6 +323,7 @@ STEPS: Mapping[str, Step] = {
     "rolling change": lambda facts, _scaling, part: roll(facts, claimed(part), other_work(facts, part)),
     "volume changes": lambda facts, _scaling, _part: volumes(facts),
     "database upkeep": lambda facts, _scaling, _part: configure_database(facts),
+    "first restore": lambda facts, _scaling, _part: first_restore(facts),
     "templates": lambda facts, _scaling, part: templates(facts, part.intents),
     "user requests": lambda facts, _scaling, part: schedule(facts, part.actions),
     "garbage collection": lambda facts, _scaling, _part: collect_garbage(facts),

@@ -259,12 +259,15 @@ async def lost_and_restored(clusters: Clusters, sandbox: Sandbox, operator: Oper
     assert (taken.status.state, taken.status.shards.failed) == ("SUCCESS", 0)
 
     await destroyed(clusters, "lost")
-    await clusters.apply("lost", **spec)
-    await snapshots.declare(SEARCH_RESTORES, "back", snapshot="before")
+    await clusters.apply("lost", **spec, bootstrap={"fromSnapshot": {"repository": "files", "snapshot": "bef*"}})
+    await clusters.until("lost", lambda c: c.status.bootstrap is not None and c.status.bootstrap.formed, seconds=600)
+    await operator.kill()
     second = await clusters.until("lost", secured, seconds=600)
     assert second.status.cluster_uuid not in ("", first.status.cluster_uuid)
-    await operator.kill()
-    done = await snapshots.until(SEARCH_RESTORES, "back", ready, seconds=300)
+    assert second.status.bootstrap is not None
+    begun = (second.status.bootstrap.restored_snapshot, second.status.bootstrap.restored_documents)
+    assert begun == ("before", DOCUMENTS), "Ready only when all documents are there"
+    done = await snapshots.until(SEARCH_RESTORES, "lost-bootstrap", ready, seconds=30)
     assert [(each.name, each.documents) for each in done.status.indices] == [("orders", DOCUMENTS)]
     async with client(sandbox, clusters, "lost") as person:
         await require_all(person, "orders")

@@ -6,6 +6,7 @@ import pytest
 
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool
+from tests.e2e.declared.authentication import CHANGEABLE, tokens_are_accepted
 from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
 from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
@@ -42,7 +43,7 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
     nodes = pool("nodes", 1, "cluster_manager", "data", "ingest")
-    config = {"path.repo": [REPOSITORIES]}
+    config = {"path.repo": [REPOSITORIES], **CHANGEABLE}
     await clusters.apply("safe", version=SECURED, pools=[nodes], security={"enabled": True}, config=config)
     await clusters.until("safe", ready, seconds=600)
     objects = SearchObjects(clusters, "safe")
@@ -54,6 +55,7 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
             assert (await person.ask(f"_plugins/_security/api/{path}"))[0] == 404
         assert (await person.ask("_snapshot/files"))[0] == 404
 
+        await tokens_are_accepted(clusters, objects, person)
         await application_uses(clusters, stateward, operator, "safe", APPLICATION)
 
         await objects.declare("all", "role/all_access", {"cluster_permissions": []}, existing="Adopt")

@@ -107,7 +107,16 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         volumes={"whenScaled": "Delete"},
         service={"type": "NodePort", "labels": {"a": "b"}},
         plugins=[{"name": "mapper-size", "file": "size-{version}.zip"}],
+        bootstrap={"fromSnapshot": {"repository": "files", "snapshot": "nightly-*", "indices": ["logs-*"]}},
         pluginSource={"image": "registry.example/plugins:{version}"},
+        routes={"hosts": ["logs.example.com"], "ingressClassName": "nginx", "tlsSecretName": "logs-tls"},
+        dashboards={
+            "replicas": 2,
+            "config": {"server": {"maxPayload": 1000}, "logging.verbose": True},
+            "tls": {"secretName": "ours"},
+            "rotateCredentialsAfter": "90d",
+            "routes": {"hosts": ["ui.example.com"], "parentRefs": [{"name": "public", "namespace": "edge"}]},
+        },
     )
     assert api.post(SUBMIT, everything)["spec"] == everything["spec"]
 
@@ -154,6 +163,11 @@ CASES: dict[str, Document] = {
     "spec.pluginSource: two": document(
         plugins=[{"name": "mapper-size"}], pluginSource={"claimName": "plugins", "url": "https://mirror.example"}
     ),
+    "spec.routes.parentRefs": document(
+        routes={"hosts": ["a.example"], "ingressClassName": "nginx", "parentRefs": [{"name": "public"}]}
+    ),
+    "spec.dashboards.routes.hosts": document(dashboards={"routes": {"hosts": ["*.example.com"]}}),
+    "spec.dashboards.config": document(dashboards={"config": {"opensearch.hosts": ["http://elsewhere"]}}),
     "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
     "spec.pools: no master": elasticsearch(pools=pool(roles=["data"])),
     "spec.version: 7.16": elasticsearch(version="7.16.3"),
@@ -191,6 +205,9 @@ MESSAGES = {
     "spec.security.http": "must be another Secret than caSecretName",
     "spec.pluginSource: no plugins": "needs plugins: list what to install",
     "spec.pluginSource: two": "must have one of url, image and claimName",
+    "spec.routes.parentRefs": "is for an Ingress, and parentRefs are for an HTTPRoute",
+    "spec.dashboards.routes.hosts": "*.example.com: must be a host name in lower case",
+    "spec.dashboards.config": "opensearch.hosts cannot be set: Stateward connects the dashboards to the database",
     "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",
     "spec.pools: no master": "at least one pool must have the role master",
     "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",
@@ -222,6 +239,7 @@ def test_every_rule_has_a_case() -> None:
         "cannot be changed: all data would have to be rewritten",
         "cluster, object and path cannot be changed",
         "cluster and username cannot be changed",
+        "can only be given when the cluster is created",
     }
     without = [
         rule.message
@@ -309,6 +327,25 @@ def test_status_is_written_beside_the_spec(api: KubeApi, kubectl: Any, stored: D
     assert lines[1][:4] == ["stored", "2.19.5", "green", "7/7"]
     assert "stored" in kubectl("get", "stateward").stdout
     assert "DESIRED" in kubectl("get", "oscluster", "-o", "wide").stdout
+
+
+def test_a_cluster_begins_once(api: KubeApi, stored: Document) -> None:
+    begins = {"fromSnapshot": {"repository": "files", "snapshot": "nightly-*"}}
+    path = f"{COLLECTION}/stored"
+    with pytest.raises(ApiError, match=r"spec\.bootstrap.*can only be given when the cluster is created"):
+        api.patch(path, {"spec": {"bootstrap": begins}})
+    api.delete(path)
+    api.post(COLLECTION, {**stored_as_new(stored), "spec": {**stored["spec"], "bootstrap": begins}})
+    with pytest.raises(ApiError, match="can only be given when the cluster is created"):
+        api.patch(path, {"spec": {"bootstrap": {"fromSnapshot": {"snapshot": "other"}}}})
+    api.patch(path, {"spec": {"bootstrap": None}})
+    assert "bootstrap" not in api.get(path)["spec"]
+
+
+def stored_as_new(stored: Document) -> Document:
+    """Return an object as it was before it was created."""
+    head = {"name": stored["metadata"]["name"]}
+    return {"apiVersion": stored["apiVersion"], "kind": stored["kind"], "metadata": head}
 
 
 def test_pools_of_two_appliers_are_merged_by_name(api: KubeApi) -> None:

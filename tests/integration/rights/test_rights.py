@@ -18,6 +18,7 @@ import pytest
 from sandbox.kubernetes.kubeapi import KubeApi
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values.names import claim
+from stateward.engines.search.dashboards.decision import Health
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, PatchKind, Preconditions
 from stateward.kube.client.http_client import HttpApi
@@ -41,6 +42,7 @@ from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
 from stateward.operator.process import (
     Operator,
+    dashboards_control,
     declared_control,
     detection_control,
     installation_control,
@@ -102,6 +104,11 @@ EDGES = (
 async def written(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:
     """Return the output of a pod that did not run."""
     return f"{container}: {' '.join(command)}"[:limit].encode()
+
+
+async def unasked(addresses: Sequence[str], path: str, access: object) -> tuple[Health, str]:
+    """Return that nothing is known of dashboards, which do not run here."""
+    return Health.UNKNOWN, f"nothing was asked at {addresses}{path} with {access}"
 
 
 def families(database: FakeDatabase) -> tuple[Family, ...]:
@@ -179,6 +186,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             installation_control(operator, lambda _: written, WorkerPool()),
             detection_control(operator),
             declared_control(operator, restarts.sources),
+            dashboards_control(operator, unasked),
         ]
         FakeKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
@@ -239,6 +247,11 @@ async def clusters(setup: RestrictedOperator) -> None:
     await setup.until(kinds.CLAIMS, claim("logs-hot-2"), lambda body: body is None)
     await setup.delete(CLUSTERS, "logs")
     await setup.until(SECRETS, "logs-ca", lambda body: body is None)
+    beginning = {"fromSnapshot": {"repository": "files", "snapshot": "nightly-*"}}
+    await setup.make(CLUSTERS, "again", spec={**SPEC, "bootstrap": beginning})
+    await setup.until(SEARCH_RESTORES, "again-bootstrap", has_status)
+    await setup.delete(CLUSTERS, "again")
+    await setup.until(SEARCH_RESTORES, "again-bootstrap", lambda body: body is None)
 
 
 async def guarded(setup: RestrictedOperator) -> None:
@@ -314,7 +327,21 @@ async def closed(setup: RestrictedOperator) -> None:
         assert (found is not None) is wanted
 
 
-STORIES = (clusters, guarded, closed, restarts, installations, edges, judged)
+async def beside(setup: RestrictedOperator) -> None:
+    """Dashboards from their first day to their last; the Deployment controller does not run here."""
+    open_to_all = {**SPEC, "security": {"enabled": False}}
+    await setup.make(CLUSTERS, "logs", spec={**open_to_all, "dashboards": {"replicas": 2}})
+    await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body)
+    await setup.until(kinds.BUDGETS, "logs-dashboards", lambda body: body)
+    await setup.change(dashboards={"replicas": 1})
+    await setup.until(kinds.BUDGETS, "logs-dashboards", lambda body: body is None)
+    await setup.change(dashboards=None)
+    await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body is None)
+    await setup.until(CLUSTERS, "logs", lambda body: "dashboards" not in (body or {}).get("status", {}))
+    await setup.delete(CLUSTERS, "logs")
+
+
+STORIES = (clusters, beside, guarded, closed, restarts, installations, edges, judged)
 
 
 async def play(kubeconfig: Path, uses: Uses) -> None:

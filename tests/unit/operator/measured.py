@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from stateward.api.kinds.access.dashboards import DashboardsTls
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.replacement import ReplacementPolicy
@@ -26,6 +27,11 @@ from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import redundancy_change
 from stateward.engines.foundationdb.spec.security import requested
+from stateward.engines.search.configuration.security import secured
+from stateward.engines.search.dashboards import objects
+from stateward.engines.search.dashboards.frontend import frontend
+from stateward.engines.search.dashboards.routes import manifest, routes_of
+from stateward.engines.search.dashboards.settings import Secrets, files
 from stateward.forecast.forecast import run_forecast
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
@@ -150,7 +156,33 @@ class SettledCluster:
         policy = cluster.spec.replacement or ReplacementPolicy()
         job = [cron_job(PLACE, "engine", Key("data", "c"), policy)] if policy.enabled else []
         network = network_policy(cluster, self.family.kind.engine, PLACE.namespace)
-        return [*self.family.cluster_objects(existing, ()), *job, network]
+        beside = beside_the_database(cluster, self.family.kind.engine) if isinstance(cluster, SearchCluster) else []
+        return [*self.family.cluster_objects(existing, ()), *job, network, *beside]
+
+
+def beside_the_database(cluster: SearchCluster, engine: str) -> list[Json]:
+    """Return the objects of the dashboards, and the routes."""
+    which, asked = frontend(cluster), cluster.spec.dashboards
+    safe = secured(cluster)
+    found = [manifest(route, cluster, {}) for route in routes_of(cluster, secured=safe)]
+    if asked is None:
+        return found
+    version = asked.version or cluster.spec.version
+    given = (asked.tls or DashboardsTls()).secret_name or "own"
+    trusted = "trusted" if safe else ""
+    keys = Secrets("session", "objects", "reporting", trusted, "user", "password", certificate=given, key="key")
+    content = files(which, cluster, asked, version, keys)
+    body = objects.deployment(
+        which,
+        cluster,
+        asked,
+        engine,
+        version=version,
+        replicas=asked.replicas,
+        secured=safe,
+        config=objects.config_name(cluster, content),
+    )
+    return [*found, body, objects.service(which, cluster, asked, engine, secured=safe)]
 
 
 def essence(desired: Desired) -> Desired:

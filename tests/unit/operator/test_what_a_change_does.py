@@ -50,6 +50,8 @@ NAMED = ["c-hot-0"]
 POD = {"terminationGracePeriodSeconds": 333}
 SECURITY = {"enabled": True}
 PLUGIN: Json = {"name": "analysis-icu"}
+GATE = {"repository": "backups"}
+BEGINS = {"repository": "backups", "snapshot": "nightly-*"}
 STORE = {"secretName": "one", "entries": [{"key": "word", "setting": "s3.client.default.access_key"}]}
 JOB = {"replacement": {"enabled": True}}
 TOLERATES = {"replacement": {"enabled": True, "detection": {"tolerations": [{"key": "slow"}]}}}
@@ -74,7 +76,32 @@ NETWORK: dict[str, tuple[Any, Json]] = {
     "ipBlock.except": (["10.1.0.0/16"], callers(ipBlock={"cidr": "10.0.0.0/8"})),
 }
 
+ONE: Json = {"dashboards": {}}
+HOSTS: Json = {"hosts": ["logs.example.com"]}
+PARENTS: Json = {**HOSTS, "parentRefs": [{"name": "public"}]}
+ROUTES: dict[str, tuple[Any, Json]] = {
+    "hosts": (["other.example.com"], HOSTS),
+    "ingressClassName": ("nginx", HOSTS),
+    "tlsSecretName": ("certificate", HOSTS),
+    "parentRefs[].name": ("private", PARENTS),
+    "parentRefs[].namespace": ("edge", PARENTS),
+    "parentRefs[].sectionName": ("https", PARENTS),
+}
+
 SAMPLES: dict[str, tuple[Any, Json]] = {
+    "dashboards.config": ({"logging.verbose": True}, ONE),
+    "dashboards.resources.requests": ({"cpu": "1"}, ONE),
+    "dashboards.resources.limits": ({"memory": "3Gi"}, ONE),
+    "dashboards.resources.claims": ([{"name": "gpu"}], ONE),
+    "dashboards.podTemplate.spec": (POD, ONE),
+    "dashboards.service.spec": ({"sessionAffinity": "ClientIP"}, ONE),
+    "dashboards.tls.secretName": ("server", {"dashboards": {}, "security": SECURITY}),
+    "dashboards.rotateCredentialsAfter": ("30d", ONE),
+    **{f"routes.{field}": (value, {"routes": besides}) for field, (value, besides) in ROUTES.items()},
+    **{
+        f"dashboards.routes.{field}": (value, {"dashboards": {"routes": besides}})
+        for field, (value, besides) in ROUTES.items()
+    },
     "version": (None, {}),
     "image": (None, {}),
     "podTemplate.spec": (POD, {}),
@@ -122,6 +149,11 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "pluginSource.url": ("https://other.example", {"plugins": [PLUGIN], "pluginSource": {"url": "https://a.example"}}),
     "pluginSource.image": ("b:1", {"plugins": [PLUGIN], "pluginSource": {"image": "a:1"}}),
     "pluginSource.claimName": ("other", {"plugins": [PLUGIN], "pluginSource": {"claimName": "one"}}),
+    "update.snapshotBeforeUpgrade.repository": ("others", {"update": {"snapshotBeforeUpgrade": GATE}}),
+    "update.snapshotBeforeUpgrade.maxAge": ("12h", {"update": {"snapshotBeforeUpgrade": GATE}}),
+    "bootstrap.fromSnapshot.repository": ("others", {"bootstrap": {"fromSnapshot": BEGINS}}),
+    "bootstrap.fromSnapshot.snapshot": ("weekly-*", {"bootstrap": {"fromSnapshot": BEGINS}}),
+    "bootstrap.fromSnapshot.indices": (["logs-*"], {"bootstrap": {"fromSnapshot": BEGINS}}),
     "secureSettings[].secretName": ("two", {"secureSettings": [STORE]}),
     "secureSettings[].entries[].key": ("other", {"secureSettings": [STORE]}),
     "secureSettings[].entries[].setting": ("s3.client.default.secret_key", {"secureSettings": [STORE]}),
@@ -148,6 +180,9 @@ NEWER = {OPENSEARCH.name: "2.19.5", ELASTICSEARCH.name: "8.19.4", FOUNDATIONDB.n
 PER_KIND: dict[tuple[str, str], tuple[Any, Json]] = {
     **{(kind, "version"): (version, {}) for kind, version in NEWER.items()},
     **{(kind, "image"): (f"ours/it:{BASES[kind]['version']}", {}) for kind in BASES},
+    (OPENSEARCH.name, "dashboards.version"): ("2.17.0", {}),
+    (ELASTICSEARCH.name, "dashboards.version"): ("8.16.0", {}),
+    **{(kind, "dashboards.image"): (f"ours/it:{BASES[kind]['version']}", ONE) for kind in BASES},
     **{(kind, "pools[].storage.storageClass"): ("fast", classed(kind)) for kind in BASES},
     **{
         (kind, f"pools[].storage.grow.{field}"): (value, growing(kind))
@@ -182,6 +217,7 @@ DEFAULTS = {
     "faultDomain": "Node",
     "pools[].processClass": "stateless",
     "service.type": "ClusterIP",
+    "dashboards.service.type": "ClusterIP",
     "update.singleCopy": "Move",
     "update.inPlace": "Preferred",
     "volumes.whenDeleted": "Retain",
@@ -218,7 +254,8 @@ CASES = [
 def immutable(kind: Kind, path: str) -> bool:
     """Return whether the API server refuses every change of a field of an object that is there."""
     rules = root_schema(kind)["properties"]["spec"].get("x-kubernetes-validations", [])
-    return any("oldSelf" in rule["rule"] and rule.get("fieldPath", f".{path}") == f".{path}" for rule in rules)
+    held = (rule.get("fieldPath", f".{path}") for rule in rules if "oldSelf" in rule["rule"])
+    return any(f".{path}" == field or f".{path}".startswith(f"{field}.") for field in held)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.singular)

@@ -43,6 +43,7 @@ class Hands(FakeKubernetes):
             a.ClearSchedule: self.clear_schedule,
             a.ClearConsent: self.clear_consent,
             a.DeleteConfiguration: self.nothing,
+            a.RestoreSnapshot: self.nothing,
         }[type(action)](action)  # type: ignore[operator]
 
     def nothing(self, action: a.Action) -> None:

@@ -10,6 +10,7 @@ from copy import deepcopy
 
 from msgspec.structs import replace
 
+from stateward.operator.objects.recorded_status import bootstrap
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -80,7 +81,9 @@ class World(Hands):
             last_removal=parse_time(self.status.last_removal_time),
             let_go=released_members(self.status),
             slots=self.slots,
-            bootstrap=(o.Bootstrap(b.member, b.volume, b.formed) if (b := self.status.bootstrap) is not None else None),
+            bootstrap=bootstrap(self.status),
+            restore=self.first_restore,
+            saved=self.saved,
             bootstrap_again=self.bootstrap_again,
             settled_writes=self.settled_writes,
             live=True,

@@ -116,6 +116,8 @@ class WorldObjects:
     schedule: o.Schedule | None = None
     kept_stopped: frozenset[str] = frozenset()
     orphans: tuple[o.Orphan, ...] = ()
+    first_restore: o.Restore | o.Unknown | None = None
+    saved: o.Saved | o.Unknown | None = None
 
     def __init__(self, *pools: PoolSpec, version: str = "2.17.1", zones: int = 0, **policy: object) -> None:
         self.pools = list(pools)

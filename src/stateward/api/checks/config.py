@@ -1,7 +1,7 @@
 """Checks settings of the configuration file: none that Stateward owns, none given twice."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
@@ -11,17 +11,18 @@ from stateward.api.values.settings import flatten, reason_owned
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `config`, of the cluster and of each pool."""
-    yield from _config("spec.config", cluster.spec.config)
+    yield from check_settings("spec.config", cluster.spec.config, reason_owned)
     for i, pool in enumerate(cluster.spec.pools):
-        yield from _config(f"spec.pools[{i}].config", pool.config)
+        yield from check_settings(f"spec.pools[{i}].config", pool.config, reason_owned)
 
 
-def _config(path: str, config: Json | None) -> Iterator[Problem]:
+def check_settings(path: str, config: Json | None, owned: Callable[[str], str | None]) -> Iterator[Problem]:
+    """Yield what is wrong with settings; `owned` returns why a dotted key is Stateward's, None for others."""
     settings = list(flatten(config or {}))
     counts = Counter(key for key, _ in settings)
     for key, value in settings:
         at = f"{path}[{key}]"
-        if (reason := reason_owned(key)) is not None:
+        if (reason := owned(key)) is not None:
             yield Problem(at, value, f"cannot be set: {reason}")
         elif counts[key] > 1:
             yield Problem(at, value, "is given more than once, nested and with dots: keep one")

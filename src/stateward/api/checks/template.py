@@ -50,26 +50,27 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
 
 def check_all(cluster: Cluster, database: Database) -> Iterator[Problem]:
     """Yield what is wrong with the overrides of a cluster of any engine."""
-    yield from _template("spec.podTemplate", cluster.spec.pod_template, database)
+    yield from check_template("spec.podTemplate", cluster.spec.pod_template, database)
     for i, pool in enumerate(cluster.spec.pools):
-        yield from _template(f"spec.pools[{i}].podTemplate", pool.pod_template, database)
+        yield from check_template(f"spec.pools[{i}].podTemplate", pool.pod_template, database)
 
 
 def environment(template: Json | None, product: Product) -> dict[str, str]:
     """Return the plain environment variables that a template gives the database's container."""
-    containers = _listed(_mapped(template or {}, "spec"), "containers")
-    variables = [e for c in containers if c.get("name") == product.engine for e in _listed(c, "env")]
+    containers = listed(mapped(template or {}, "spec"), "containers")
+    variables = [e for c in containers if c.get("name") == product.engine for e in listed(c, "env")]
     return {str(e["name"]): e["value"] for e in variables if "name" in e and isinstance(e.get("value"), str)}
 
 
-def _template(path: str, template: Json | None, product: Database) -> Iterator[Problem]:
+def check_template(path: str, template: Json | None, product: Database) -> Iterator[Problem]:
+    """Yield what is wrong with one template of pods, at a path of the spec."""
     for key, value in (template or {}).items():
         if key not in {"metadata", "spec"}:
             yield Problem(f"{path}.{key}", value, "a pod template has metadata and spec only")
         elif not isinstance(value, Mapping):
             yield Problem(f"{path}.{key}", value, "must be an object")
-    yield from _metadata(f"{path}.metadata", _mapped(template or {}, "metadata"))
-    yield from _spec(f"{path}.spec", _mapped(template or {}, "spec"), product)
+    yield from _metadata(f"{path}.metadata", mapped(template or {}, "metadata"))
+    yield from _spec(f"{path}.spec", mapped(template or {}, "spec"), product)
 
 
 def _metadata(path: str, metadata: Json) -> Iterator[Problem]:
@@ -97,7 +98,7 @@ def _spec(path: str, spec: Json, product: Database) -> Iterator[Problem]:
     for key in _NAMED:
         yield from _names(f"{path}.{key}", spec.get(key))
     for kind in ("containers", "initContainers"):
-        for container in _listed(spec, kind):
+        for container in listed(spec, kind):
             ours = kind == "containers" and container.get("name") == product.engine
             yield from _container(f"{path}.{kind}[{container.get('name')}]", container, product if ours else None)
 
@@ -111,7 +112,7 @@ def _container(path: str, container: Json, product: Database | None) -> Iterator
         if key in container:
             text = reason.format(instead=product.instead)
             yield Problem(f"{path}.{key}", container[key], f"cannot be set: {text}")
-    for variable in _listed(container, "env"):
+    for variable in listed(container, "env"):
         yield from _setting(f"{path}.env", variable)
 
 
@@ -139,12 +140,14 @@ def _names(path: str, items: Any) -> Iterator[Problem]:
             yield Problem(f"{path}[{i}].name", name, "must be listed once")
 
 
-def _mapped(value: Json, key: str) -> Json:
+def mapped(value: Json, key: str) -> Json:
+    """Return an object inside of another one; empty if there is none."""
     inner = value.get(key)
     return cast("Json", inner) if isinstance(inner, Mapping) else {}
 
 
-def _listed(value: Json, key: str) -> list[Json]:
+def listed(value: Json, key: str) -> list[Json]:
+    """Return the objects in a list; empty if there is none."""
     inner = value.get(key)
     items = cast("list[Any]", inner) if isinstance(inner, list) else []
     return [cast("Json", item) for item in items if isinstance(item, Mapping)]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
+from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.kinds.cluster import UpdatePolicy
 from stateward.api.kinds.search import SearchCluster, SearchSpec
 from stateward.api.values.base import GROUP
@@ -25,17 +26,23 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     if cluster.spec.update is not None:
         yield from _budget(cluster.spec.update)
         yield from _order(cluster.spec, cluster.spec.update.order or [])
-    for key in (cluster.spec.service and cluster.spec.service.spec) or {}:
+    yield from check_service("spec.service", cluster.spec.service)
+
+
+def check_service(path: str, service: ServiceTemplate | None) -> Iterator[Problem]:
+    """Yield what is wrong with the overrides of a Service."""
+    if service is None:
+        return
+    for key in service.spec or {}:
         if key in OWNED_SERVICE_FIELDS:
-            yield Problem(f"spec.service.spec.{key}", key, f"cannot be set: {OWNED_SERVICE_FIELDS[key]}")
-    yield from _ports(cluster)
-    yield from _service_marks(cluster)
+            yield Problem(f"{path}.spec.{key}", key, f"cannot be set: {OWNED_SERVICE_FIELDS[key]}")
+    yield from _ports(f"{path}.spec.ports", (service.spec or {}).get("ports"))
+    yield from _service_marks(path, service)
 
 
-def _ports(cluster: SearchCluster) -> Iterator[Problem]:
-    """Yield ports of the client Service that are not a list of objects: they are joined with the database's own."""
-    ports: object = ((cluster.spec.service and cluster.spec.service.spec) or {}).get("ports")
-    path, text = "spec.service.spec.ports", "must be a list of ports, each with a name and a port"
+def _ports(path: str, ports: object) -> Iterator[Problem]:
+    """Yield ports of a client Service that are not a list of objects: they are joined with the Service's own."""
+    text = "must be a list of ports, each with a name and a port"
     if ports is not None and not isinstance(ports, list):
         yield Problem(path, ports, text)
     for i, item in enumerate(cast("list[object]", ports) if isinstance(ports, list) else []):
@@ -43,16 +50,14 @@ def _ports(cluster: SearchCluster) -> Iterator[Problem]:
             yield Problem(f"{path}[{i}]", item, text)
 
 
-def _service_marks(cluster: SearchCluster) -> Iterator[Problem]:
+def _service_marks(path: str, service: ServiceTemplate) -> Iterator[Problem]:
     """Yield the operator's own labels and annotations, which no spec sets: they allow things, and lead to objects."""
-    if cluster.spec.service is None:
-        return
-    chosen = {"labels": cluster.spec.service.labels, "annotations": cluster.spec.service.annotations}
+    chosen = {"labels": service.labels, "annotations": service.annotations}
     for field, values in chosen.items():
         for key, value in (values or {}).items():
             if key.startswith(f"{GROUP}/"):
                 text = f"cannot be set: {GROUP}/ is how Stateward finds its objects"
-                yield Problem(f"spec.service.{field}[{key}]", value, text)
+                yield Problem(f"{path}.{field}[{key}]", value, text)
 
 
 def _budget(update: UpdatePolicy) -> Iterator[Problem]:

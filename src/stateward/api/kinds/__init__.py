@@ -1,4 +1,5 @@
 """The kinds of custom resources, and their status.
 
-`snapshots` has snapshots of search clusters, `additions` what a spec adds to the image of a search engine.
+`snapshots` has snapshots of search clusters, `additions` what a spec adds to the image of a search engine, and `access`
+how people get to a cluster.
 """

@@ -1,25 +1,22 @@
 """The clusters of the search family, as people write them: OpenSearch and Elasticsearch."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta
 
+from stateward.api.kinds.access.dashboards import Dashboards
+from stateward.api.kinds.access.routes import Routes
+from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.kinds.additions.keystore import SecureSettings
 from stateward.api.kinds.additions.plugins import Plugin, PluginSource
-from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
+from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool, UpdatePolicy
 from stateward.api.kinds.security import Security
 from stateward.api.kinds.shapes import version
+from stateward.api.kinds.snapshots.origin import Beginning
+from stateward.api.kinds.snapshots.snapshot import Repository
 from stateward.api.values.base import Json, Record
+from stateward.api.values.duration import DURATION, SPAN
 from stateward.api.values.settings import OWNED
-
-
-class ServiceType(StrEnum):
-    """How a Service can be reached."""
-
-    CLUSTER_IP = "ClusterIP"
-    NODE_PORT = "NodePort"
-    LOAD_BALANCER = "LoadBalancer"
 
 
 class Pool(MemberPool, kw_only=True):
@@ -45,13 +42,25 @@ class Pool(MemberPool, kw_only=True):
     ] = None
 
 
-class ServiceTemplate(Record):
-    """Overrides of the client Service."""
+class UpgradeSnapshot(Record):
+    """The snapshot that an upgrade needs before it begins."""
 
-    type: Annotated[ServiceType, Meta(description="The type of the Service for clients.")] = ServiceType.CLUSTER_IP
-    labels: Annotated[dict[str, str] | None, Meta(description="Labels added to the Service.")] = None
-    annotations: Annotated[dict[str, str] | None, Meta(description="Annotations added to the Service.")] = None
-    spec: Annotated[Json | None, Meta(description="Further fields of the Service's spec.")] = None
+    repository: Annotated[
+        Repository, Meta(description="The repository of a SearchSnapshot or SearchSnapshotSchedule of this cluster.")
+    ]
+    max_age: Annotated[
+        Annotated[str, Meta(pattern=DURATION, max_length=20, extra=SPAN)],
+        Meta(description="How old the newest successful snapshot with all indices may be, for example 24h."),
+    ] = "24h"
+
+
+class SearchUpdatePolicy(UpdatePolicy):
+    """How changes roll over the members of a search cluster."""
+
+    snapshot_before_upgrade: Annotated[
+        UpgradeSnapshot | None,
+        Meta(description="An upgrade begins only after a snapshot that is not older than this. Default: without one."),
+    ] = None
 
 
 class SearchSpec(ClusterSpec, kw_only=True):
@@ -61,6 +70,7 @@ class SearchSpec(ClusterSpec, kw_only=True):
         list[Pool],
         Meta(description="The pools of members.", min_length=1, max_length=50, extra={"map_keys": ["name"]}),
     ]
+    update: Annotated[SearchUpdatePolicy | None, Meta(description="How changes roll over the members.")] = None
     config: Annotated[
         Json | None,
         Meta(
@@ -90,6 +100,18 @@ class SearchSpec(ClusterSpec, kw_only=True):
     plugin_source: Annotated[
         PluginSource | None,
         Meta(description="Where the files of the plug-ins come from. Default: the download site of the database."),
+    ] = None
+    bootstrap: Annotated[
+        Beginning | None,
+        Meta(description="What a new cluster begins with. It can only be given when the cluster is created."),
+    ] = None
+    dashboards: Annotated[
+        Dashboards | None,
+        Meta(description="OpenSearch Dashboards, or Kibana with Elasticsearch, beside the database."),
+    ] = None
+    routes: Annotated[
+        Routes | None,
+        Meta(description="Host names that lead to the database, if the operator makes routes (--routes)."),
     ] = None
 
 

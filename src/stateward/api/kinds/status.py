@@ -4,6 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from stateward.api.kinds.access.dashboards import DashboardsStatus
+from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.values.base import Condition, Record
@@ -107,6 +109,10 @@ class BootstrapStatus(Record):
         str, Meta(description="UID of the claim, or of the pod where data is ephemeral, that the grant was given to.")
     ]
     formed: Annotated[bool, Meta(description="The cluster has been formed; it is never formed again.")] = False
+    restored_snapshot: Annotated[
+        str, Meta(description="The snapshot that the cluster began with, once it is restored.")
+    ] = ""
+    restored_documents: Annotated[int, Meta(description="Documents that were restored from it.")] = 0
 
 
 class DataChangeStatus(Record):
@@ -204,6 +210,11 @@ class ClusterStatus(Record):
         ForecastStatus | None,
         Meta(description="How long the change in progress takes; absent once the cluster matches its spec."),
     ] = None
+    dashboards: Annotated[
+        DashboardsStatus | None,
+        Meta(description="Where OpenSearch Dashboards or Kibana stand; also while what is left of them is removed."),
+    ] = None
+    routes: Annotated[RoutesStatus | None, Meta(description="The routes to the database and to its dashboards.")] = None
     last_removal_time: Annotated[
         str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")
     ] = ""

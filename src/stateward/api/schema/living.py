@@ -8,10 +8,7 @@ Paths are those of the schema below `spec`, with `[]` for the items of a list.
 """
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from typing import cast
-
-from msgspec import Struct
 
 from stateward.api.schema.crd import root_schema
 from stateward.api.schema.custom_resources import (
@@ -28,28 +25,8 @@ from stateward.api.schema.custom_resources import (
     SEARCH_USER,
     Kind,
 )
+from stateward.api.schema.effects import ACCESS, Change, Does
 from stateward.api.values.base import Json
-
-
-class Does(StrEnum):
-    """What follows from a change, from nothing to a new member in the place of each."""
-
-    NOTHING = "nothing now"
-    AT_ONCE = "at once"
-    RELOAD = "reload"
-    RESTART = "restart"
-    RECREATE = "recreate"
-    REPLACE = "replace"
-    MEMBERS = "members come or go"
-    REFUSED = "refused"
-
-
-class Change(Struct, frozen=True):
-    """What a change of one field does, and what else is worth knowing of it, as a sentence."""
-
-    does: Does
-    word: str = ""
-
 
 _POLICY = Change(Does.AT_ONCE, "It applies to later decisions; no member is touched.")
 _BY_NAME = Change(Does.AT_ONCE, "It takes effect in the next plan.")
@@ -140,7 +117,16 @@ CLUSTER: Mapping[str, Change] = {
 }
 """Fields that all kinds of clusters have."""
 
+_GATE = Change(Does.AT_ONCE, "For upgrades that have not begun.")
+_BEGINS = Change(
+    Does.REFUSED, "A cluster begins once. Without the field, the operator no longer waits for the restore."
+)
 SEARCH: Mapping[str, Change] = {
+    "bootstrap.fromSnapshot.repository": _BEGINS,
+    "bootstrap.fromSnapshot.snapshot": _BEGINS,
+    "bootstrap.fromSnapshot.indices": _BEGINS,
+    "update.snapshotBeforeUpgrade.repository": _GATE,
+    "update.snapshotBeforeUpgrade.maxAge": _GATE,
     "config": Change(Does.RESTART),
     "pools[].config": Change(Does.RESTART),
     "pools[].roles": Change(
@@ -163,6 +149,7 @@ SEARCH: Mapping[str, Change] = {
         Does.NOTHING, "For certificates that are issued later; existing ones stay until they are due."
     ),
     "security.http.secretName": Change(Does.RESTART, "From 2.19 on no restart: members reload certificates."),
+    **ACCESS,
     "plugins[].name": Change(Does.RECREATE),
     "plugins[].file": Change(Does.RECREATE),
     "pluginSource.url": _PLUGIN_SOURCE,

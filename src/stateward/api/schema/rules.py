@@ -8,13 +8,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
 from stateward.api.kinds.cluster import Storage, UpdatePolicy
 from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSpec
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
-from stateward.api.kinds.search import ElasticsearchCluster, ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec
+from stateward.api.kinds.search import (
+    ElasticsearchCluster,
+    ElasticsearchSpec,
+    OpenSearchCluster,
+    OpenSearchSpec,
+    SearchUpdatePolicy,
+)
 from stateward.api.kinds.search_object import SearchObjectSpec
 from stateward.api.kinds.search_user import SearchUserSpec, UserPassword
 from stateward.api.kinds.security import Security, TransportSecurity
@@ -108,6 +115,13 @@ def spec_rules(product: Product) -> tuple[Rule, ...]:
         ),
         *_supported(product),
         Rule("!has(self.pluginSource) || has(self.plugins)", NO_PLUGINS, field=".pluginSource"),
+        Rule(
+            "!has(self.bootstrap) || (has(oldSelf.bootstrap) && self.bootstrap == oldSelf.bootstrap)",
+            "can only be given when the cluster is created: leave it as it was, or out; to restore into this cluster,"
+            " make a SearchRestore",
+            field=".bootstrap",
+            forbidden=True,
+        ),
     )
 
 
@@ -163,6 +177,22 @@ FOUNDATIONDB_RULES = (
     ),
 )
 
+UPDATE_RULES = (
+    Rule(
+        "!has(self.maxUnavailable) || (type(self.maxUnavailable) == int ? self.maxUnavailable >= 1"
+        " : string(self.maxUnavailable).matches('^([1-9]|[1-9][0-9]|100)%$'))",
+        "must be a number of members, 1 or more, or a percentage from 1% to 100%",
+        field=".maxUnavailable",
+        shown="string(self.maxUnavailable)",
+    ),
+    Rule(
+        "!has(self.order) || self.order.all(a, self.order.exists_one(b, a == b))",
+        "must name each pool once",
+        field=".order",
+        shown="self.order.join(', ')",
+    ),
+)
+
 RULES: Mapping[type[Record], tuple[Rule, ...]] = {
     OpenSearchCluster: NAMES,
     OpenSearchSpec: spec_rules(OPENSEARCH),
@@ -212,6 +242,13 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
         ),
     ),
     PluginSource: (Rule("[has(self.url), has(self.image), has(self.claimName)].filter(x, x).size() == 1", ONE_SOURCE),),
+    Routes: (
+        Rule(
+            "!has(self.parentRefs) || !(has(self.ingressClassName) || has(self.tlsSecretName))",
+            ONE_WAY,
+            field=".parentRefs",
+        ),
+    ),
     Security: (
         Rule(
             "!has(self.enabled) || self.enabled"
@@ -232,21 +269,8 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             field=".http",
         ),
     ),
-    UpdatePolicy: (
-        Rule(
-            "!has(self.maxUnavailable) || (type(self.maxUnavailable) == int ? self.maxUnavailable >= 1"
-            " : string(self.maxUnavailable).matches('^([1-9]|[1-9][0-9]|100)%$'))",
-            "must be a number of members, 1 or more, or a percentage from 1% to 100%",
-            field=".maxUnavailable",
-            shown="string(self.maxUnavailable)",
-        ),
-        Rule(
-            "!has(self.order) || self.order.all(a, self.order.exists_one(b, a == b))",
-            "must name each pool once",
-            field=".order",
-            shown="self.order.join(', ')",
-        ),
-    ),
+    UpdatePolicy: UPDATE_RULES,
+    SearchUpdatePolicy: UPDATE_RULES,
     PackageSpec: (
         Rule(
             "self == oldSelf",

@@ -15,6 +15,9 @@ LABEL_ROLES = f"{GROUP}/roles"
 LABEL_HISTORY = f"{GROUP}/history-of"
 """On the ConfigMap with the history of a cluster: its name. The operator's caches do not select this label."""
 
+LABEL_DASHBOARDS = f"{GROUP}/dashboards-of"
+"""On the objects of a cluster's dashboards, in place of the cluster's own label: they are not members."""
+
 LABEL_ALLOWED = f"{GROUP}/allowed-for-pods"
 """On what is not the cluster's: `true` lets pods of all clusters in its namespace use it; a name, those of one."""
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level
-from stateward.api.validation import validate
+from stateward.api.validation import validate, validate_access
 from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.database_view import ask_operator
 from stateward.cli.preview.offered_data import Objects, with_offered
@@ -25,6 +25,7 @@ from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, RefusedError, Speed, Target, UnreachableError
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.search.configuration.security import secured
+from stateward.engines.search.dashboards.preview import access_notes
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
@@ -98,7 +99,8 @@ async def read_inputs(
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
     notes += (outdated(pending),) if (pending := cluster.status.outdated_pods) else ()
-    problems = tuple(validate(cluster))
+    notes += tuple(access_notes(cluster))
+    problems = (*validate(cluster), *validate_access(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
     if SECRETS.kind in denied:
         observed = with_written_configuration(observed)

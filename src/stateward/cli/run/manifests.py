@@ -52,6 +52,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option("--webhook", is_flag=True, help="Also refuse impossible changes at `kubectl apply`.")
 @click.option("--database-view", is_flag=True, help="Also tell viewers of secured clusters what `plan` needs.")
 @click.option("--network-policies", is_flag=True, help="Close all ports to all clients but the known ones.")
+@click.option("--routes", is_flag=True, help="Let writers of clusters take host names, by Ingresses and HTTPRoutes.")
 @click.option(
     "--webhook-client-ca",
     metavar="CONFIGMAP",
@@ -137,6 +138,7 @@ def options(ctx: click.Context, *, files: bool) -> Values:
         "webhook": "webhook",
         "webhook_client_ca": "webhookClientCA",
         "network_policies": "networkPolicies",
+        "routes": "routes",
         "database_view": "databaseView",
         "secure_new_clusters": "secureNewClusters",
         "pod_policy": "podPolicy",

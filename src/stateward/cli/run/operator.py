@@ -30,6 +30,18 @@ class LabelValue(click.ParamType[str]):
         return value
 
 
+class Endpoint(click.ParamType[str]):
+    """The URL of a server, or nothing."""
+
+    name = "url"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value; fails for what is no URL of HTTP or HTTPS."""
+        if value and re.fullmatch(r"https?://[^\s/]+(/\S*)?", value) is None:
+            self.fail(f"{value!r} is not a URL such as http://collector:4318", param, ctx)
+        return value
+
+
 def option(name: str, text: str = "", kind: Any = None, **more: Any) -> click.Option:
     """Return the flag of an option, with its default and its environment variable `STATEWARD_NAME`."""
     default = getattr(DEFAULTS, name)
@@ -113,6 +125,18 @@ OPTIONS = (
     option(
         "network_policies",
         "Give each cluster a NetworkPolicy; without it spec.networkPolicy has no effect.",
+    ),
+    option(
+        "traces_endpoint",
+        "Record a trace of each reconciliation, and send it to this collector of OpenTelemetry (OTLP over HTTP, for"
+        " example http://collector:4318); OTEL_EXPORTER_OTLP_HEADERS may have headers for it.",
+        Endpoint(),
+        metavar="URL",
+    ),
+    option(
+        "routes",
+        "Make the Ingresses and HTTPRoutes that clusters ask for; without it spec.routes has no effect. With it, users"
+        " that may write clusters may take any host name.",
     ),
     option("log_level", kind=click.Choice(["debug", "info", "warning", "error"])),
     option("grace_seconds", "Time that running steps get to finish when the operator stops.", click.FloatRange(min=0)),

@@ -15,7 +15,7 @@ from stateward.api.kinds.package import Package
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
-from stateward.api.validation import validate
+from stateward.api.validation import validate, validate_access
 from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
@@ -109,7 +109,7 @@ def checked(place: str, item: Any) -> Document:
         cluster = convert_cluster(item)
     except InvalidDocumentError as error:
         return Document(place, name, None, tuple(error.problems))
-    return Document(place, name, cluster, tuple(validate(cluster)))
+    return Document(place, name, cluster, (*validate(cluster), *validate_access(cluster)))
 
 
 def _other_record(item: Any) -> type[Record] | None:

@@ -53,6 +53,13 @@ def summary(cluster: Cluster, now: float) -> Table:
     table.add_row("health", Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta")))
     table.add_row("members", f"{status.members.ready} of {status.members.desired} ready")
     table.add_row("activity", status.activity or "no operator has observed this cluster yet; check that one is running")
+    if status.dashboards is not None:
+        why = f": {status.dashboards.message}" if status.dashboards.message else ""
+        table.add_row("dashboards", f"{dashboards_standing(status)}{why}")
+    if status.routes is not None:
+        table.add_row(
+            "routes", "; ".join(part for part in (", ".join(status.routes.urls), status.routes.message) if part)
+        )
     if claim := cluster.metadata.annotations.get(ANNOTATION_CLAIM):
         table.add_row("wave", f"managed by the operator of wave {claim}")
     if status.outdated_pods:
@@ -62,6 +69,15 @@ def summary(cluster: Cluster, now: float) -> Table:
     if 0 < status.observed_generation < cluster.metadata.generation:
         table.add_row("note", Text("the operator has not observed the latest change of the spec yet", style="yellow"))
     return table
+
+
+def dashboards_standing(status: ClusterStatus) -> str:
+    """Return version, instances and availability of the dashboards as a clause; empty without dashboards."""
+    found = status.dashboards
+    if found is None:
+        return ""
+    ready = f"{found.ready} of {found.replicas} instances ready"
+    return f"{found.version or 'no version yet'}, {ready}, {'available' if found.available else 'not available'}"
 
 
 def outdated(pods: int) -> str:

@@ -51,6 +51,28 @@ ADVICE = {
     "ProtocolSwitchFirst": Advice(
         "all processes run the new version",
     ),
+    "RestoringSnapshot": Advice(
+        "all primaries of the snapshot are restored",
+        "follow it with `kubectl get searchrestores`; without spec.bootstrap the operator no longer waits for it",
+    ),
+    "RestoreStalled": Advice(
+        "the SearchRestore can go on; it tries again by itself",
+        "read what is wrong in the message: the repository must be declared by a SearchObject of this cluster and have"
+        " such a snapshot, and no index of it may exist",
+    ),
+    "RestoreTaken": Advice(
+        "no other SearchRestore has this name",
+        "delete the SearchRestore that is named above, or rename it",
+    ),
+    "RestoreUnknown": Advice(
+        "the API server lets the operator read SearchRestores",
+        "check that the CRDs and the ClusterRole of this version are installed",
+    ),
+    "SnapshotTooOld": Advice(
+        "a SearchSnapshot or SearchSnapshotSchedule of this cluster has a successful snapshot with all indices that is"
+        " young enough; the upgrade then begins by itself",
+        "create a SearchSnapshot in that repository, or remove update.snapshotBeforeUpgrade",
+    ),
     "DataMoving": Advice(
         "the relocating data has arrived",
         "follow it with `status --watch`",

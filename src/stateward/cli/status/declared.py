@@ -30,6 +30,10 @@ KINDS: tuple[Resource[Any], ...] = (
 _UNTIL_ANSWER = "the database answers"
 DECLARED_ADVICE = {
     "Changing": Advice("no other client changes the object at the same time"),
+    "ClusterBegins": Advice(
+        "the cluster has restored the snapshot that it begins with",
+        "see what the cluster itself waits for with `explain`",
+    ),
     "ClusterDeleted": Advice("the cluster is gone"),
     "ClusterMissing": Advice("the cluster exists in this namespace", "create it, or correct spec.cluster"),
     "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),

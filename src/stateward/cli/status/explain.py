@@ -11,6 +11,7 @@ from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.find import find_member, read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_lines
 from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.status.access import access_lines
 from stateward.cli.status.declared import declared_lines
 from stateward.cli.status.explanation import document, explain_cluster, explain_member
 from stateward.kube.objects.errors import ApiError
@@ -27,13 +28,15 @@ def explain(name: str, member: str | None, *, output: str, **target: str) -> Non
     """Explain what a cluster waits for.
 
     The output says what cluster NAME, or its MEMBER, waits for, since when, what would end the wait, and what you can
-    do. For a cluster it also has the SearchObjects and SearchUsers that are not ready.
+    do. For a cluster it also has its dashboards and routes, and the SearchObjects and SearchUsers that are not ready.
     """
 
     async def work(session: Session) -> tuple[Cluster, list[str], dict[str, Any]]:
         cluster = await read_cluster(session, name)
         if member is None:
-            lines = [*explain_cluster(cluster, session.now()), *(await declared_lines(session, cluster))]
+            now = session.now()
+            lines = [*explain_cluster(cluster, now), *access_lines(cluster, now)]
+            lines += await declared_lines(session, cluster)
             return cluster, lines, document(cluster)
         return cluster, *(await about_member(session, cluster, member))
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.cli.shared.picture import version
+from stateward.cli.shared.picture import dashboards_standing, version
 
 
 def news(before: Cluster | None, after: Cluster) -> list[str]:
     """Return one line per relevant change; without an earlier state, a summary of the whole state."""
     old = before.status if before else ClusterStatus()
-    return [*headlines(before, after), *member_news(old, after.status), *wait_news(old, after.status)]
+    waits = wait_news(old, after.status)
+    return [*headlines(before, after), *member_news(old, after.status), *dashboards_news(old, after.status), *waits]
 
 
 def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
@@ -33,6 +34,17 @@ def member_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
             yield f"{member.name}: {member.state}" + (f" ({member.version})" if member.version else "")
     for name in known:
         yield f"{name}: gone"
+
+
+def dashboards_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
+    """Yield what the dashboards have become, or wait for."""
+    if new.dashboards is None:
+        if old.dashboards is not None:
+            yield "dashboards: removed"
+    elif old.dashboards is None or dashboards_standing(old) != dashboards_standing(new):
+        yield f"dashboards: {dashboards_standing(new)}"
+    elif new.dashboards.message and new.dashboards.message != old.dashboards.message:
+        yield f"dashboards: {new.dashboards.message}"
 
 
 def wait_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:

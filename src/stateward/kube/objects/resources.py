@@ -10,7 +10,7 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.records import Event, Lease
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from stateward.kube.objects.workloads import PodDisruptionBudget, StatefulSet
+from stateward.kube.objects.workloads import Deployment, PodDisruptionBudget, StatefulSet
 
 PODS = Resource("", "v1", "pods", "Pod", Pod)
 SERVICES = Resource("", "v1", "services", "Service", Service)
@@ -22,8 +22,11 @@ SECRETS = Resource("", "v1", "secrets", "Secret", PartialObject, partial=True)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", PartialObject, partial=True)
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount", PartialObject, partial=True)
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Deployment)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)
 NETWORK_POLICIES = Resource("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", PartialObject, partial=True)
+INGRESSES = Resource("networking.k8s.io", "v1", "ingresses", "Ingress", PartialObject, partial=True)
+HTTP_ROUTES = Resource("gateway.networking.k8s.io", "v1", "httproutes", "HTTPRoute", PartialObject, partial=True)
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", StorageClass, namespaced=False)
 PRIORITY_CLASSES = Resource(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", PartialObject, namespaced=False, partial=True

@@ -1,4 +1,4 @@
-"""Projections of StatefulSets and disruption budgets."""
+"""Projections of StatefulSets, Deployments and disruption budgets."""
 
 from msgspec import field
 
@@ -51,6 +51,35 @@ class StatefulSet(WireRecord):
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
+
+    @property
+    def observed(self) -> bool:
+        """Whether the status belongs to the present spec and not to an earlier one."""
+        return self.status.observed_generation >= self.metadata.generation
+
+
+class DeploymentSpec(WireRecord):
+    """The spec of a Deployment."""
+
+    replicas: int = 1
+    template: PodTemplate = PodTemplate()
+
+
+class DeploymentStatus(WireRecord):
+    """The status from the Deployment controller; it is outdated while `observed_generation` is older than the spec."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+
+
+class Deployment(WireRecord):
+    """A Deployment."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
 
     @property
     def observed(self) -> bool:

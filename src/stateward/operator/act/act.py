@@ -27,6 +27,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.sync_now import behind
 from stateward.operator.databases.engine import Family
+from stateward.operator.declared.snapshots.first_restore import create_first_restore
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import NotOwnedError, exists, key_in
@@ -92,6 +93,7 @@ class Actor:
             a.RecordRemoval: self._nothing,
             a.CancelRemoval: self._nothing,
             a.GrantBootstrap: self._grant,
+            a.RestoreSnapshot: self._restore_snapshot,
             a.SetPhase: self._set_phase,
             a.StopProcess: self._stop_process,
             a.StartProcess: self._start_process,
@@ -114,6 +116,9 @@ class Actor:
 
     async def _grant(self, action: a.GrantBootstrap, existing: ClusterObjects) -> None:
         await self._annotate(existing, action.pod, {names.ANNOTATION_BOOTSTRAP: "granted"})
+
+    async def _restore_snapshot(self, _action: a.RestoreSnapshot, existing: ClusterObjects) -> None:
+        await create_first_restore(self._api, existing.cluster)
 
     async def _set_phase(self, action: a.SetPhase, existing: ClusterObjects) -> None:
         if action.phase is Phase.NONE:

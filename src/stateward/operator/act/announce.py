@@ -31,6 +31,7 @@ REASONS: dict[type[a.Action], str] = {
     a.CancelRemoval: "ReplacementCancelled",
     a.GrantBootstrap: "BootstrapGranted",
     a.CreateDatabase: "DatabaseCreated",
+    a.RestoreSnapshot: "RestoreCreated",
     a.ConfigureDatabase: "DatabaseConfigured",
     a.LimitAllocation: "AllocationLimited",
     a.RestoreAllocation: "AllocationRestored",

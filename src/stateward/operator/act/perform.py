@@ -24,6 +24,7 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.runtime.traces import span
 from stateward.planning.after_refusal import depends
 from stateward.planning.model.actions import Action
 from stateward.planning.model.intent import Wait
@@ -97,8 +98,10 @@ class Performer:
         for action in actions:
             if any(depends(action, earlier.action) for earlier in refused):
                 continue
+            member = getattr(action, "member", "")
             try:
-                await self.actor.carry_out(action, existing, target)
+                with span("action", kind=type(action).__name__, member=member, why=action.why):
+                    await self.actor.carry_out(action, existing, target)
             except (RefusedError, PodNotAllowed) as error:
                 if isinstance(error, RefusedError) and not error.lasting:
                     raise

@@ -11,7 +11,7 @@ import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
-from stateward.api.validation import Severity, errors, validate
+from stateward.api.validation import Severity, errors, validate, validate_access
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.translate import observation
@@ -58,7 +58,7 @@ def judge(
     """
     if not changed(new, old):
         return Verdict()
-    warnings = tuple(str(p) for p in validate(new) if p.severity is Severity.WARNING)
+    warnings = tuple(str(p) for p in (*validate(new), *validate_access(new)) if p.severity is Severity.WARNING)
     found = reasons(family, new, old, existing, now, level)
     known = reasons(family, old, old, existing, now, level) if found and old is not None else {}
     return Verdict(tuple(text for key, text in found.items() if key not in known), warnings)
@@ -79,6 +79,7 @@ def reasons(
 ) -> Reasons:
     """Return what would be refused of a cluster's spec, with the status and the objects that are there."""
     wrong = errors(validate(cluster)) or problems(family, cluster, level)
+    wrong += errors(validate_access(cluster))
     if wrong:
         return {(problem.path, problem.message): str(problem) for problem in wrong}
     if stored is not None:

@@ -39,6 +39,8 @@ from stateward.operator.clusters.replacement_limit import ReplacementLimit, newl
 from stateward.operator.clusters.round import Round
 from stateward.operator.clusters.status_writer import StatusWriter
 from stateward.operator.databases.engine import Family
+from stateward.operator.declared.snapshots.before_upgrade import read_saved
+from stateward.operator.declared.snapshots.first_restore import read_first_restore
 from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.objects.caches import Caches
@@ -50,6 +52,7 @@ from stateward.operator.observe.desired_state import DesiredStates
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.metrics import Metrics
+from stateward.operator.runtime.traces import span
 from stateward.operator.security.cluster_file import ClusterFiles, with_cluster_file
 from stateward.operator.security.foundationdb_tls import TransportKeeper, runs_with
 from stateward.operator.security.protection import refusals
@@ -162,7 +165,10 @@ class Reconciler:
             return await self._hand_over(key, existing.cluster, whose)
         if (left := self._handover_left(key)) > 0:
             return left
-        with structlog.contextvars.bound_contextvars(cluster=str(key)):
+        with (
+            structlog.contextvars.bound_contextvars(cluster=str(key)),
+            span("reconcile", kind=self._kind.resource.kind, namespace=key.namespace, name=key.name),
+        ):
             try:
                 return await self._round(key, existing)
             finally:
@@ -224,7 +230,8 @@ class Reconciler:
             turn, failure = await self._administrator_created(turn)
             outcome = replace(outcome, failure=failure)
         try:
-            written = await self._status.write(key, turn, outcome)
+            with span("write status"):
+                written = await self._status.write(key, turn, outcome)
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
@@ -244,7 +251,8 @@ class Reconciler:
         The disaster this prevents: objects that the garbage collector has just removed are created again, without an
         owner.
         """
-        existing = await read_live(self._api, key, self._kind)
+        with span("read live"):
+            existing = await read_live(self._api, key, self._kind)
         if existing.cluster.metadata.deletion_timestamp is not None:
             raise NotFound(f"{key} is being deleted")
         if turn(existing.cluster, self._caches.wave) is not Turn.MANAGE:
@@ -257,6 +265,7 @@ class Reconciler:
         existing = await self._files.known(existing)
         existing, refused = await self._secured(existing)
         existing, unknown = await self._data.known(existing)
+        existing = replace(existing, restore=await read_first_restore(self._api, existing.cluster))
         closed = network_refusals(existing.cluster, everywhere=self._network_policies)
         refused = (*existing.barred, *refused, *unknown, *closed)
         uid, desired = existing.cluster.metadata.uid, self._wanted.desired(existing.cluster)
@@ -264,7 +273,10 @@ class Reconciler:
         target = self._family.target(existing)
         self._targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
         async with self._fence():
-            database = await self._family.engine.observe(target)
+            with span("observe database"):
+                database = await self._family.engine.observe(target)
+            saved = await read_saved(self._api, self._family.engine, existing, target)
+        existing = replace(existing, saved=saved)
         existing, lost = with_cluster_file(existing, database)
         refused = (*refused, *lost)
         if refused:
@@ -273,7 +285,9 @@ class Reconciler:
         answers = await self._agent_requests.ask(existing, members_to_ask(observed))
         # From here on there is no await until the slot is taken, so no other cluster can take it in between.
         observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
-        made = plan(observed, self._now())
+        with span("plan") as traced:
+            made = plan(observed, self._now())
+            traced.set_attributes({"stateward.actions": len(made.actions), "stateward.settled": made.settled})
         self._limit.claim(uid, newly_listed(observed.removals, made.removals))
         return Round(existing, observed, made, before)
 

@@ -12,11 +12,13 @@ import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.network import NetworkAccess
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.foundationdb.spec.identity import PORT as FOUNDATIONDB_PORT
 from stateward.engines.pods import agent
 from stateward.engines.pods.objects import shared_metadata
+from stateward.engines.search.dashboards.objects import selector
 from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
@@ -50,6 +52,9 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
         {"from": [{"podSelector": {"matchLabels": labels}}], "ports": list(door.members)},
         {"from": [operator_pods(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
     ]
+    if isinstance(cluster, SearchCluster) and cluster.spec.dashboards is not None:
+        dashboards = {"matchLabels": selector(cluster, engine)}
+        ingress.append({"from": [{"podSelector": dashboards}], "ports": list(door.clients)})
     if access.clients is None:
         ingress.append({"ports": [*door.clients, *more]})
     elif access.clients:

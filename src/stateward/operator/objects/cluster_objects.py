@@ -10,7 +10,7 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.planning.model.observation import Refusal
+from stateward.planning.model.observation import Refusal, Restore, Saved, Unknown
 from stateward.planning.model.security import Protection
 
 
@@ -42,3 +42,7 @@ class ClusterObjects:
     """What clients need to find a database without a Service; empty if the first one is right, None if it is lost."""
     keystore: Mapping[str, str] | None = field(default_factory=dict[str, str], repr=False)
     """Files of the members' configuration with their keystore settings; None if some are unknown."""
+    restore: Restore | Unknown | None = None
+    """The restore with which the cluster begins; None if there is none, or if none is due."""
+    saved: Saved | Unknown | None = None
+    """The snapshot before an upgrade; None if nothing asks for it."""

@@ -40,7 +40,9 @@ def changing(status: ClusterStatus) -> o.Changing | None:
 def bootstrap(status: ClusterStatus) -> o.Bootstrap | None:
     """Return the grant that the status remembers."""
     grant = status.bootstrap
-    return o.Bootstrap(member=grant.member, volume=grant.volume, formed=grant.formed) if grant else None
+    if grant is None:
+        return None
+    return o.Bootstrap(grant.member, grant.volume, grant.formed, restored=grant.restored_snapshot)
 
 
 def disk_samples(status: ClusterStatus) -> dict[str, tuple[o.DiskSample, ...]]:

@@ -65,6 +65,8 @@ def observation(
         let_go=released_members(status),
         protection=existing.protection,
         bootstrap=bootstrap(status),
+        restore=existing.restore,
+        saved=existing.saved,
         bootstrap_again=meta.annotations.get(names.ANNOTATION_BOOTSTRAP_AGAIN) == "accept-data-loss",
         waits=waits(status),
         changing=changing(status),

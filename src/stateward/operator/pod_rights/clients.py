@@ -37,9 +37,14 @@ def labelled_pods(family: Family, cluster: Cluster) -> tuple[LabelledPods, ...]:
 
 def _marked(family: Family, cluster: Cluster) -> Iterator[LabelledPods]:
     for made in final_templates(family, cluster):
-        labels, own = (each["metadata"]["labels"] for each in (made.template, made.bare))
-        if labels != own:
-            yield LabelledPods(labels, own, made)
+        yield from labelled_template(made)
+
+
+def labelled_template(made: FinalTemplate) -> Iterator[LabelledPods]:
+    """Yield the pods of a template, if the spec gives them labels."""
+    labels, own = (each["metadata"]["labels"] for each in (made.template, made.bare))
+    if labels != own:
+        yield LabelledPods(labels, own, made)
 
 
 def selected_by_services(

@@ -23,8 +23,9 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.copied_secrets import belongs
 from stateward.operator.objects.live import everything
-from stateward.operator.pod_rights.clients import LabelledPods, labelled_pods, selected_by_services
-from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, NamedReference, allowed, named
+from stateward.operator.pod_rights.clients import LabelledPods, labelled_pods, labelled_template, selected_by_services
+from stateward.operator.pod_rights.finished import FinalTemplate
+from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, NamedReference, allowed, named, of_template
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.operator.restarts.views import PROVIDER_CLASSES
@@ -69,6 +70,15 @@ class PodRights:
     async def of_spec(self, cluster: Cluster) -> tuple[Refusal, ...]:
         """Return the refusals of what a cluster names that is about to be written."""
         return await self._named(ClusterObjects(cluster, (), (), (), (), {}, {}))
+
+    async def of_template(self, made: FinalTemplate, cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return the refusals of what other pods of a cluster name, and of their labels: pods that are no members."""
+        named_there = list(of_template(made))
+        asked = [each for each in named_there if self._labelled or each.kind == SERVICE_ACCOUNT]
+        existing = ClusterObjects(cluster, (), (), (), (), {}, {})
+        found = [await self._refusal(each, existing) for each in asked]
+        clients = await self._clients(tuple(labelled_template(made)) if self._labelled else (), cluster)
+        return (*(refusal for refusal in found if refusal is not None), *clients)
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""

@@ -9,7 +9,7 @@ from stateward.api.pod_policy import account, references
 from stateward.api.values import names
 from stateward.engines.search.configuration.security import members_secret
 from stateward.operator.databases.engine import Family
-from stateward.operator.pod_rights.finished import final_templates
+from stateward.operator.pod_rights.finished import FinalTemplate, final_templates
 
 SERVICE_ACCOUNT, SECRET, CLAIM = "ServiceAccount", "Secret", "PersistentVolumeClaim"
 
@@ -59,6 +59,15 @@ def _of_pods(family: Family, cluster: Cluster) -> Iterator[NamedReference]:
                 # The operator creates all other Secrets of its own before the pods, or creates no pods. This one exists
                 # only if the cluster is secured, and is always mounted.
                 yield NamedReference(each.kind, each.name, "metadata.name", waited_for=True, made_here=True)
+
+
+def of_template(made: FinalTemplate) -> Iterator[NamedReference]:
+    """Yield what the finished template of pods names that are no members, and that is not the operator's."""
+    own = made.own
+    yield from (NamedReference(SERVICE_ACCOUNT, each.name, made.field(each.path)) for each in account(made.template))
+    for each in references(made.template):
+        if (each.kind, each.name) not in own:
+            yield NamedReference(each.kind, each.name, made.field(each.path))
 
 
 def allowed(labels: dict[str, str], cluster: Cluster) -> bool:

@@ -50,6 +50,10 @@ class OperatorOptions:
     """The service account of installations that name none, in their namespace; empty: they are refused."""
     network_policies: bool = False
     """Whether each cluster gets a NetworkPolicy."""
+    traces_endpoint: str = ""
+    """URL of a collector of OpenTelemetry, for OTLP over HTTP; empty: no traces are recorded."""
+    routes: bool = False
+    """Whether clusters get the Ingresses and HTTPRoutes that they ask for."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from stateward.planning.facts.protocol import switch_progress
+from stateward.planning.facts.snapshot_gate import with_upgrade_held
 from stateward.planning.facts.upgrade_order import creation_versions, pool_in_turn
 from stateward.planning.facts.volume_fit import is_skipped, with_grown_sizes
 from stateward.planning.model.database import TOO_LARGE, UNANSWERED
@@ -55,6 +56,8 @@ class Facts(Struct, frozen=True):
     """By unit: the members with a live copy of it."""
     crossing: ProtocolSwitch = ProtocolSwitch.NONE
     """How far it is on the way to a version that does not talk to the deployed one."""
+    held: str = ""
+    """Why the upgrade that the spec asks for may not begin yet; empty if it may."""
 
     @property
     def formed(self) -> bool:
@@ -190,7 +193,11 @@ class Facts(Struct, frozen=True):
 
 
 def derive(obs: Observation, now: float) -> Facts:
-    """Return the facts of an observation at time `now` (seconds since the epoch), members in one order."""
+    """Return the facts of an observation at time `now` (seconds since the epoch), members in one order.
+
+    The observation in them is without an upgrade that may not begin yet.
+    """
+    obs, held = with_upgrade_held(obs, now)
     obs = msgspec.structs.replace(
         obs,
         members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))),
@@ -219,6 +226,7 @@ def derive(obs: Observation, now: float) -> Facts:
         units=units,
         holders=holders,
         crossing=step,
+        held=held,
     )
 
 

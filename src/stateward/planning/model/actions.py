@@ -242,6 +242,12 @@ class GrantBootstrap(Action, frozen=True):
     pod: Ref
 
 
+class RestoreSnapshot(Action, frozen=True):
+    """Create the SearchRestore with which a new cluster begins."""
+
+    # An old cache may not show that the cluster has begun long ago; what its users deleted since would come back.
+
+
 class CreateDatabase(Action, frozen=True):
     """Create an empty database, after the database itself has reported that it was never created."""
 

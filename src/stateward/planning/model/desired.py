@@ -6,6 +6,7 @@ from enum import IntEnum, StrEnum
 from msgspec import Struct
 
 from stateward.planning.model.member import Inputs
+from stateward.planning.model.snapshots import SnapshotGate
 
 
 class Effect(IntEnum):
@@ -139,6 +140,10 @@ class Desired(Struct, frozen=True):
     wait_between_removals: float = 0.0
     """Seconds between the release of one member and the next."""
     paused: bool = False
+    from_snapshot: str = ""
+    """The snapshot with which a new cluster begins, as a clause such as `nightly-* of backups`; empty without one."""
+    snapshot_gate: SnapshotGate | None = None
+    """The snapshot that an upgrade needs before it begins; None if it needs none."""
     formed_by_word: bool = False
     """Whether a command creates the database, rather than a first member with a bootstrap grant."""
     order: tuple[str, ...] = ()

@@ -47,6 +47,7 @@ from stateward.planning.model.member import (
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.model.security import Protection
+from stateward.planning.model.snapshots import Restore, Saved, SnapshotGate
 
 __all__ = [
     "TOO_LARGE",
@@ -79,7 +80,10 @@ __all__ = [
     "Refusal",
     "Removal",
     "Replacement",
+    "Restore",
+    "Saved",
     "Schedule",
+    "SnapshotGate",
     "SoleCopy",
     "Surge",
     "Unformed",
@@ -95,6 +99,8 @@ class Bootstrap(Struct, frozen=True):
     member: str
     volume: str
     formed: bool
+    restored: str = ""
+    """The snapshot that the cluster began with, once it is restored; never restored again."""
 
 
 class Schedule(Struct, frozen=True):
@@ -140,6 +146,10 @@ class Observation(Struct, frozen=True):
     bootstrap: Bootstrap | None = None
     bootstrap_again: bool = False
     """Whether the user accepted a new and empty cluster in place of a lost one."""
+    restore: Restore | Unknown | None = None
+    """The restore with which the cluster begins; None if there is none, or if none is due."""
+    saved: Saved | Unknown | None = None
+    """The snapshot before an upgrade; None if nothing asked for it."""
     waits: Mapping[str, float] = {}
     """Since when each thing that the status names waits, by subject and reason with a space between them."""
     changing: Changing | None = None

@@ -13,7 +13,7 @@ from stateward.planning.facts.outdated import outdated_pods
 from stateward.planning.facts.upgrade_order import members_upgraded, newer
 from stateward.planning.model.actions import RecordBootstrap, Release
 from stateward.planning.model.intent import State, Wait
-from stateward.planning.model.observation import Member, Observation
+from stateward.planning.model.observation import Member, Observation, Restore
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
 from stateward.planning.report.absence import absence
@@ -47,13 +47,15 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         members=MemberCounts(ready=ready, desired=desired),
         ready=f"{ready}/{desired}",
         security=obs.protection.status() if obs.protection is not None else before.security,
-        bootstrap=bootstrap_status(plan, before, formed=database is not None),
+        bootstrap=bootstrap_status(obs, plan, before, formed=database is not None),
         pools=pools,
         member_states=[member_status(facts, plan, m, before, now) for m in present],
         waiting=[wait_status(wait, before, now) for wait in plan.waits],
         outdated_pods=outdated_pods(facts),
         data_digests=before.data_digests,
         data_change=before.data_change,
+        dashboards=before.dashboards,
+        routes=before.routes,
         last_removal_time=last_removal_time(facts, plan, before),
         last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),
@@ -111,15 +113,22 @@ def identity(facts: Facts, plan: Plan, before: ClusterStatus) -> str:
     return "" if anew else before.cluster_uuid
 
 
-def bootstrap_status(plan: Plan, before: ClusterStatus, *, formed: bool) -> BootstrapStatus | None:
-    """Return the grant: what this plan records, or what was recorded; formed once the database has answered."""
+def bootstrap_status(obs: Observation, plan: Plan, before: ClusterStatus, *, formed: bool) -> BootstrapStatus | None:
+    """Return the grant: what this plan records, or what was recorded; formed once the database has answered.
+
+    A cluster that is formed again, in place of a lost one, has restored nothing yet.
+    """
     for action in plan.actions:
         if isinstance(action, RecordBootstrap):
             return BootstrapStatus(member=action.member, volume=action.volume, formed=False)
-    grant = before.bootstrap
+    grant = before.bootstrap or (BootstrapStatus(member="", volume="") if formed else None)
     if grant is None:
-        return BootstrapStatus(member="", volume="", formed=True) if formed else None
-    return BootstrapStatus(member=grant.member, volume=grant.volume, formed=grant.formed or formed)
+        return None
+    grant = msgspec.structs.replace(grant, formed=grant.formed or formed)
+    found = obs.restore
+    if grant.restored_snapshot or not formed or not isinstance(found, Restore) or not (found.ours and found.done):
+        return grant
+    return msgspec.structs.replace(grant, restored_snapshot=found.snapshot, restored_documents=found.documents)
 
 
 def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatus, now: float) -> MemberStatus:

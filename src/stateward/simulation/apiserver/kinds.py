@@ -54,6 +54,8 @@ KINDS: Mapping[str, Kind] = {
     "batch/cronjobs": Kind(generation=True, status=True),
     "policy/poddisruptionbudgets": Kind(generation=True, status=True),
     "networking.k8s.io/networkpolicies": Kind(generation=True),
+    "networking.k8s.io/ingresses": Kind(generation=True, status=True),
+    "gateway.networking.k8s.io/httproutes": Kind(generation=True, status=True),
     "storage.k8s.io/storageclasses": Kind(namespaced=False),
     "events.k8s.io/events": Kind(tracked=False),
     "coordination.k8s.io/leases": Kind(tracked=False),

@@ -130,7 +130,14 @@ class Snapshots:
             return self._create(stored, repository, name, body)
         if method == "DELETE":
             return self._delete(stored, repository, name)
-        return self._shown(stored, repository, name, status=rest == [_STATUS], names=params.get("verbose") == "false")
+        names = params.get("verbose") == "false"
+        code, answer = self._shown(stored, repository, name, status=rest == [_STATUS], names=names)
+        fields = params.get("filter_path", "").split(",")
+        if fields != [""] and "snapshots.indices" not in fields:
+            for each in answer.get("snapshots", ()):
+                each.pop("indices", None)
+                each.pop("data_streams", None)
+        return code, answer
 
     def _broken(self, method: str, repository: str) -> Reply | None:
         if repository in self.unreadable:

@@ -27,6 +27,8 @@ _NAMED = (
     "/_security/role_mapping/",
     *(f"{_SECURITY}{kind}/" for kind in ("roles", "rolesmapping", "tenants", "actiongroups", "internalusers")),
 )
+_PERMANENT = tuple(f"{_SECURITY}{name}" for name in ("securityconfig", "audit"))
+"""What the security plugin always has, below the paths where it is read: `config` is where it is written."""
 _OTHERS = ("/_scripts/", "/_ilm/policy/", "/_plugins/_sm/policies/", "/_enrich/policy/")
 _ROOTS = (*_LISTED, *_NUMBERED, *_NAMED, *_OTHERS)
 Reply = tuple[int, Json]
@@ -64,6 +66,8 @@ class StoredObjects:
             index, _, name = path[1:].partition("/_alias/")
             found = self.aliases.get((index, name))
             return _missing() if found is None else (200, {index: {"aliases": {name: found}}})
+        if path.removesuffix("/config") in _PERMANENT:
+            return self._permanent(method, path, body)
         root = next((root for root in _ROOTS if path.startswith(root)), None)
         if root is None:
             return None
@@ -72,6 +76,16 @@ class StoredObjects:
             found = self.by_path.get(path)
             return _missing() if found is None else (200, _shown(root, name, found))
         return self._delete(root, path, name) if method == "DELETE" else self._put(method, root, name, params, body)
+
+    def _permanent(self, method: str, path: str, body: Json) -> Reply:
+        kept = self.by_path.setdefault(path.removesuffix("/config"), StoredObject({"enabled": True}, 0))
+        if method == "GET" and not path.endswith("/config"):
+            return 200, {"_readonly": [], "config": kept.body}
+        if method != "PUT" or not path.endswith("/config"):
+            return _refusal(405, "method_not_allowed", f"{method} {path}")
+        self.writes += 1
+        kept.body = body
+        return 200, {"status": "OK", "message": "updated"}
 
     def _put(self, method: str, root: str, name: str, params: Mapping[str, str], body: Json) -> Reply:
         path = f"{root}{name}"

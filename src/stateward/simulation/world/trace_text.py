@@ -32,6 +32,7 @@ DOES = {
     "RecordData": "records on the pod of {} which data it uses",
     "ClearSchedule": "removes the restart request from the cluster",
     "ClearConsent": "removes the consent to bootstrap again from the cluster",
+    "RestoreSnapshot": "creates the SearchRestore with which the cluster begins",
     "CreateDatabase": "creates the database",
     "ConfigureDatabase": "sets the redundancy and the coordinators of the database",
     "DeleteConfiguration": "deletes a Secret that belongs to no member",

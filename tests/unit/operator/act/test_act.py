@@ -61,6 +61,7 @@ ACTIONS: tuple[a.Action, ...] = (
     a.RecordBootstrap(why="x", member=MEMBER, volume="v"),
     a.GrantBootstrap(why="x", member=MEMBER, pod=REF),
     a.CreateDatabase(why="x"),
+    a.RestoreSnapshot(why="x"),
     a.ConfigureDatabase(why="x"),
     a.LimitAllocation(why="x", allocation=Allocation.PRIMARIES, members=SOME),
     a.RestoreAllocation(why="x"),

@@ -231,3 +231,25 @@ async def test_the_operator_of_another_wave_leaves_everything_alone() -> None:
     async with world.operator():
         await asyncio.sleep(120)
     assert world.status() == {}
+
+
+async def test_what_the_database_always_has_is_merged_and_never_deleted() -> None:
+    world = World()
+    there = StoredObject({"enabled": True, "audit": {"a": 1}}, 1)
+    world.database.objects.by_path["/_plugins/_security/api/audit"] = there
+    audit: dict[str, Any] = {"object": "audit", "body": {"audit": {"ignore_users": ["robot"]}}}
+    world.declare(**audit)
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "InvalidSpec")
+        assert "spec.deletionPolicy" in world.status()["activity"]
+        world.declare(**audit, deletionPolicy="Retain")
+        await world.until(lambda: world.stalled() == "Exists")
+        assert not world.database.writes
+        world.declare(**audit, deletionPolicy="Retain", existing="Merge")
+        await world.until(world.is_ready)
+        merged = {"enabled": True, "audit": {"a": 1, "ignore_users": ["robot"]}}
+        assert world.database.objects.by_path["/_plugins/_security/api/audit"].body == merged
+        world.delete()
+        await world.until(lambda: not world.exists())
+    assert [call.method for call in world.database.writes] == ["PUT"]
+    assert world.database.objects.by_path["/_plugins/_security/api/audit"].body == merged

@@ -117,6 +117,9 @@ def problems(spec: SearchObjectSpec) -> Iterator[Problem]:
         yield Problem("spec.object", what.label, "cannot be declared: the operator and the probes need it")
     if spec.existing is Existing.MERGE and spec.deletion_policy is not Retention.RETAIN:
         yield Problem("spec.existing", "Merge", "needs deletionPolicy Retain: the object belongs to others, too")
+    if what.kind.permanent and spec.deletion_policy is not Retention.RETAIN:
+        text = "must be Retain: the database always has this object, so it cannot be deleted"
+        yield Problem("spec.deletionPolicy", spec.deletion_policy.value, text)
     if spec.apply_to_existing and what.kind.name != "ismPolicy":
         yield Problem("spec.applyToExisting", True, "is for ismPolicy only")
     misplaced = list(_values(spec))

@@ -34,7 +34,11 @@ class ObjectKind:
 
     name: str
     path: str
+    read: str = ""
+    """Where it is read, if that is another path."""
     answer: str = ""
+    permanent: bool = False
+    """Whether the database always has it: it is changed, and neither created nor deleted."""
     only: tuple[str, ...] = ()
     """The keys of it that belong to the body; empty: all."""
     volatile: tuple[str, ...] = ()
@@ -181,6 +185,17 @@ _OPENSEARCH = (
     ),
     ObjectKind("tenant", f"{_SECURITY}/tenants/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
     ObjectKind("actionGroup", f"{_SECURITY}/actiongroups/{{name}}", answer="/{name}", exact=True, volatile=_HIDDEN),
+    ObjectKind(
+        "authentication",
+        f"{_SECURITY}/securityconfig/config",
+        read=f"{_SECURITY}/securityconfig",
+        answer="/config",
+        permanent=True,
+        parts=0,
+    ),
+    ObjectKind(
+        "audit", f"{_SECURITY}/audit/config", read=f"{_SECURITY}/audit", answer="/config", permanent=True, parts=0
+    ),
 )
 _ELASTICSEARCH = (
     *_COMMON,

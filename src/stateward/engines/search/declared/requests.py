@@ -23,7 +23,7 @@ async def read(session: Session, what: Declared) -> Observed:
     versions = await versions_of_nodes(session)
     params = {"flat_settings": "true"} if what.kind.write is Write.SETTINGS else None
     try:
-        answer: object = await session.get(dict[str, Any], what.filled(what.kind.path), params)
+        answer: object = await session.get(dict[str, Any], what.filled(what.kind.read or what.kind.path), params)
     except RefusedError as error:
         if error.status != _ABSENT:
             raise

@@ -1,6 +1,8 @@
 """A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
+from stateward.api.kinds.search import SearchUpdatePolicy
+from stateward.api.values.duration import parse_duration
 from stateward.api.values.quantity import parse_bytes
 from stateward.engines.pods import agent
 from stateward.engines.pods.pods import TEMPLATE_REVISION
@@ -10,7 +12,7 @@ from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.images import knows_versions
 from stateward.engines.search.spec.pools import ResolvedPool, resolve
-from stateward.planning.model.observation import Desired, Pool, Refusal, SoleCopy, Surge
+from stateward.planning.model.observation import Desired, Pool, Refusal, SnapshotGate, SoleCopy, Surge
 
 
 def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
@@ -35,10 +37,22 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         agent=agent.VERSION if flavor.agent_image and update.in_place is InPlace.PREFERRED else "",
         template_revision=TEMPLATE_REVISION,
         delete_volumes=volumes.when_scaled is Retention.DELETE,
+        from_snapshot=_origin(cluster),
+        snapshot_gate=_gate(update),
         own_volumes=volumes.when_deleted is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,
     )
+
+
+def _gate(update: UpdatePolicy) -> SnapshotGate | None:
+    asked = update.snapshot_before_upgrade if isinstance(update, SearchUpdatePolicy) else None
+    return SnapshotGate(asked.repository, parse_duration(asked.max_age)) if asked is not None else None
+
+
+def _origin(cluster: SearchCluster) -> str:
+    begins = cluster.spec.bootstrap
+    return f"{begins.from_snapshot.snapshot} of {begins.from_snapshot.repository}" if begins is not None else ""
 
 
 def max_unavailable(value: int | str, members: int) -> int:

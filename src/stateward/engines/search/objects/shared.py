@@ -1,13 +1,13 @@
 """The Kubernetes objects of a cluster that all its members share: Services, ConfigMaps and disruption budgets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
 from typing import cast
 
 from stateward.api.checks.update import OWNED_SERVICE_FIELDS
-from stateward.api.kinds.search import ServiceTemplate
+from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.pods.objects import (
@@ -44,7 +44,8 @@ def cluster_objects(
         config_map(metadata(seeds(name)), _seeds(cluster, voters)),
         headless_service(metadata(f"{name}-discovery"), {**members, LABEL_VOTES: "true"}, PORTS),
         headless_service(metadata(headless(cluster)), members, PORTS),
-        _client_service(cluster, metadata(name)),
+        # Ready pods of all pools except dedicated managers.
+        client_service(cluster.spec.service, metadata(name), "http", HTTP_PORT, {**members, LABEL_SERVES: "true"}),
         *(disruption_budget(cluster, metadata(name), budget) for budget in budgets),
     ]
 
@@ -71,25 +72,27 @@ def _endpoint(address: str) -> str:
     return f"{host}:{TRANSPORT_PORT}"
 
 
-def _client_ports(chosen: object) -> list[Json]:
-    """Return the ports of the Service for clients: the database's own, and those that the user adds.
+def _client_ports(chosen: object, name: str, number: int) -> list[Json]:
+    """Return the ports of a Service for clients: its own one, and those that the user adds.
 
-    The database's own port always stays: without it no client would reach the database. A user's entry for that port
-    adds to it, for example a `nodePort`.
+    Its own port always stays: without it no client would reach the pods. A user's entry for that port adds to it, for
+    example a `nodePort`.
     """
-    own, others = port("http", HTTP_PORT), list[Json]()
+    own, others = port(name, number), list[Json]()
     listed = cast("list[object]", chosen) if isinstance(chosen, list) else []
     for item in (cast("Json", item) for item in listed if isinstance(item, dict)):  # validation refuses anything else
-        if item.get("name") == "http" or item.get("port") == HTTP_PORT:
+        if item.get("name") == name or item.get("port") == number:
             own = {**item, **own}
         else:
             others.append(item)
     return [own, *others]
 
 
-def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
-    """Return the Service for clients: Ready pods of all pools except dedicated managers."""
-    chosen = cluster.spec.service or ServiceTemplate()
+def client_service(
+    overrides: ServiceTemplate | None, metadata: Json, name: str, number: int, selector: Mapping[str, str]
+) -> Json:
+    """Return a Service for clients with the user's overrides; `name` and `number` are those of its own port."""
+    chosen = overrides or ServiceTemplate()
     labels = {**(chosen.labels or {}), **metadata["labels"]}
     annotations = {"annotations": chosen.annotations} if chosen.annotations else {}
     return {
@@ -99,7 +102,7 @@ def _client_service(cluster: SearchCluster, metadata: Json) -> Json:
         "spec": {
             "type": chosen.type.value,
             **{name: value for name, value in (chosen.spec or {}).items() if name not in OWNED_SERVICE_FIELDS},
-            "ports": _client_ports((chosen.spec or {}).get("ports")),
-            "selector": {names.LABEL_CLUSTER: cluster.metadata.name, LABEL_SERVES: "true"},
+            "ports": _client_ports((chosen.spec or {}).get("ports"), name, number),
+            "selector": dict(selector),
         },
     }

@@ -58,7 +58,12 @@ class DesiredSnapshot:
     @property
     def marks(self) -> dict[str, str]:
         """The notes in the snapshot."""
-        return {MARK: self.owner, UID: self.uid}
+        return marks(self.owner, self.uid)
+
+
+def marks(owner: str, uid: str) -> dict[str, str]:
+    """Return the notes in the snapshot of a resource; `owner` is its namespace and name."""
+    return {MARK: owner, UID: uid}
 
 
 def decide(desired: DesiredSnapshot, found: Snapshot | None) -> Decision:

@@ -1,5 +1,6 @@
 """What the databases answer about snapshots, indices and shards."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, field
@@ -55,6 +56,16 @@ class Snapshot(Struct, frozen=True):
         """Return whether its notes have all these marks."""
         notes = self.metadata or {}
         return all(notes.get(key) == value for key, value in marks.items())
+
+
+def age(found: Snapshot) -> tuple[int, str]:
+    """Return what orders snapshots, the oldest first."""
+    return found.start_time_in_millis, found.snapshot
+
+
+def newest(found: Iterable[Snapshot]) -> Snapshot | None:
+    """Return the newest successful snapshot."""
+    return max((each for each in found if each.state == SUCCESS), key=age, default=None)
 
 
 class Listing(Struct, frozen=True):

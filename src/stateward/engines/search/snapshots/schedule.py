@@ -23,7 +23,7 @@ from stateward.api.values.problem import Problem
 from stateward.engines.search.declared.decision import Decision, Do, doubt
 from stateward.engines.search.snapshots.cron import Cron, CronError
 from stateward.engines.search.snapshots.decision import FOREIGN, complaint, creation, time_of
-from stateward.engines.search.snapshots.records import SUCCESS, Snapshot
+from stateward.engines.search.snapshots.records import SUCCESS, Snapshot, age, newest
 from stateward.engines.search.snapshots.selection import pattern_problems
 from stateward.planning.model.times import parse_time, rfc3339
 
@@ -60,7 +60,7 @@ class DesiredSchedule:
     @property
     def marks(self) -> dict[str, str]:
         """The notes in its snapshots."""
-        return {MARK: self.owner, DATABASE: self.database}
+        return marks(self.owner, self.database)
 
     def due(self) -> float | None:
         """Return the last time of the schedule, if it has not been dealt with: missed times count once."""
@@ -80,6 +80,11 @@ class DesiredSchedule:
             return self.created  # An invalid schedule takes no snapshots, so it is overdue from the start.
         first = cron.after(self.created if success is None else due_of(success.name, self.created))
         return None if first is None else cron.after(first)
+
+
+def marks(owner: str, database: str) -> dict[str, str]:
+    """Return the notes in snapshots of a schedule; `owner` is its namespace and name."""
+    return {MARK: owner, DATABASE: database}
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,6 @@ def concluded(desired: DesiredSchedule, found: Repository) -> SearchSnapshotSche
         made = ScheduledSnapshot(name=last.snapshot, start_time=time_of(last.start_time_in_millis), end_time=ended)
         status = replace(status, last_success=made)
     return replace(_ended(status, own, desired.now), count=len(own))
-
-
-def newest(own: Sequence[Snapshot]) -> Snapshot | None:
-    """Return the newest successful snapshot."""
-    return max((each for each in own if each.state == SUCCESS), key=_age, default=None)
 
 
 def _ended(status: SearchSnapshotScheduleStatus, own: list[Snapshot], now: float) -> SearchSnapshotScheduleStatus:
@@ -182,7 +182,7 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     kept = desired.spec.retention
     if kept is None or desired.spec.paused or found.running or doubt(found.versions) is not None:
         return []
-    own = sorted(found.own(desired), key=_age)
+    own = sorted(found.own(desired), key=age)
     if any(each.running for each in own):
         return []
     oldest = None if kept.max_age is None else desired.now - lifetime_seconds(kept.max_age)
@@ -200,9 +200,5 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
 
 
 def _generation(found: Snapshot, own: list[Snapshot]) -> int:
-    later = (each for each in own if _age(each) > _age(found))
+    later = (each for each in own if age(each) > age(found))
     return sum(found.state != SUCCESS or each.state == SUCCESS for each in later)
-
-
-def _age(found: Snapshot) -> tuple[int, str]:
-    return found.start_time_in_millis, found.snapshot

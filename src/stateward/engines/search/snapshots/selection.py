@@ -47,6 +47,12 @@ def selected(spec: SearchRestoreSpec, found: Snapshot) -> list[RestoredIndex]:
     return made
 
 
+def has_any(spec: SearchRestoreSpec, found: Snapshot) -> bool:
+    """Return whether a snapshot has an index or data stream of those that are asked for."""
+    names = {*found.indices, *found.data_streams}
+    return any(not name.startswith(".") and _matches(name, spec.indices or ["*"]) for name in names)
+
+
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     """Return whether a name is selected; later patterns decide, as in the databases."""
     chosen = False

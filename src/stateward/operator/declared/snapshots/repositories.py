@@ -2,7 +2,8 @@
 
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import REFUSED_SECONDS, R, Reconciliation
+from stateward.operator.declared.resource import REFUSED_SECONDS, R, Reconciliation, StopError
+from stateward.operator.declared.snapshots.first_restore import origin_of
 
 FAILED = 500
 """Status with which a database answers when it cannot read or write a repository, or may not."""
@@ -18,6 +19,13 @@ class RepositoryReconciliation(Reconciliation[R]):
     async def clear(self, target: Target) -> Outcome | None:  # noqa: ARG002 - nothing is removed
         """Remove nothing."""
         return None
+
+    def check_begun(self) -> None:
+        """Raise StopError while the cluster still has to begin with a snapshot: there is nothing to save."""
+        cluster = self.tools.databases.cluster(self.kind, self.where)
+        if cluster is not None and (origin := origin_of(cluster)) is not None:
+            message = f"{self.where.name} begins with the snapshot {origin.snapshot}, which is not restored yet"
+            raise StopError(Outcome(Stage.WORKING, "ClusterBegins", message))
 
     def failed(self, error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
         """Return the outcome of a request that failed: a database that answers is not one that cannot be reached."""

@@ -5,13 +5,19 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from stateward.api.kinds.snapshots.restore import RestoredIndex, RestorePhase, SearchRestore, SearchRestoreStatus
+from stateward.api.kinds.snapshots.restore import (
+    RestoredIndex,
+    RestorePhase,
+    SearchRestore,
+    SearchRestoreSpec,
+    SearchRestoreStatus,
+)
 from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.decision import Decision, Do, doubt
 from stateward.engines.search.declared.requests import versions_of_nodes
-from stateward.engines.search.snapshots.records import Snapshot
+from stateward.engines.search.snapshots.records import SUCCESS, Snapshot, age
 from stateward.engines.search.snapshots.requests import (
     all_indices,
     all_snapshots,
@@ -41,7 +47,7 @@ from stateward.engines.search.snapshots.restoring import (
     unusable,
     with_histories,
 )
-from stateward.engines.search.snapshots.schedule import newest
+from stateward.engines.search.snapshots.selection import has_any
 from stateward.kube.events.event_record import Severity
 from stateward.operator.declared.reporting import Outcome, Stage
 from stateward.operator.declared.resource import RESYNC_SECONDS, StopError, Tools
@@ -50,6 +56,8 @@ from stateward.operator.declared.views import cluster_id
 from stateward.planning.model.times import rfc3339
 
 UNFINISHED = (RestorePhase.CLOSING, RestorePhase.STARTING, RestorePhase.RESTORING)
+LOOKED_AT = 20
+"""Snapshots of which the indices are read to find the newest one that is not empty."""
 STEPS = 5
 """Phases in one reconciliation."""
 BUSY = (0, 408, 429, 503)
@@ -89,12 +97,13 @@ class RestoreWork:
         spec, status = self.live.spec, self.live.status
         name = spec.snapshot
         if "*" in name:
-            last = newest(await all_snapshots(session, spec.repository, name))
-            if last is None:
-                message = f"the repository has no successful snapshot {name}"
+            found = await newest(session, spec)
+            if found is None:
+                message = f"the repository has no successful snapshot {name} with such indices"
                 return Step(status, Decision(Do.STOP, "SnapshotMissing", message))
-            name = last.snapshot
-        found = await one_snapshot(session, spec.repository, name)
+            name = found.snapshot
+        else:
+            found = await one_snapshot(session, spec.repository, name)
         barred = unusable(found, name)
         if found is None or barred is not None:
             return Step(status, barred)
@@ -176,6 +185,20 @@ class RestoreWork:
         if (waits := pending(parts, await shard_rows(session, parts))) is not None:
             return Step(status, waits)
         return Step(counted(status, stored, await documents_of(session, parts), self.now))
+
+
+async def newest(session: Session, spec: SearchRestoreSpec) -> Snapshot | None:
+    """Return the newest successful snapshot with one of the indices, of the last ones; raises EngineError.
+
+    The disaster this prevents: a schedule saves the empty cluster that is to be restored, and the restore takes that
+    snapshot for the newest.
+    """
+    last = sorted(await all_snapshots(session, spec.repository, spec.snapshot), key=age, reverse=True)
+    for each in [each for each in last if each.state == SUCCESS][:LOOKED_AT]:
+        found = await one_snapshot(session, spec.repository, each.snapshot)
+        if found is not None and has_any(spec, found):
+            return found
+    return None
 
 
 def _intruded(names: list[str]) -> Decision:

@@ -128,6 +128,7 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
 
     async def settle(self, target: Target) -> Outcome:
         """Take what is due and delete what has expired; raises StopError, EngineError, ApiError, LostLease."""
+        self.check_begun()
         before = self.live.status
         if before.cluster_uuid != target.identity:
             last = before.last_schedule_time  # What was due before is of another database.

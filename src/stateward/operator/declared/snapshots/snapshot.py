@@ -102,6 +102,8 @@ class SnapshotReconciliation(RepositoryReconciliation[SearchSnapshot]):
     async def settle(self, target: Target) -> Outcome:
         """Take the snapshot, once; raises StopError, EngineError, ApiError, LostLease."""
         status = self.live.status
+        if not status.state:
+            self.check_begun()
         if not status.state and status.claim and status.cluster_uuid != target.identity:
             self.keep(SearchSnapshotStatus(conditions=status.conditions))  # Claimed, and the database is another now.
         await self.hold()

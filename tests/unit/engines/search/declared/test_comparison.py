@@ -102,6 +102,8 @@ def test_a_role_has_no_right_that_is_not_declared() -> None:
         ("storedScript/a", "OpenSearchCluster", {"found": True, "script": {"x": 1}}, {"script": {"x": 1}}),
         ("enrichPolicy/a", "ElasticsearchCluster", {"policies": [{"config": {"x": 1}}]}, {"x": 1}),
         ("ingestPipeline/a", "OpenSearchCluster", {}, None),
+        ("audit", "OpenSearchCluster", {"_readonly": [], "config": {"x": 1}}, {"x": 1}),
+        ("authentication", "OpenSearchCluster", {"config": {"dynamic": {}}}, {"dynamic": {}}),
     ],
 )
 def test_the_object_is_found_in_the_answer(text: str, kind: str, answer: Any, body: Any) -> None:

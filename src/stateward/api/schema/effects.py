@@ -1,0 +1,67 @@
+"""The effects that a change of a field can have, and those of `dashboards` and `routes`; `living` has all others."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Does(StrEnum):
+    """What follows from a change, from nothing to a new member in the place of each."""
+
+    NOTHING = "nothing now"
+    AT_ONCE = "at once"
+    RELOAD = "reload"
+    RESTART = "restart"
+    RECREATE = "recreate"
+    REPLACE = "replace"
+    MEMBERS = "members come or go"
+    REFUSED = "refused"
+
+
+class Change(Struct, frozen=True):
+    """What a change of one field does, and what else is worth knowing of it, as a sentence."""
+
+    does: Does
+    word: str = ""
+
+
+_DASHBOARDS = Change(Does.AT_ONCE, "The instances restart one after the other; no member is touched.")
+_SERVICE = Change(Does.AT_ONCE, "The Service changes.")
+_ROUTE = Change(Does.AT_ONCE, "The Ingress or HTTPRoute changes, if the operator makes routes (--routes).")
+_ROUTES = (
+    "hosts",
+    "ingressClassName",
+    "tlsSecretName",
+    "parentRefs[].name",
+    "parentRefs[].namespace",
+    "parentRefs[].sectionName",
+)
+
+ACCESS: Mapping[str, Change] = {
+    "dashboards.replicas": Change(Does.AT_ONCE, "Instances start or stop; no member is touched."),
+    "dashboards.version": Change(
+        Does.AT_ONCE, "All instances stop, and then start with the new version. An earlier version is refused."
+    ),
+    **{
+        f"dashboards.{field}": _DASHBOARDS
+        for field in (
+            "image",
+            "config",
+            "resources.requests",
+            "resources.limits",
+            "resources.claims",
+            "podTemplate.metadata.labels",
+            "podTemplate.metadata.annotations",
+            "podTemplate.spec",
+            "tls.enabled",
+            "tls.secretName",
+        )
+    },
+    **{f"dashboards.service.{field}": _SERVICE for field in ("type", "labels", "annotations", "spec")},
+    "dashboards.rotateCredentialsAfter": Change(
+        Does.NOTHING, "The credentials change when they are as old; the instances then restart one after the other."
+    ),
+    **{f"{holder}.{field}": _ROUTE for holder in ("routes", "dashboards.routes") for field in _ROUTES},
+}
+"""Fields of search clusters for what is beside the database."""

@@ -1,0 +1,121 @@
+"""What a cluster's dashboards and routes wait for, and what ends it: they are beside the waits of the database."""
+
+from collections.abc import Iterator
+
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
+from stateward.cli.shared.ages import age
+from stateward.cli.shared.picture import dashboards_standing
+from stateward.cli.status.advice import UNKNOWN, Advice
+from stateward.cli.status.explanation import told
+
+_SPEC = "correct the field named above; `validate -f` checks a file before you apply it"
+ACCESS_ADVICE = {
+    "DashboardsAhead": Advice(
+        "the cluster runs that version or a later one",
+        "set spec.version of the cluster, or an earlier spec.dashboards.version",
+    ),
+    "DashboardsCannotGoBack": Advice(
+        "spec.dashboards.version is that version or a later one. Until then they stay as they are",
+        "leave spec.dashboards.version out, or restore the saved objects from a snapshot under another cluster",
+    ),
+    "DashboardsFailing": Advice(
+        "their pods run",
+        "read the log of the pod: `kubectl logs -l stateward.dev/dashboards-of=NAME`",
+    ),
+    "DashboardsImageWithoutVersion": Advice(
+        "the image of the version that may run is known",
+        "set spec.dashboards.image to one whose tag has the version in it",
+    ),
+    "DashboardsInvalid": Advice("the block is valid. Until then they stay as they are", _SPEC),
+    "DashboardsKeysUnreadable": Advice(
+        "the Secret can be read. The operator makes no other keys: what they have encrypted would be lost",
+        "restore the Secret from a backup",
+    ),
+    "DashboardsNameTaken": Advice(
+        "the name is free", "rename or delete the object named above; nothing is done to it until then"
+    ),
+    "DashboardsNoDatabase": Advice(
+        "the operator reaches the database", "see with `explain` what the cluster itself waits for"
+    ),
+    "DashboardsNotAccepted": Advice(
+        "the API server accepts the pods and the Service",
+        "correct the field named above; kubectl explain deployment.spec.template.spec lists the fields of pods",
+    ),
+    "DashboardsPodNotAllowed": Advice(
+        "the pods ask only for what they may have, or the object that they name is allowed for them",
+        "correct the field named above, or label the object named above with the command in the message",
+    ),
+    "DashboardsReconcileFailing": Advice(
+        "a reconciliation succeeds; the operator retries", "read the operator's log; if rights are missing, grant them"
+    ),
+    "DashboardsRefused": Advice(
+        "the database accepts the request; the operator repeats it",
+        "see the reason in the message; `explain` shows what the cluster itself waits for",
+    ),
+    "DashboardsRemoving": Advice("their objects and pods are gone"),
+    "DashboardsSilent": Advice(
+        "all instances answer the operator",
+        "check that the operator reaches port 5601 of the pods, and read their log",
+    ),
+    "DashboardsStarting": Advice(
+        "all instances are ready. The first one of a new version migrates the saved objects before",
+        "if it takes longer than some minutes, read the log of the pods",
+    ),
+    "DashboardsStopping": Advice("no instance of the earlier version runs"),
+    "DashboardsTlsUnusable": Advice(
+        "the certificate can be used", "correct the Secret, or leave spec.dashboards.tls.secretName out"
+    ),
+    "DashboardsTooOld": Advice(
+        "spec.dashboards.version has the major version of the cluster", "leave spec.dashboards.version out"
+    ),
+    "DashboardsUnavailable": Advice(
+        "all instances report that they are available", "open their status page, and read the log of the pods"
+    ),
+    "DashboardsUserTaken": Advice(
+        "the database has no such user of others", "delete the user, or the SearchUser that declares it"
+    ),
+    "DashboardsWaitForCluster": Advice("all members of the new cluster have joined"),
+    "DashboardsWaitForUpgrade": Advice(
+        "all members run the new version; the dashboards then follow by themselves", "follow it with `status --watch`"
+    ),
+    "GatewayApiMissing": Advice(
+        "the API server has the kind HTTPRoute", "install the CRDs of the Gateway API, or leave parentRefs out"
+    ),
+    "RouteEnding": Advice("the earlier object of the name is gone"),
+    "RouteFailing": Advice(
+        "the operator can read and write Ingresses and HTTPRoutes; it retries",
+        "install with `routes: true`, which grants the rights",
+    ),
+    "RouteInvalid": Advice("the routes are valid", _SPEC),
+    "RouteNameTaken": Advice(
+        "the name is free", "rename or delete the object named above; nothing is done to it until then"
+    ),
+    "RouteRefused": Advice("the API server accepts the route", "correct what the message names"),
+    "RoutesOff": Advice(
+        "the operator makes routes, or the field is removed",
+        "have an administrator install the operator with `routes: true` (--routes), or write an Ingress yourself",
+    ),
+}
+"""For each reason of dashboards and routes: what ends it, and what the user can do."""
+
+
+def access_lines(cluster: Cluster, now: float) -> list[str]:
+    """Return the lines about dashboards and routes for `explain`; none if there are none."""
+    return list(_explained(cluster, now))
+
+
+def _explained(cluster: Cluster, now: float) -> Iterator[str]:
+    found = cluster.status.dashboards
+    if found is None and isinstance(cluster, SearchCluster) and cluster.spec.dashboards is not None:
+        yield "The operator has not observed the dashboards yet."
+    if found is not None:
+        yield f"Dashboards: {dashboards_standing(cluster.status)}."
+        if found.reason:
+            since = age(found.since_time, now)
+            yield f"They have waited {since} ({found.reason}): {found.message}."
+            yield from told(ACCESS_ADVICE.get(found.reason, UNKNOWN))
+    routes = cluster.status.routes
+    if routes is not None and routes.reason:
+        yield f"Routes ({routes.reason}): {routes.message}."
+        yield from told(ACCESS_ADVICE.get(routes.reason, UNKNOWN))

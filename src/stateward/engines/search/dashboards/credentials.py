@@ -1,0 +1,83 @@
+"""How the dashboards log in to the database: a user in OpenSearch, a token of a service account in Elasticsearch.
+
+The state is the Secret with keys and credentials. A password is in it before the database has it, and is used once the
+database has taken it. A token comes from the database, and its name is in the Secret before: one whose answer was lost
+is deleted and made again. So a Secret without any of them says that the database has none.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from stateward.api.values.base import Json
+
+USER = "kibanaserver"
+"""The user that OpenSearch's security plug-in knows as the server of the dashboards."""
+USER_PATH = f"/_plugins/_security/api/internalusers/{USER}"
+MARK = "stateward-cluster"
+"""Attribute of the user: the UID of the cluster that it was made for."""
+ROLE = "kibana_server"
+ACCOUNT = "/_security/service/elastic/kibana/credential"
+
+SESSION_KEY, OBJECTS_KEY, REPORTING_KEY = "session-key", "objects-key", "reporting-key"
+KEYS = (SESSION_KEY, OBJECTS_KEY, REPORTING_KEY)
+PASSWORD, NEXT_PASSWORD = "password", "next-password"
+TOKEN, TOKEN_NAME = "token", "token-name"
+NEXT_TOKEN, OLD_TOKEN = "next-token-name", "previous-token-name"
+MADE = "made-time"
+CERTIFICATE, KEY = "tls.crt", "tls.key"
+CREDENTIALS = (PASSWORD, NEXT_PASSWORD, TOKEN, TOKEN_NAME, NEXT_TOKEN, OLD_TOKEN, MADE)
+
+Texts = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Due:
+    """Whether other credentials are due at a time, in seconds since the epoch."""
+
+    lifetime: float | None
+    """Seconds; None: they are not rotated."""
+    now: float
+
+    def of(self, stored: Texts) -> bool:
+        """Return whether the stored credentials are as old as they may become."""
+        made = stored.get(MADE, "")
+        return self.lifetime is not None and made.isdigit() and self.now >= float(made) + self.lifetime
+
+
+def user_body(password: str, uid: str) -> Json:
+    """Return the user as the database wants it written."""
+    return {"password": password, "opendistro_security_roles": [ROLE], "attributes": {MARK: uid}}
+
+
+def is_ours(user: Json, uid: str) -> bool:
+    """Return whether a stored user was made for the cluster with this UID."""
+    attributes = cast("Json | None", user.get("attributes"))
+    return (attributes or {}).get(MARK) == uid
+
+
+def token_path(name: str) -> str:
+    """Return the path of a token."""
+    return f"{ACCOUNT}/token/{name}"
+
+
+def token_prefix(uid: str) -> str:
+    """Return what the names of a cluster's tokens begin with."""
+    return f"stateward-{uid[:8]}-"
+
+
+def next_token(stored: Texts, uid: str) -> str:
+    """Return the name of the next token, another one than the stored one."""
+    prefix, last = token_prefix(uid), stored.get(TOKEN_NAME, "")
+    number = last.removeprefix(prefix) if last.startswith(prefix) else ""
+    return f"{prefix}{int(number) + 1 if number.isdigit() else 1}"
+
+
+def has_credentials(stored: Texts) -> bool:
+    """Return whether the database may have something that was made for the dashboards."""
+    return any(name in stored for name in CREDENTIALS)
+
+
+def without_credentials(stored: Texts) -> Texts:
+    """Return the content without what logs in: the keys stay, for what they have encrypted."""
+    return {name: text for name, text in stored.items() if name not in CREDENTIALS}

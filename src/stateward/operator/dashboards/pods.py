@@ -1,0 +1,25 @@
+"""The pods of a cluster's dashboards, read live."""
+
+from stateward.api.kinds.search import SearchCluster
+from stateward.engines.search.dashboards.frontend import dashboards_name
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.pods import Pod
+from stateward.operator.dashboards.owned import Owned
+
+_ENDED = ("Succeeded", "Failed")
+
+
+async def pods_of(owned: Owned, cluster: SearchCluster, selector: dict[str, str]) -> tuple[Pod, ...]:
+    """Return the pods that the Deployment has made and that have not ended, also those that are ending.
+
+    Raises ApiError.
+    """
+    prefix = f"{dashboards_name(cluster)}-"
+    found = await owned.labelled(kinds.PODS, selector)
+    return tuple(pod for pod in found if pod.status.phase not in _ENDED and _of_deployment(pod, prefix))
+
+
+def _of_deployment(pod: Pod, prefix: str) -> bool:
+    """Return whether a ReplicaSet of the Deployment controls a pod; others may have its labels."""
+    owners = (owner for owner in pod.metadata.owner_references if owner.controller)
+    return any(owner.kind == "ReplicaSet" and owner.name.startswith(prefix) for owner in owners)

@@ -1,0 +1,330 @@
+"""One round of one cluster's dashboards and routes: read live, decide, apply, report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stateward.api.kinds.access.dashboards import Dashboards, DashboardsStatus
+from stateward.api.kinds.access.routes import RoutesStatus
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.pod_policy import Level, violations
+from stateward.api.validation import errors, validate_access
+from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.search.dashboards import objects
+from stateward.engines.search.dashboards.decision import Asked, Decision, Health, Seen, decide
+from stateward.engines.search.dashboards.frontend import PORT, dashboards_name, dns_name, frontend, keys_secret
+from stateward.engines.search.dashboards.routes import routes_of
+from stateward.engines.search.dashboards.settings import Secrets, files, serves_https, status_path
+from stateward.kube.client.client import Api
+from stateward.kube.events.events import EventRecorder
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
+from stateward.kube.objects.metadata import key_of
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.workloads import Deployment
+from stateward.kube.timing.clock import Clock
+from stateward.operator.dashboards.health import AsksHealth, access_of
+from stateward.operator.dashboards.owned import GoingError, Memo, Owned, TakenError
+from stateward.operator.dashboards.pods import pods_of
+from stateward.operator.dashboards.remove import removed
+from stateward.operator.dashboards.report import Reporter, dashboards_status, stopped
+from stateward.operator.dashboards.routes import keep_routes
+from stateward.operator.dashboards.secrets import Context, SecretKeeper, StopError
+from stateward.operator.declared.database import Databases
+from stateward.operator.objects.translate import trouble
+from stateward.operator.pod_rights.finished import FinalTemplate
+from stateward.operator.pod_rights.labels import PodRights
+from stateward.operator.security.given_secrets import GivenSecrets
+from stateward.planning.model.observation import ProtocolSwitch
+
+SETTLED_SECONDS = 60.0
+"""Seconds until settled dashboards are read again: instances and databases report no changes."""
+WAIT_SECONDS = 5.0
+"""Seconds until the next attempt while something is missing that comes by itself."""
+STOPPED_SECONDS = 30.0
+"""Seconds until the next attempt while a person is needed."""
+PATH = "spec.dashboards.podTemplate"
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the rounds of all clusters of one kind share."""
+
+    api: Api
+    kind: Resource[Any]
+    engine: str
+    databases: Databases
+    rights: PodRights
+    given: GivenSecrets
+    health: AsksHealth
+    recorder: EventRecorder
+    clock: Clock
+    level: Level
+    network_policies: bool
+    routes: bool
+
+
+class Round:
+    """One round of one cluster, from its live state."""
+
+    def __init__(self, tools: Tools, live: SearchCluster, memo: Memo) -> None:
+        self._tools = tools
+        self._live = live
+        self._which = frontend(live)
+        self._owned = Owned(tools.api, live, memo)
+        self._selector = objects.selector(live, tools.engine)
+        self._reporter = Reporter(tools.api, tools.kind, tools.recorder, live)
+        self._now = tools.clock.now().timestamp()
+
+    async def run(self) -> float | None:
+        """Reconcile; returns the seconds until the next round, None if there is nothing to keep.
+
+        Raises ApiError, LostLease.
+        """
+        status = self._live.status
+        wanted = (self._live.spec.dashboards, self._live.spec.routes, status.dashboards, status.routes)
+        if not any(part is not None for part in wanted):
+            return None
+        if not status.conditions:
+            return WAIT_SECONDS  # The first round of the database writes the status.
+        if self._just_started():
+            return WAIT_SECONDS
+        routes = await self._routes()
+        if self._live.spec.dashboards is not None and status.dashboards is None:
+            # A process that dies from here on leaves a trace: what it made is found when the block is removed.
+            await self._reporter.write(stopped(None, "DashboardsStarting", "they are being created", self._now), routes)
+        dashboards = await self._dashboards()
+        await self._reporter.write(dashboards, routes)
+        if (dashboards is None or (dashboards.available and not dashboards.reason)) and not (routes and routes.reason):
+            return None if dashboards is None and routes is None else SETTLED_SECONDS
+        return WAIT_SECONDS if dashboards is not None and not dashboards.available else STOPPED_SECONDS
+
+    def _just_started(self) -> bool:
+        """Return whether this process has not had a round of the database yet, and the status says that all is well.
+
+        A restart of the operator changes nothing about the dashboards, so their status does not change either.
+        """
+        known = self._live.status.dashboards
+        asked = self._live.spec.dashboards is not None
+        return asked and known is not None and known.available and self._target() is None
+
+    async def fail(self, sentence: str) -> None:
+        """Report that rounds fail; raises ApiError."""
+        live = self._live.status
+        if live.conditions and (self._live.spec.dashboards is not None or live.dashboards is not None):
+            await self._reporter.write(
+                stopped(live.dashboards, "DashboardsReconcileFailing", sentence, self._now), live.routes
+            )
+
+    async def _routes(self) -> RoutesStatus | None:
+        if any(problem.path.startswith(("spec.routes", "spec.dashboards.routes")) for problem in self._problems()):
+            text = "; ".join(problem.public for problem in self._problems())
+            return RoutesStatus(reason="RouteInvalid", message=text)
+        desired = routes_of(self._live, secured=self._secured)
+        labels = objects.labels(self._which, self._live, self._tools.engine)
+        try:
+            return await keep_routes(self._owned, self._live, desired, labels, on=self._tools.routes)
+        except ApiError as error:  # Routes that cannot be read or written stop no dashboards.
+            urls = self._live.status.routes.urls if self._live.status.routes is not None else []
+            return RoutesStatus(urls=urls, reason="RouteFailing", message=error.message[:300])
+
+    @property
+    def _secured(self) -> bool:
+        known = self._live.status.security
+        return known is not None and known.enabled
+
+    def _problems(self) -> list[Any]:
+        return errors(validate_access(self._live))
+
+    def _target(self) -> Target | None:
+        return self._tools.databases.target(self._live.kind, key_of(self._live))
+
+    async def _dashboards(self) -> DashboardsStatus | None:
+        """Keep or remove the dashboards; returns their status."""
+        asked, before = self._live.spec.dashboards, self._reporter.live.status.dashboards
+        try:
+            if asked is None:
+                return before if before is None else await self._removed(before)
+            return await self._kept(asked, before)
+        except StopError as error:
+            return stopped(before, error.reason, error.message, self._now)
+        except TakenError as error:
+            return stopped(before, "DashboardsNameTaken", str(error), self._now)
+        except GoingError as error:
+            return stopped(before, "DashboardsStarting", str(error), self._now)
+        except EngineError as error:
+            return self._without_database(before, error)
+
+    def _without_database(self, before: DashboardsStatus | None, error: EngineError) -> DashboardsStatus:
+        """Return the status after a request that the database refused, or did not answer."""
+        if isinstance(error, RefusedError) and error.lasting:
+            return stopped(
+                before, "DashboardsRefused", f"the database refuses a request: {str(error)[:500]}", self._now
+            )
+        return stopped(before, "DashboardsNoDatabase", str(error)[:500], self._now)
+
+    async def _removed(self, before: DashboardsStatus) -> DashboardsStatus | None:
+        left = await removed(self._owned, self._live, self._selector)
+        if left:
+            return stopped(before, "DashboardsRemoving", left, self._now)
+        target = self._target()
+        if target is None:
+            return stopped(before, "DashboardsNoDatabase", "their credentials are still in the database", self._now)
+        await self._keeper(target).clear()
+        return None
+
+    def _keeper(self, target: Target) -> SecretKeeper:
+        tools, live = self._tools, self._live
+        return SecretKeeper(
+            Context(
+                api=tools.api,
+                cluster=live,
+                metadata=objects.metadata(self._which, live, tools.engine),
+                target=target,
+                ask=lambda where, work: tools.databases.ask(live.kind, where, work),
+                given=tools.given,
+                now=self._now,
+            )
+        )
+
+    async def _kept(self, asked: Dashboards, before: DashboardsStatus | None) -> DashboardsStatus:
+        problems = [each for each in self._problems() if not each.path.startswith("spec.routes")]
+        if problems:
+            raise StopError("DashboardsInvalid", "; ".join(problem.public for problem in problems))
+        deployment = await self._owned.get(kinds.DEPLOYMENTS, dashboards_name(self._live))
+        pods = await pods_of(self._owned, self._live, self._selector)
+        known = self._asked(asked)
+        seen = await self._seen(asked, deployment, pods, before)
+        made = decide(known, seen)
+        if made.version and not made.frozen:
+            await self._apply(asked, made)
+        return self._status(asked, before, made, seen)
+
+    def _asked(self, asked: Dashboards) -> Asked:
+        return Asked(
+            replicas=asked.replicas,
+            cluster=self._live.spec.version,
+            deployed=self._live.status.version,
+            version=asked.version or "",
+            derivable=objects.knows_versions(self._which, self._live, asked),
+        )
+
+    async def _seen(
+        self, asked: Dashboards, deployment: Deployment | None, pods: tuple[Pod, ...], before: DashboardsStatus | None
+    ) -> Seen:
+        last = before.version if before is not None else ""
+        if deployment is None:
+            return Seen(pods=len(pods), last=last)
+        status, broken = deployment.status, [found for pod in pods if (found := trouble(pod))]
+        health, report = Health.UNKNOWN, ""
+        if status.ready_replicas:
+            health, report = await self._health(asked, pods)
+        return Seen(
+            version=deployment.spec.template.metadata.annotations.get(names.ANNOTATION_VERSION, ""),
+            replicas=deployment.spec.replicas,
+            total=status.replicas,
+            updated=status.updated_replicas,
+            ready=status.ready_replicas,
+            observed=deployment.observed,
+            pods=len(pods),
+            trouble=broken[0] if broken else "",
+            last=last,
+            health=health,
+            report=report,
+        )
+
+    async def _health(self, asked: Dashboards, pods: tuple[Pod, ...]) -> tuple[Health, str]:
+        addresses = sorted(pod.status.pod_ip for pod in pods if pod.ready and pod.status.pod_ip)
+        target = self._target()
+        if target is None:
+            return Health.UNKNOWN, "the operator has not reached the database yet since it started"
+        access = None
+        if serves_https(asked, secured=target.access is not None):
+            access = access_of(await self._keeper(target).certificate(asked))
+        return await self._tools.health(addresses, status_path(asked), access)
+
+    async def _apply(self, asked: Dashboards, made: Decision) -> None:
+        """Apply all objects for a decision, first those that the pods use."""
+        target = self._target()
+        if target is None or not target.identity:
+            raise StopError("DashboardsNoDatabase", "the operator has not reached the database yet")
+        keeper = self._keeper(target)
+        secrets = await keeper.keep(asked, doubt=made.reason in ("DashboardsUnavailable", "DashboardsStarting"))
+        content = files(self._which, self._live, asked, made.version, secrets)
+        config = objects.config_name(self._live, content)
+        body = self._deployment(asked, made, secrets, config)
+        await self._check(asked, body, made, secrets, config)
+        labels = objects.metadata(self._which, self._live, self._tools.engine)
+        await self._owned.apply(kinds.SECRETS, objects.config_secret(labels, self._live, content))
+        await self._beside(asked, secrets)
+        try:
+            changed = await self._owned.apply(kinds.DEPLOYMENTS, body)
+        except (BadRequest, Invalid) as error:
+            raise StopError("DashboardsNotAccepted", f"{PATH}: the API server says: {error.message[:300]}") from error
+        if made.available and not changed:
+            await self._tidy(config)
+            await keeper.retire()
+
+    def _deployment(self, asked: Dashboards, made: Decision, secrets: Secrets, config: str) -> Json:
+        return objects.deployment(
+            self._which,
+            self._live,
+            asked,
+            self._tools.engine,
+            version=made.version,
+            replicas=made.replicas,
+            secured=secrets.secured,
+            config=config,
+        )
+
+    async def _check(self, asked: Dashboards, body: Json, made: Decision, secrets: Secrets, config: str) -> None:
+        """Raise StopError if the pods would get more than their author may give them; raises ApiError."""
+        found = next(iter(violations(self._tools.level, body["spec"]["template"])), None)
+        if found is not None:
+            place = "".join(part if part.startswith("[") else f".{part}" for part in found.path)
+            text = f"{PATH}{place}: {found.accepted} (the pod policy is {self._tools.level})"
+            raise StopError("DashboardsPodNotAllowed", text)
+        bare = self._deployment(objects.bare(asked), made, secrets, config)["spec"]["template"]
+        template = (PATH, asked.pod_template or {})
+        final = FinalTemplate(body, bare, ProtocolSwitch.NONE, template, (PATH, {}))
+        refused = await self._tools.rights.of_template(final, self._live)
+        if refused:
+            raise StopError("DashboardsPodNotAllowed", refused[0].message)
+
+    async def _beside(self, asked: Dashboards, secrets: Secrets) -> None:
+        """Apply Service, budget and network policy, or remove what is not needed; raises ApiError."""
+        which, live, engine, owned = self._which, self._live, self._tools.engine, self._owned
+        try:
+            await owned.apply(kinds.SERVICES, objects.service(which, live, asked, engine, secured=secrets.secured))
+        except (BadRequest, Invalid) as error:
+            text = f"spec.dashboards.service: the API server says: {error.message[:300]}"
+            raise StopError("DashboardsNotAccepted", text) from error
+        optional: Mapping[Resource[Any], Json | None] = {
+            kinds.BUDGETS: objects.budget(which, live, engine) if asked.replicas > 1 else None,
+            kinds.NETWORK_POLICIES: objects.network_policy(which, live, engine)
+            if self._tools.network_policies
+            else None,
+        }
+        for kind, body in optional.items():
+            if body is not None:
+                await owned.apply(kind, body)
+            else:
+                await owned.delete(kind, dashboards_name(live))
+
+    async def _tidy(self, config: str) -> None:
+        """Delete the configurations that no instance uses any more; raises ApiError."""
+        keep = (config, keys_secret(self._live))
+        for secret in self._owned.mine(await self._owned.labelled(kinds.SECRETS, self._selector)):
+            if secret.metadata.name not in keep:
+                await self._owned.delete_read(kinds.SECRETS, secret)
+
+    def _status(
+        self, asked: Dashboards, before: DashboardsStatus | None, made: Decision, seen: Seen
+    ) -> DashboardsStatus:
+        target = self._target()
+        https = serves_https(asked, secured=target is not None and target.access is not None)
+        url = f"{'https' if https else 'http'}://{dns_name(self._live)}:{PORT}"
+        return dashboards_status(before, made, replicas=asked.replicas, ready=seen.ready, url=url, now=self._now)

@@ -1,0 +1,336 @@
+"""Keeps the keys, the credentials and the certificate of a cluster's dashboards, in a Secret that no pod mounts.
+
+Keys are made once: what they encrypt is lost with them, so they stay until the cluster is deleted. A password is in the
+Secret before the database has it; a token comes from the database, and one that got lost is deleted there first.
+Contents are in no log, event or status.
+"""
+
+import secrets as random_secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from msgspec import Struct, structs
+
+from stateward import pki
+from stateward.api.kinds.access.dashboards import Dashboards, DashboardsTls
+from stateward.api.kinds.products import ELASTICSEARCH, product_of
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.security import Security, lifetime_seconds
+from stateward.api.values.base import Json
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import RefusedError, Target
+from stateward.engines.pods.objects import secret
+from stateward.engines.search.configuration.security import authority_secret
+from stateward.engines.search.dashboards import credentials as c
+from stateward.engines.search.dashboards.frontend import dns_name, keys_secret, server_names
+from stateward.engines.search.dashboards.settings import Secrets, serves_https
+from stateward.engines.search.database.session import Session
+from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.secret_content import encoded, text_content
+from stateward.operator.dashboards.owned import TakenError
+from stateward.operator.security.given_secrets import GivenSecrets
+from stateward.operator.security.material import DAY, lifetime, still_good
+from stateward.pki.files import authority_of
+from stateward.pki.given import UnusableError, given_pair
+
+RAW = kinds.SECRETS.raw()
+BYTES = 32
+"""Random bytes of a password; keys have the same number as hexadecimal digits at least."""
+MISSING = 404
+DENIED = 401
+T = TypeVar("T")
+Ask = Callable[[Target, Callable[[Session], Awaitable[T]]], Awaitable[T]]
+
+
+class StopError(Exception):
+    """Why the dashboards do not go on; `reason` is for programs."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class TokenValue(Struct, frozen=True):
+    """A token that the database has made."""
+
+    name: str
+    value: str
+
+
+class TokenMade(Struct, frozen=True):
+    """The answer to the creation of a token."""
+
+    token: TokenValue
+
+
+class Tokens(Struct, frozen=True):
+    """The tokens of the service account, by name."""
+
+    tokens: dict[str, Json]
+
+
+class Found(Struct, frozen=True):
+    """The answer to a deletion."""
+
+    found: bool = True
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The Secret as it is: its content, and None for `version` if it does not exist."""
+
+    texts: Mapping[str, str]
+    version: str | None = None
+    unreadable: frozenset[str] = frozenset()
+    """Names with a content that is no text."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the secrets of one cluster's dashboards are made from; `ask` runs requests to its database."""
+
+    api: Api
+    cluster: SearchCluster
+    metadata: Json
+    """Metadata of the Secret."""
+    target: Target
+    ask: Callable[[Target, Callable[[Session], Awaitable[Any]]], Awaitable[Any]]
+    given: GivenSecrets
+    now: float
+
+
+class SecretKeeper:
+    """The secrets of one cluster's dashboards, for one round."""
+
+    def __init__(self, context: Context) -> None:
+        self._of = context
+        self._stored = Stored({})
+        self._uid = context.cluster.metadata.uid
+
+    async def keep(self, asked: Dashboards, *, doubt: bool) -> Secrets:
+        """Return all secrets, with what was missing or due made again.
+
+        With `doubt`, the login is tried, because the instances report that they are not available. Raises StopError,
+        TakenError, EngineError, ApiError.
+        """
+        of = self._of
+        await self._read()
+        if unreadable := sorted(self._stored.unreadable & set(c.KEYS)):
+            text = (
+                f"the Secret {keys_secret(of.cluster)} has what is no text in {', '.join(unreadable)}: correct it there"
+            )
+            raise StopError("DashboardsKeysUnreadable", text)
+        if missing := {name: random_secrets.token_hex(BYTES) for name in c.KEYS if not self._stored.texts.get(name)}:
+            await self._write({**self._stored.texts, **missing})
+        access = of.target.access
+        if access is not None:
+            due = c.Due(_seconds(asked.rotate_credentials_after), of.now)
+            if product_of(of.cluster) is ELASTICSEARCH:
+                await self._keep_token(due)
+            else:
+                await self._keep_user(due, doubt=doubt)
+        certificate = await self._certificate(asked)
+        texts = self._stored.texts
+        return Secrets(
+            session_key=texts[c.SESSION_KEY],
+            objects_key=texts[c.OBJECTS_KEY],
+            reporting_key=texts[c.REPORTING_KEY],
+            trusted=access.trusted if access is not None else "",
+            username=c.USER if texts.get(c.PASSWORD) and access is not None else "",
+            password=texts.get(c.PASSWORD, ""),
+            token=texts.get(c.TOKEN, "") if access is not None else "",
+            certificate=certificate.certificate if certificate else "",
+            key=certificate.key if certificate else "",
+        )
+
+    async def certificate(self, asked: Dashboards) -> str:
+        """Return the certificate that the instances show now; raises StopError, ApiError."""
+        name = (asked.tls or DashboardsTls()).secret_name
+        if name is not None:
+            return (await self._given(name)).certificate
+        await self._read()
+        return self._stored.texts.get(c.CERTIFICATE, "")
+
+    async def retire(self) -> None:
+        """Delete the token before the present one, once no instance uses it any more; raises EngineError, ApiError."""
+        old = self._stored.texts.get(c.OLD_TOKEN, "")
+        if old:
+            await self._delete_token(old)
+            await self._write({name: text for name, text in self._stored.texts.items() if name != c.OLD_TOKEN})
+
+    async def clear(self) -> None:
+        """Remove from the database, and then from the Secret, what logs in; the keys stay.
+
+        Raises TakenError, EngineError, ApiError.
+        """
+        await self._read()
+        if not c.has_credentials(self._stored.texts):
+            return
+        if self._of.target.access is not None:
+            if product_of(self._of.cluster) is ELASTICSEARCH:
+                for name in await self._tokens():
+                    if name.startswith(c.token_prefix(self._uid)):
+                        await self._delete_token(name)
+            elif (user := await self._user()) is not None and c.is_ours(user, self._uid):
+                await self._ask(lambda session: session.command("DELETE", c.USER_PATH))
+        await self._write(c.without_credentials(self._stored.texts))
+
+    # OpenSearch.
+
+    async def _keep_user(self, due: c.Due, *, doubt: bool) -> None:
+        user, texts = await self._user(), self._stored.texts
+        if user is not None and not c.is_ours(user, self._uid):
+            text = f"the database has a user {c.USER} that the operator did not make: delete it there"
+            raise StopError("DashboardsUserTaken", text)
+        coming, password = texts.get(c.NEXT_PASSWORD, ""), texts.get(c.PASSWORD, "")
+        if not coming and (not password or due.of(texts)):
+            coming = random_secrets.token_urlsafe(BYTES)
+            await self._write({**texts, c.NEXT_PASSWORD: coming})
+        if coming:
+            await self._write_user(coming)
+            kept = {name: text for name, text in self._stored.texts.items() if name != c.NEXT_PASSWORD}
+            await self._write({**kept, c.PASSWORD: coming, c.MADE: str(int(self._of.now))})
+        elif user is None or (doubt and not await self._logs_in(password)):
+            await self._write_user(password)
+
+    async def _user(self) -> Json | None:
+        try:
+            found = await self._ask(lambda session: session.get(dict[str, Json], c.USER_PATH))
+        except RefusedError as error:
+            if error.status == MISSING:
+                return None
+            raise
+        return found.get(c.USER)
+
+    async def _write_user(self, password: str) -> None:
+        body = c.user_body(password, self._uid)
+        await self._ask(lambda session: session.command("PUT", c.USER_PATH, body=body))
+
+    async def _logs_in(self, password: str) -> bool:
+        """Return whether the database takes the password; another answer than a denial leaves it as it is."""
+        access = self._of.target.access
+        if access is None:
+            return True
+        own = Access(access.name, access.trusted, user=c.USER, password=password)
+        try:
+            await self._of.ask(structs.replace(self._of.target, access=own), _nothing)
+        except RefusedError as error:
+            return error.status != DENIED
+        return True
+
+    # Elasticsearch.
+
+    async def _keep_token(self, due: c.Due) -> None:
+        texts, there = self._stored.texts, await self._tokens()
+        name = texts.get(c.TOKEN_NAME, "")
+        if name in there and texts.get(c.TOKEN) and not due.of(texts):
+            return
+        coming = c.next_token(texts, self._uid)
+        await self._write({**texts, c.NEXT_TOKEN: coming})
+        if coming in there:  # Its value was lost on the way here.
+            await self._delete_token(coming)
+        made = await self._ask(lambda session: session.call(TokenMade, "POST", c.token_path(coming)))
+        old = {c.OLD_TOKEN: name} if name in there else {}
+        kept = {key: text for key, text in texts.items() if key != c.NEXT_TOKEN}
+        fresh = {c.TOKEN_NAME: coming, c.TOKEN: made.token.value, c.MADE: str(int(self._of.now))}
+        await self._write({**kept, **old, **fresh})
+
+    async def _tokens(self) -> frozenset[str]:
+        found = await self._ask(lambda session: session.get(Tokens, c.ACCOUNT))
+        return frozenset(found.tokens)
+
+    async def _delete_token(self, name: str) -> None:
+        try:
+            await self._ask(lambda session: session.command("DELETE", c.token_path(name)))
+        except RefusedError as error:
+            if error.status != MISSING:
+                raise
+
+    # The certificate.
+
+    async def _certificate(self, asked: Dashboards) -> pki.Pair | None:
+        """Return what the dashboards show to browsers; None if they serve no HTTPS."""
+        of, tls = self._of, asked.tls or DashboardsTls()
+        if not serves_https(asked, secured=of.target.access is not None):
+            return None
+        if tls.secret_name is not None:
+            return await self._given(tls.secret_name)
+        try:
+            authority = authority_of(text_content(await of.api.get(RAW, self._key(authority_secret(of.cluster)))))
+        except NotFound:
+            text = "spec.dashboards.tls: the cluster has no CA, so name a Secret with a certificate in tls.secretName"
+            raise StopError("DashboardsTlsUnusable", text) from None
+        except (KeyError, ValueError):
+            raise StopError("DashboardsTlsUnusable", "the Secret with the cluster's CA cannot be used") from None
+        texts, alternatives = self._stored.texts, server_names(of.cluster)
+        kept = still_good(texts, authority, alternatives, of.now)
+        if kept is not None:
+            return kept
+        days = lifetime(of.cluster.spec.security or Security()) / DAY
+        made = pki.issue(authority.signs, dns_name(of.cluster), alternatives, of.now, days)
+        await self._write({**texts, c.CERTIFICATE: made.certificate, c.KEY: made.key})
+        return made
+
+    async def _given(self, name: str) -> pki.Pair:
+        of = self._of
+        files = await of.given.read(self._key(name), of.cluster)
+        try:
+            return given_pair(files, of.now)
+        except UnusableError as error:
+            why = str(error) if files else of.given.missing(name, of.cluster)
+            text = f"spec.dashboards.tls.secretName: {name} cannot be used: {why}"
+            raise StopError("DashboardsTlsUnusable", text) from None
+
+    # The Secret.
+
+    def _key(self, name: str) -> Key:
+        return Key(self._of.cluster.metadata.namespace, name)
+
+    async def _ask(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        return await self._of.ask(self._of.target, work)
+
+    async def _read(self) -> None:
+        name = keys_secret(self._of.cluster)
+        try:
+            found = await self._of.api.get(RAW, self._key(name))
+        except NotFound:
+            self._stored = Stored({})
+            return
+        owners: list[Json] = found["metadata"].get("ownerReferences") or []
+        if not any(each.get("controller") and each.get("uid") == self._uid for each in owners):
+            raise TakenError(f"Secret {name} exists and does not belong to this cluster")
+        texts = text_content(found)
+        unreadable = frozenset(found.get("data") or {}) - frozenset(texts)
+        self._stored = Stored(texts, found["metadata"]["resourceVersion"], unreadable)
+
+    async def _write(self, texts: Mapping[str, str]) -> None:
+        """Write the content; raises AlreadyExists or Conflict if another process was faster."""
+        of, name = self._of, keys_secret(self._of.cluster)
+        if self._stored.version is not None and dict(self._stored.texts) == dict(texts):
+            return
+        if self._stored.version is None:
+            body = secret({**of.metadata, "name": name}, texts)
+            made = await of.api.create(RAW, body, namespace=of.cluster.metadata.namespace)
+        else:
+            patch = [
+                {"op": "test", "path": "/metadata/resourceVersion", "value": self._stored.version},
+                {"op": "add", "path": "/data", "value": encoded(dict(texts))},
+            ]
+            made = await of.api.patch(RAW, self._key(name), patch, kind=PatchKind.JSON)
+        self._stored = Stored(dict(texts), made["metadata"]["resourceVersion"])
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(lifetime_seconds(text))
+    except ValueError:
+        return None
+
+
+async def _nothing(_: Session) -> None:
+    """Do nothing in a session: to be let in is all that is asked."""

@@ -1,0 +1,42 @@
+"""`explain` and `status` tell of dashboards and routes, with advice for every reason."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import stateward
+from stateward.cli.status.access import ACCESS_ADVICE
+from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
+
+SOURCE = Path(stateward.__file__).parent
+WAITS: dict[str, Any] = {
+    "version": "2.17.1",
+    "replicas": 2,
+    "ready": 2,
+    "available": True,
+    "reason": "DashboardsWaitForUpgrade",
+    "message": "they stay at 2.17.1 until all members run 2.19.5",
+}
+OFF = {"reason": "RoutesOff", "message": "spec.routes has no effect"}
+
+
+def test_what_they_wait_for_is_told_with_what_ends_it(run: Run, api: FakeApi) -> None:
+    api.add("osclusters", cluster(dashboards=WAITS, routes=OFF))
+    said = run("explain", "logs").output
+    assert "Dashboards: 2.17.1, 2 of 2 instances ready, available." in said
+    assert "(DashboardsWaitForUpgrade): they stay at 2.17.1 until all members run 2.19.5." in said
+    assert "Routes (RoutesOff): spec.routes has no effect." in said
+    assert "--routes" in said
+    shown = run("status", "logs").output
+    assert "2 of 2 instances ready" in shown
+
+
+def test_each_reason_of_dashboards_and_routes_has_an_advice() -> None:
+    found: set[str] = set()
+    for room in ("operator/dashboards", "engines/search/dashboards"):
+        for file in (SOURCE / room).rglob("*.py"):
+            found |= set(re.findall(r'"((?:Dashboards|Route|Routes|GatewayApi)[A-Z]\w+)"', file.read_text()))
+    told = {"DashboardsRemoved", "DashboardsAvailable"}
+    assert told < found, "the pattern finds reasons"
+    assert found - told == ACCESS_ADVICE.keys()

@@ -1,0 +1,194 @@
+"""Dashboards come, follow the cluster, scale, restart only for a reason, and go."""
+
+import asyncio
+
+import pytest
+
+from stateward.kube.objects.metadata import Key
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from tests.unit.operator.dashboards.world import HOME, NAME, USER_PATH, World
+
+BOTH = pytest.mark.parametrize(
+    ("kind", "old", "new"), [(OPENSEARCH, "2.19.1", "2.19.3"), (ELASTICSEARCH, "8.17.0", "8.19.4")]
+)
+
+
+@BOTH
+async def test_dashboards_come_with_credentials_of_their_own(kind: ClusterKind, old: str, new: str) -> None:
+    assert old < new
+    world = World(kind=kind, version=old)
+    world.ask_for(replicas=2)
+    async with world.operator():
+        await world.until(lambda: world.available(old, 2))
+        before = world.server.store.log("apps/deployments")
+        assert before is not None
+        await asyncio.sleep(600)
+    assert {each.split("/")[-1].rsplit("-", 1)[0] for each in world.owned()} >= {"logs-dashboards"}
+    assert "policy/poddisruptionbudgets/logs-dashboards" in world.owned()
+    keys = world.texts("logs-dashboards-keys")
+    assert world.status()["url"] == "https://logs-dashboards.prod.svc:5601"
+    for secret in ("password", "token", "session-key", "objects-key", "tls.key"):
+        if keys.get(secret):
+            assert keys[secret] not in world.everything_said()
+    if kind is OPENSEARCH:
+        body = world.database.objects.by_path[USER_PATH].body
+        assert body["opendistro_security_roles"] == ["kibana_server"]
+
+
+@BOTH
+async def test_the_version_follows_once_all_members_have_it(kind: ClusterKind, old: str, new: str) -> None:
+    world = World(kind=kind, version=old)
+    world.ask_for(replicas=3)
+    async with world.operator():
+        await world.until(lambda: world.available(old, 3))
+        world.edit(version=new)
+        await world.until(lambda: world.reason == "DashboardsWaitForUpgrade")
+        await asyncio.sleep(300)
+        assert world.status().get("available")
+        assert world.status()["version"] == old
+        world.set_status(new)
+        await world.until(lambda: world.reason == "DashboardsStopping")
+        await world.until(lambda: world.available(new, 3))
+    assert world.instances.objects_version == new
+
+
+async def test_zero_instances_keep_everything_but_the_pods_and_come_back() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.available(instances=1))
+        keys = world.texts("logs-dashboards-keys")
+        world.ask_for(replicas=0)
+        await world.until(lambda: world.available(instances=0) and not world.pods())
+        world.edit(version="2.19.3")
+        world.set_status("2.19.3")
+        await world.until(lambda: world.available("2.19.3", 0))
+        world.ask_for(replicas=1)
+        await world.until(lambda: world.available("2.19.3", 1))
+        assert world.texts("logs-dashboards-keys") == keys
+
+
+async def test_nothing_restarts_and_nothing_is_written_while_nothing_changes() -> None:
+    world = World()
+    world.ask_for(replicas=2)
+    async with world.operator():
+        await world.until(lambda: world.available(instances=2))
+        await asyncio.sleep(200)
+        before = world.versions()
+        await asyncio.sleep(3600)
+        assert world.versions() == before
+        pods = {pod.uid for pod in world.pods()}
+    async with world.operator():
+        await asyncio.sleep(600)
+    assert {pod.uid for pod in world.pods()} == pods
+
+
+async def test_a_process_that_has_not_reached_the_database_yet_says_nothing_new() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+    world.known = False
+    before = world.versions()
+    async with world.operator():
+        await asyncio.sleep(120)
+        assert world.versions() == before
+        world.known = True
+        await asyncio.sleep(120)
+    assert world.available()
+    assert world.told().count("DashboardsAvailable") == 1
+
+
+async def test_a_changed_setting_restarts_the_instances_one_after_the_other() -> None:
+    world = World()
+    world.ask_for(replicas=2)
+    async with world.operator():
+        await world.until(lambda: world.available(instances=2))
+        before = {pod.uid for pod in world.pods()}
+        world.ask_for(replicas=2, config={"logging": {"verbose": True}})
+        await world.until(lambda: world.available(instances=2) and not before & {pod.uid for pod in world.pods()})
+        settings = world.settings(world.pods()[0])
+        assert settings is not None
+        assert settings["logging.verbose"] is True
+        await world.until(lambda: sum(each.startswith("/secrets/") for each in world.owned()) == 2)
+
+
+@BOTH
+async def test_a_removed_block_removes_its_objects_and_nothing_else(kind: ClusterKind, old: str, new: str) -> None:
+    assert new
+    world = World(kind=kind, version=old)
+    world.network_policies = True
+    world.ask_for(replicas=2)
+    async with world.operator():
+        await world.until(lambda: world.available(instances=2))
+        others = {each.uid for each in world.store.everything() if f"/{NAME}-dashboards" not in f"/{each.key.name}"}
+        keys = world.texts("logs-dashboards-keys")
+        world.edit(dashboards=None)
+        await world.until(lambda: not world.status())
+        await asyncio.sleep(60)
+    assert world.owned() == ["/secrets/logs-dashboards-keys"]
+    kept = world.texts("logs-dashboards-keys")
+    assert kept["objects-key"] == keys["objects-key"]
+    assert not {"password", "token", "token-name"} & kept.keys()
+    assert USER_PATH not in world.database.objects.by_path
+    assert world.database.tokens == {}
+    there = {each.uid for each in world.store.everything()}
+    assert all(uid in there or world.store.by_uid(uid) is None for uid in others)
+    assert world.told().count("DashboardsRemoved") == 1
+
+
+async def test_a_deleted_cluster_takes_its_dashboards_with_it() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.delete(world.plural, NAME)
+        await world.until(lambda: world.store.get(world.plural, Key(HOME, NAME)) is None)
+        await asyncio.sleep(60)
+    assert world.owned() == []
+
+
+async def test_a_password_is_rotated_and_the_instances_restart_with_the_new_one() -> None:
+    world = World()
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(world.available)
+        first = world.database.objects.passwords[USER_PATH]
+        await asyncio.sleep(7300)
+        await world.until(world.available)
+        assert world.database.objects.passwords[USER_PATH] != first
+
+
+async def test_a_token_is_rotated_and_the_one_before_is_deleted_once_nobody_uses_it() -> None:
+    world = World(kind=ELASTICSEARCH, version="8.19.4")
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(world.available)
+        first = set(world.database.tokens)
+        await asyncio.sleep(7300)
+        await world.until(lambda: world.available() and len(world.database.tokens) == 1)
+        assert not first & set(world.database.tokens)
+
+
+async def test_a_user_that_was_deleted_or_changed_in_the_database_is_written_again() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.database.objects.by_path.pop(USER_PATH)
+        password = world.database.objects.passwords.pop(USER_PATH)
+        await world.until(lambda: world.database.objects.passwords.get(USER_PATH) == password)
+        world.database.objects.passwords[USER_PATH] = "changed-by-hand"
+        await world.until(lambda: world.database.objects.passwords.get(USER_PATH) == password)
+        await world.until(world.available)
+
+
+async def test_a_certificate_is_renewed_before_it_ends() -> None:
+    world = World()
+    world.edit(security={"enabled": True, "certificateLifetime": "3h"})
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        first = world.texts("logs-dashboards-keys")["tls.crt"]
+        await asyncio.sleep(7300)
+        await world.until(lambda: world.available() and world.texts("logs-dashboards-keys")["tls.crt"] != first)

@@ -1,0 +1,113 @@
+"""Routes are made only by an operator that may, lead to the right port, and go with their field."""
+
+from typing import Any
+
+import pytest
+
+from stateward.kube.objects.errors import UnknownResource
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.client import WorldApi
+from tests.unit.operator.dashboards.world import HOME, NAME, World
+
+INGRESSES = "networking.k8s.io/ingresses"
+HTTP_ROUTES = "gateway.networking.k8s.io/httproutes"
+PLAIN: dict[str, Any] = {"hosts": ["logs.example.com"], "ingressClassName": "nginx", "tlsSecretName": "logs-example"}
+GATEWAY: dict[str, Any] = {"hosts": ["ui.example.com"], "parentRefs": [{"name": "public", "namespace": "edge"}]}
+
+
+def routes(world: World) -> dict[str, Any]:
+    return world.cluster_object().doc.get("status", {}).get("routes") or {}
+
+
+async def test_without_the_flag_nothing_is_made_and_the_reason_says_what_to_do() -> None:
+    world = World()
+    world.edit(routes=PLAIN, dashboards={"routes": GATEWAY})
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "RoutesOff")
+        assert "--routes" in routes(world)["message"]
+        await world.until(world.available)
+    assert not world.store.all(INGRESSES)
+    assert not world.store.all(HTTP_ROUTES)
+
+
+async def test_an_ingress_and_an_http_route_lead_to_the_database_and_to_the_dashboards() -> None:
+    world = World()
+    world.routes = True
+    world.edit(routes=PLAIN, dashboards={"routes": GATEWAY})
+    async with world.operator():
+        await world.until(lambda: len(routes(world).get("urls", [])) == 2 and world.available())
+        assert routes(world)["urls"] == ["https://logs.example.com", "https://ui.example.com"]
+        (ingress,), (route,) = world.store.all(INGRESSES), world.store.all(HTTP_ROUTES)
+        (rule,) = ingress.doc["spec"]["rules"]
+        assert rule["host"] == "logs.example.com"
+        assert rule["http"]["paths"][0]["backend"] == {"service": {"name": NAME, "port": {"number": 9200}}}
+        assert ingress.doc["spec"]["ingressClassName"] == "nginx"
+        assert ingress.doc["spec"]["tls"] == [{"hosts": ["logs.example.com"], "secretName": "logs-example"}]
+        assert ingress.meta["annotations"] == {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"}
+        assert route.doc["spec"] == {
+            "parentRefs": [{"name": "public", "namespace": "edge"}],
+            "hostnames": ["ui.example.com"],
+            "rules": [{"backendRefs": [{"name": "logs-dashboards", "port": 5601}]}],
+        }
+        world.edit(routes=None, dashboards={})
+        await world.until(lambda: not routes(world))
+    assert not world.store.all(INGRESSES)
+    assert not world.store.all(HTTP_ROUTES)
+
+
+async def test_routes_of_an_operator_that_makes_none_any_more_stay_and_are_named() -> None:
+    world = World()
+    world.routes = True
+    world.edit(routes=PLAIN)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("urls"))
+    world.routes = False
+    world.edit(routes=None)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "RoutesOff")
+    assert routes(world)["urls"] == ["https://logs.example.com"]
+    assert len(world.store.all(INGRESSES)) == 1
+
+
+async def test_a_foreign_ingress_of_the_name_is_neither_changed_nor_deleted() -> None:
+    world = World()
+    world.routes = True
+    theirs = {"metadata": {"name": NAME}, "spec": {"rules": [{"host": "theirs"}]}}
+    world.server.create(INGRESSES, HOME, {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", **theirs})
+    world.edit(routes=PLAIN)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "RouteNameTaken")
+        world.edit(routes=None)
+        await world.until(lambda: not routes(world))
+    found = world.store.get(INGRESSES, Key(HOME, NAME))
+    assert found is not None
+    assert found.doc["spec"] == theirs["spec"]
+
+
+async def test_without_the_gateway_api_the_reason_says_so_and_dashboards_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.routes = True
+    get = WorldApi.get
+
+    async def missing(self: WorldApi, resource: Any, key: Key) -> Any:
+        if resource.plural == "httproutes":
+            raise UnknownResource("the server could not find the requested resource")
+        return await get(self, resource, key)
+
+    monkeypatch.setattr(WorldApi, "get", missing)
+    world.edit(dashboards={"routes": GATEWAY})
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "GatewayApiMissing")
+        await world.until(world.available)
+        world.edit(dashboards={"routes": PLAIN})
+        await world.until(lambda: routes(world).get("urls") == ["https://logs.example.com"])
+
+
+async def test_an_invalid_route_is_said_and_the_database_keeps_its_other_one() -> None:
+    world = World()
+    world.routes = True
+    live = world.cluster_object()
+    bad = {**GATEWAY, "ingressClassName": "nginx"}
+    world.store.put(live.kind, {**live.doc, "spec": {**live.doc["spec"], "routes": bad}}, live.managers)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "RouteInvalid")
