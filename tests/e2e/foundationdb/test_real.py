@@ -1,9 +1,5 @@
 """Clusters of real FoundationDB processes, whose programs the environment names: no acknowledged key is lost."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import Any
-
 import pytest
 
 from sandbox import Sandbox
@@ -12,57 +8,26 @@ from stateward.api.kinds.cluster import Cluster
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.failing import break_volume, gone, phase, ready
 from tests.e2e.failures import AFTER
-from tests.e2e.foundationdb.database import Fdb, Watch, pools
-from tests.e2e.foundationdb.keys import Writer
+from tests.e2e.foundationdb.database import Fdb
+from tests.e2e.foundationdb.real_clusters import CHANGED, apply, written
 from tests.e2e.operators import OperatorPods
 
 VERSION = real.versions()[0]
-LATER = real.versions()[1:]
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.full,
-    pytest.mark.images(*(f"foundationdb-real:{version}" for version in real.versions())),
-]
-MEMORY = {"limits": {"memory": "1Gi"}, "requests": {"memory": "128Mi", "cpu": "20m"}}
-BORN, CHANGED = 900, 600
-"""Seconds: a status of a database that was never created takes 30, and a move of data as long as the database likes."""
-
-
-async def apply(clusters: Clusters, name: str, version: str = VERSION, storage: int = 3, **more: Any) -> None:
-    """Apply the spec of a cluster of real processes."""
-    wanted = [{**pool, "resources": MEMORY} for pool in pools(storage=storage)]
-    image = f"docker.io/foundationdb/foundationdb-real:{version}"
-    await clusters.apply(name, version=version, image=image, pools=wanted, **more)
-
-
-@asynccontextmanager
-async def written(clusters: Clusters, fdb: Fdb, name: str, **more: Any) -> AsyncGenerator[None]:
-    """Create a cluster, and write and watch while the block runs; every acknowledged key is there in the end."""
-    await apply(clusters, name, **more)
-    born = await clusters.until(name, settled, seconds=BORN)
-    assert born.status.health == "green"
-    assert len(await fdb.coordinators(name)) == 3
-    async with Watch(fdb, name) as watch, Writer(fdb, name) as writer:
-        yield
-    assert watch.broken == []
-    assert watch.looks > 5
-    assert len(writer.acknowledged) > 10
-    assert await writer.missing() == set()
-    assert await fdb.excluded(name) == []
+pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images(f"foundationdb-real:{VERSION}")]
 
 
 async def test_a_real_life(clusters: Clusters, operator: OperatorPods, fdb: Fdb) -> None:
-    async with written(clusters, fdb, "real"):
+    async with written(clusters, fdb, "real", VERSION):
         await grow_and_shrink(clusters, operator, fdb)
         await change_a_knob(clusters, fdb)
         await replace_a_coordinator(clusters, fdb)
 
 
 async def grow_and_shrink(clusters: Clusters, operator: OperatorPods, fdb: Fdb) -> None:
-    await apply(clusters, "real", storage=4)
+    await apply(clusters, "real", VERSION, storage=4)
     await clusters.until("real", lambda c: settled(c) and len(ready(c)) == 9, seconds=CHANGED)
     assert "real-storage-3" in await fdb.processes("real")
-    await apply(clusters, "real")
+    await apply(clusters, "real", VERSION)
     await operator.kill()
     await clusters.until("real", lambda c: settled(c) and len(ready(c)) == 8, seconds=CHANGED)
     await fdb.until_listed("real", lambda members: len(members) == 8)
@@ -71,7 +36,7 @@ async def grow_and_shrink(clusters: Clusters, operator: OperatorPods, fdb: Fdb) 
 
 async def change_a_knob(clusters: Clusters, fdb: Fdb) -> None:
     pods = {name: pod.metadata.uid for name, pod in (await clusters.pods("real")).items()}
-    await apply(clusters, "real", knobs={"max_shard_bytes": "500000"})
+    await apply(clusters, "real", VERSION, knobs={"max_shard_bytes": "500000"})
     await clusters.until("real", settled, seconds=CHANGED)
     processes = await fdb.processes("real")
     assert len(processes) == 8
@@ -81,7 +46,7 @@ async def change_a_knob(clusters: Clusters, fdb: Fdb) -> None:
 
 async def replace_a_coordinator(clusters: Clusters, fdb: Fdb) -> None:
     voter = min(name for name in await fdb.coordinators("real") if "storage" in name)
-    await apply(clusters, "real", knobs={"max_shard_bytes": "500000"}, members={"replace": [voter]})
+    await apply(clusters, "real", VERSION, knobs={"max_shard_bytes": "500000"}, members={"replace": [voter]})
 
     def replaced(cluster: Cluster) -> bool:
         return settled(cluster) and voter not in ready(cluster)
@@ -95,18 +60,10 @@ async def replace_a_coordinator(clusters: Clusters, fdb: Fdb) -> None:
 
 async def test_a_real_member_with_a_broken_volume_is_replaced(clusters: Clusters, stateward: Sandbox, fdb: Fdb) -> None:
     member = "broken-storage-1"
-    async with written(clusters, fdb, "broken", replacement=AFTER):
+    async with written(clusters, fdb, "broken", VERSION, replacement=AFTER):
         await break_volume(stateward, clusters, member)
         await clusters.until("broken", lambda c: phase(c, member) != "", seconds=CHANGED)
         done = await clusters.until("broken", lambda c: gone(c, member), seconds=CHANGED * 2)
         assert len(ready(done)) == 8
         assert member not in await fdb.processes("broken")
         assert member not in await fdb.coordinators("broken")
-
-
-@pytest.mark.parametrize("later", LATER)
-async def test_a_real_patch_release(clusters: Clusters, fdb: Fdb, later: str) -> None:
-    async with written(clusters, fdb, "patched"):
-        await apply(clusters, "patched", version=later)
-        await clusters.until("patched", lambda c: settled(c) and c.status.version == later, seconds=CHANGED * 2)
-        assert {p["version"] for p in (await fdb.processes("patched")).values()} == {later}

@@ -19,7 +19,7 @@ AGAIN = 2.0
 """Seconds after which a status looks again whether the database is available."""
 FORCE = "Type `configure FORCE <TOKEN...>' to configure without this check"
 MIGRATION = (
-    "ERROR: Storage engine type cannot be changed because storage_migration_mode=disabled.\n"
+    "ERROR: Storage engine type cannot be changed because storage_migration_type=disabled.\n"
     "Type `configure perpetual_storage_wiggle=1 storage_migration_type=gradual' to enable gradual migration with the "
     "perpetual wiggle, or `configure storage_migration_type=aggressive' for aggressive migration."
 )
@@ -30,8 +30,7 @@ CONFIGURED = {
     "exists": ("ERROR: Database already exists! To change configuration, don't say `new'", False),
     "unavailable": (f"ERROR: The database is unavailable\n{FORCE}", False),
     "workers": (f"ERROR: Not enough processes exist to support the specified configuration\n{FORCE}", False),
-    # As the real command line, this exits with 0.
-    "migration": (MIGRATION, True),
+    "migration": (MIGRATION, False),
 }
 FULL = (
     "ERROR: This exclude may cause the total free space in the cluster to drop below 10%.\n"

@@ -25,10 +25,10 @@ async def test_a_database_is_made_once() -> None:
     assert await outcome(group, commands.configure("triple", "ssd-2")) is Outcome.DONE
 
 
-async def test_another_storage_engine_is_refused_with_code_0() -> None:
+async def test_another_storage_engine_is_refused() -> None:
     group = await ModelProcesses().made()
     code, text = await group.run("configure double ssd-redwood-1")
-    assert (code, judge(Printed(code, text))[0]) == (0, Outcome.REFUSED)
+    assert (code, judge(Printed(code, text))[0]) == (1, Outcome.REFUSED)
 
 
 LATE = "\nWARNING: Long delay (Ctrl-C to interrupt)\n\n{}\n\n"

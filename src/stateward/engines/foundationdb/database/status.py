@@ -207,7 +207,8 @@ def parse_status(output: bytes | str) -> Status:
     """
     text = output.decode(errors="replace") if isinstance(output, bytes) else output
     start, end = text.find("{"), text.rfind("}") + 1
-    rest = without_asides(f"{text[:start]}\n{text[end:]}" if 0 <= start < end else text).strip()
-    if rest or not 0 <= start < end:
+    end = end if end > start else len(text)
+    rest = without_asides(text if start < 0 else f"{text[:start]}\n{text[end:]}").strip()
+    if rest or start < 0:
         raise GarbledError(f"fdbcli printed no status: {without_keys(rest)[:200] or 'nothing'}")
     return decoded(Status, text[start:end], "fdbcli printed a status that cannot be read:")
