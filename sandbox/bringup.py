@@ -25,7 +25,7 @@ from sandbox.prerequisites import require_machine
 from sandbox.progress import Progress
 from sandbox.settings import Settings
 from sandbox.teardown import take_down
-from sandbox.toolchain.kubelite import build_kubelite, is_built
+from sandbox.toolchain.kubelite import build_kubelite
 from sandbox.toolchain.kwok import build_kwok
 from sandbox.toolchain.native import build_native
 
@@ -36,8 +36,6 @@ def bring_up(layout: Layout, wanted: Settings, progress: Progress, images: Seque
     `images` are made beside the build of Kubernetes, because that often waits for one package.
     """
     node_addresses(wanted.nodes)
-    if not is_built():
-        progress.say("Kubernetes is built from its sources once: the first time takes about six minutes")
     require_machine(layout, wanted, progress)
     native = build_native(progress)
     with ThreadPoolExecutor(max_workers=1) as beside:
