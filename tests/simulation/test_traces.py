@@ -2,7 +2,7 @@
 
 from stateward.operator.runtime.traces import open_traces
 from tests.simulation.scenario import Scenario
-from tests.support.traces import collector, spans_of, text
+from tests.unit.operator.runtime.collector import collector, spans_of, text
 
 
 async def test_a_cluster_is_traced_from_its_creation_on() -> None:

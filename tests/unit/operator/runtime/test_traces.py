@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from stateward.cli.run.operator import Endpoint
 from stateward.operator.runtime.traces import HEADERS, headers, open_traces, span
-from tests.support.traces import collector, spans_of, text
+from tests.unit.operator.runtime.collector import collector, spans_of, text
 
 
 def test_a_collector_gets_the_parts_of_a_reconciliation_as_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
