@@ -1,6 +1,6 @@
 """FoundationDB clusters as the operator handles them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -31,8 +31,12 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.objects.translate import inputs
 from stateward.planning.model.observation import Desired, Inputs, ProtocolSwitch
+from stateward.planning.model.phase import BEGUN, COORDINATED, parse_phase
 from stateward.planning.model.times import parse_time
 from stateward.planning.safety.disruption_budget import Budget
+
+TOGETHER = BEGUN & COORDINATED
+"""Phases of a restart in which no process of the cluster runs."""
 
 
 class FoundationDBFamily:
@@ -95,6 +99,7 @@ class FoundationDBFamily:
                 member_of(pod) for pod in existing.pods if names.claim(member_of(pod)) in pod.claim_names
             ),
             fresh=frozenset(s.metadata.name for s in existing.sets) - {m.name for m in states if m.version},
+            all_down=all_restart(pods),
             missing=away,
             silent=silent,
             prospects=prospects(cluster, existing),
@@ -113,6 +118,12 @@ def foundationdb_cluster(cluster: Cluster) -> FoundationDBCluster:
     if not isinstance(cluster, FoundationDBCluster):
         raise TypeError(f"{cluster.kind} is not a FoundationDB cluster")
     return cluster
+
+
+def all_restart(pods: Iterable[Pod]) -> bool:
+    """Return whether the processes of all pods stop or start together now."""
+    phases = [parse_phase(pod.metadata.annotations.get(names.ANNOTATION_PHASE, "")) for pod in pods]
+    return bool(phases) and all(phase in TOGETHER for phase in phases)
 
 
 def member_of(pod: Pod) -> str:

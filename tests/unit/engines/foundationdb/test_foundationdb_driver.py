@@ -308,3 +308,15 @@ async def test_a_refused_proof_of_a_member_that_runs_is_told_too(model: Model) -
     database = await model.seen()
     assert "does not want to" in database.unproved["ledger-storage-4"]
     assert "data(ledger-storage-4)" in {u.name for u in database.units}
+
+
+async def test_no_answer_is_awaited_for_long_while_all_processes_restart_together(silent: Model) -> None:
+    await silent.made()
+    for log in range(3):
+        silent.ensemble.end(silent.addresses[f"ledger-log-{log}"])
+    await silent.settle(20.0)
+    before = silent.now
+    several = tuple(f"bank/ledger-storage-{i}-0" for i in range(3))
+    found = await silent.engine.observe(msgspec.structs.replace(silent.target(), endpoints=several, all_down=True))
+    assert isinstance(found, Unknown)
+    assert silent.now - before <= 6, "the processes are started again after this answer"

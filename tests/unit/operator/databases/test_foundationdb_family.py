@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from stateward.api.values import names
 from stateward.engines.foundationdb.database.target import FoundationTarget
@@ -15,7 +16,7 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator.databases.foundationdb import FoundationDBFamily, addresses, domains
+from stateward.operator.databases.foundationdb import FoundationDBFamily, addresses, all_restart, domains
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from tests.unit.engines.foundationdb_model import SilentShell, cluster
 
@@ -154,3 +155,24 @@ def test_the_command_line_runs_in_pods_with_an_address_that_do_not_end() -> None
     target = FoundationDBFamily(SilentShell(), "").target(ClusterObjects(cluster(), (), pods_, (), (), {}, {}))
     assert isinstance(target, FoundationTarget)
     assert [endpoint.rpartition("/")[2] for endpoint in target.endpoints] == ["ledger-log-0-0"]
+
+
+@pytest.mark.parametrize(
+    ("phases", "together"),
+    [
+        (["stop-coordinated", "stop-coordinated"], True),
+        (["stop-coordinated", "start-coordinated"], True),
+        (["start-coordinated", ""], False),
+        (["stop", "stop"], False),
+        (["schedule-coordinated", "schedule-coordinated"], False),
+        ([], False),
+    ],
+)
+def test_no_answer_is_expected_only_while_all_processes_stop_or_start_together(
+    phases: list[str], together: bool
+) -> None:
+    def with_phase(phase: str) -> Pod:
+        annotations = {names.ANNOTATION_PHASE: phase} if phase else {}
+        return msgspec.convert({"metadata": {"name": "p", "annotations": annotations}}, Pod)
+
+    assert all_restart([with_phase(phase) for phase in phases]) is together

@@ -23,6 +23,8 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     """Members with volumes."""
     fresh: frozenset[str] = frozenset()
     """Members that should run and have never joined the database."""
+    all_down: bool = False
+    """Whether the processes of all pods restart together now, so that no answer is expected."""
     missing: Mapping[str, float] = {}
     """By missing member: since when, in seconds since the epoch."""
     silent: Mapping[str, float] = {}
