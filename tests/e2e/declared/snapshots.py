@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox import Sandbox
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
@@ -14,7 +15,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.declared.views import SEARCH_RESTORES, SEARCH_SNAPSHOT_SCHEDULES, SEARCH_SNAPSHOTS
-from tests.e2e.clusters import Clusters, pool
+from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.declared.objects import SearchObjects, applied
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client, client
@@ -276,6 +277,43 @@ async def lost_and_restored(clusters: Clusters, sandbox: Sandbox, operator: Oper
         assert (await person.ask("current/_doc/later", "PUT", {"number": -1}))[0] == 201
     still = await snapshots.until(SEARCH_SNAPSHOTS, "before", ready)
     assert still.status.cluster_uuid == first.status.cluster_uuid
+
+
+async def upgraded_after_a_snapshot(clusters: Clusters, sandbox: Sandbox, path: Path) -> None:
+    """Require that an upgrade waits for a snapshot with all indices, and begins by itself once there is one."""
+    spec: dict[str, Any] = {
+        "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
+        "security": {"enabled": False},
+        "update": {"snapshotBeforeUpgrade": {"repository": "files", "maxAge": "1h"}},
+        **with_shared(await share(clusters, path)),
+    }
+    objects, snapshots = SearchObjects(clusters, "gated"), Snapshots(clusters, "gated")
+    await clusters.apply("gated", version="2.17.1", **spec)
+    await clusters.until("gated", settled, seconds=600)
+    body = {"type": "fs", "settings": {"location": f"{SHARED}/one"}}
+    await objects.declare("files", "snapshotRepository/files", body, deletionPolicy="Retain")
+    await objects.until("files", applied)
+    async with Client.plain(sandbox, f"gated.{clusters.namespace}.svc") as person:
+        await write(person, "orders")
+        await write(person, "others")
+    before = {name: pod.metadata.uid for name, pod in (await clusters.pods("gated")).items()}
+    await clusters.apply("gated", version="2.19.5", **spec)
+    await clusters.until("gated", waits_for("there is none"))
+    await snapshots.declare(SEARCH_SNAPSHOTS, "some", indices=["orders"])
+    await snapshots.until(SEARCH_SNAPSHOTS, "some", ready)
+    await clusters.until("gated", waits_for("some does not have others"))
+    assert {name: pod.metadata.uid for name, pod in (await clusters.pods("gated")).items()} == before
+    await snapshots.declare(SEARCH_SNAPSHOTS, "all")
+    done = await clusters.until("gated", lambda c: settled(c) and c.status.version == "2.19.5", seconds=600)
+    assert not done.status.waiting
+    async with Client.plain(sandbox, f"gated.{clusters.namespace}.svc") as person:
+        await require_all(person, "orders")
+        await require_all(person, "others")
+
+
+def waits_for(text: str) -> Callable[[Cluster], bool]:
+    """Return a condition: an upgrade waits for a snapshot, and says this."""
+    return lambda cluster: any(w.reason == "SnapshotTooOld" and text in w.message for w in cluster.status.waiting)
 
 
 async def destroyed(clusters: Clusters, name: str) -> None:

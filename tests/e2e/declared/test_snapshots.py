@@ -10,7 +10,13 @@ import pytest
 from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
-from tests.e2e.declared.snapshots import REPOSITORIES, USER, lost_and_restored, save_and_restore
+from tests.e2e.declared.snapshots import (
+    REPOSITORIES,
+    USER,
+    lost_and_restored,
+    save_and_restore,
+    upgraded_after_a_snapshot,
+)
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
@@ -58,3 +64,13 @@ async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snaps
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
 ) -> None:
     await lost_and_restored(clusters, stateward, operator, shared)
+
+
+@pytest.mark.images("opensearch:2.17.1", "opensearch:2.19.5")
+async def test_an_upgrade_begins_after_a_snapshot_with_all_indices(
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    shared: Path,
+) -> None:
+    await upgraded_after_a_snapshot(clusters, stateward, shared)

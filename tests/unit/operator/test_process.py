@@ -216,7 +216,7 @@ async def test_two_clusters_that_are_decided_on_at_once_do_not_take_the_last_pla
     def replacing(observed: Observation, _now: float) -> Any:
         places[observed.uid] = observed.slots or 0
         chosen = {"m": Removal("missing", 0.0, automatic=True)} if observed.slots else {}
-        return SimpleNamespace(removals=chosen)
+        return SimpleNamespace(removals=chosen, actions=(), settled=True)
 
     monkeypatch.setattr(reconcile, "plan", replacing)
     one = reconciler(operator(api, leader_elect=False, max_replacements=1))

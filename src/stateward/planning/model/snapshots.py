@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Restore(Struct, frozen=True):
+class Restore(Struct, frozen=True, tag=True):
     """The SearchRestore of a new cluster, as its own controller reports it."""
 
     name: str
@@ -26,7 +26,7 @@ class SnapshotGate(Struct, frozen=True):
     """How old it may be, in seconds."""
 
 
-class Saved(Struct, frozen=True):
+class Saved(Struct, frozen=True, tag=True):
     """The newest successful snapshot with all indices, as the database reports it."""
 
     name: str = ""
