@@ -32,6 +32,7 @@ from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unautho
 from stateward.kube.objects.resources import NODES, PODS, SECRETS, STORAGE_CLASSES
 from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.databases.foundationdb_shell import ExecShell
+from stateward.operator.declared.snapshots.first_restore import read_first_restore
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.operator.objects.live import read_live
@@ -95,6 +96,8 @@ async def read_inputs(
     cluster = existing.cluster if changed is None else replace(existing.cluster, spec=changed.spec)
     cluster = await with_offered(session, cluster, offered or {})
     existing = with_cluster(existing, cluster)
+    if exists:
+        existing = dataclasses.replace(existing, restore=await read_first_restore(session.api, cluster))
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
