@@ -101,8 +101,9 @@ def _inside(field: Field, excluded_fields: frozenset[str]) -> Iterator[Field]:
             if name not in excluded_fields:
                 yield Field(inner, value, name, f"{field.path}.{name}", required=name in schema.get("required", ()))
     elif "items" in schema and isinstance(_held(field), list):
-        for number in range(len(field.holder[field.key])):
-            yield Field(schema["items"], field.holder[field.key], number, f"{field.path}[{number}]")
+        held = _LaterItems(field) if isinstance(field.holder, _Later) else field.holder[field.key]
+        for number in range(len(held)):
+            yield Field(schema["items"], held, number, f"{field.path}[{number}]")
 
 
 def _held(field: Field) -> Any:
@@ -112,14 +113,17 @@ def _held(field: Field) -> Any:
 def _made(field: Field) -> Json:
     """Return the object at a field; a missing one is created, with its required fields, when a field in it is set."""
     found = _held(field)
-    return cast("Json", found) if isinstance(found, dict) else _Later(field)
+    if not isinstance(found, dict):
+        rng = random.Random(0)  # noqa: S311 - required fields, always the same
+        return _Later(field, value_of(field.schema, rng, field.path) if field.schema.get("required") else {})
+    return _Later(field, cast("Json", found)) if isinstance(field.holder, _Later | _LaterItems) else cast("Json", found)
 
 
 class _Later(dict[str, Any]):
-    """An object that is added to its parent when a field in it is set or removed."""
+    """An object that is added to its parent, which may be such an object too, when a field in it is set or removed."""
 
-    def __init__(self, field: Field) -> None:
-        super().__init__(value_of(field.schema, random.Random(0), field.path) if field.schema.get("required") else {})  # noqa: S311 - required fields, always the same
+    def __init__(self, field: Field, content: Json) -> None:
+        super().__init__(content)
         self._field = field
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -129,6 +133,18 @@ class _Later(dict[str, Any]):
     def __delitem__(self, key: str) -> None:
         super().__delitem__(key)
         self._field.holder[self._field.key] = dict(self)
+
+
+class _LaterItems(list[Any]):
+    """A required list in such an object: the object is added when an item is set."""
+
+    def __init__(self, field: Field) -> None:
+        super().__init__(field.holder[field.key])
+        self._field = field
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._field.holder[self._field.key] = list(self)
 
 
 # Valid values.
