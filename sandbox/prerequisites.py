@@ -56,7 +56,7 @@ def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> Non
         _require_disk(cache_root(), 0.5 if is_built() else _DISK_CACHE, "STATEWARD_CACHE")
     _require_go()
     if not is_built():
-        progress.say("Kubernetes is built from its sources once: the first time takes about six minutes")
+        progress.say("Kubernetes is built from its sources once: the first time takes five to ten minutes")
     packages.require(packages.NODE, progress)
     if new:
         _require_cgroups()

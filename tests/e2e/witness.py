@@ -12,7 +12,7 @@ from tests.support.case_report import Figures
 
 FIGURES = Figures()
 """The observations of the witnesses of the current case."""
-MOST_DOCUMENTS = 20_000
+MOST_WRITES = 20_000
 """A writer ends by itself."""
 
 
@@ -24,17 +24,21 @@ async def over(done: asyncio.Event, seconds: float) -> bool:
 
 
 @dataclass
-class Writer:
-    """Indexes documents with ids, one after the other, and remembers those that the database acknowledged."""
+class AcknowledgedWrites:
+    """Writes one thing after the other, and remembers those that the database acknowledged."""
 
-    database: Database
-    index: str
-    pause: float = 0.05
-    acknowledged: set[str] = field(default_factory=set[str])
-    failures: int = 0
-    longest_gap: float = 0.0
-    _task: asyncio.Task[None] | None = None
-    _done: asyncio.Event = field(default_factory=asyncio.Event)
+    subject: str
+    """What is written to: an index, or a cluster."""
+    pause: float
+    acknowledged: set[str] = field(default_factory=set[str], kw_only=True)
+    failures: int = field(default=0, kw_only=True)
+    longest_gap: float = field(default=0.0, kw_only=True)
+    _task: asyncio.Task[None] | None = field(default=None, kw_only=True)
+    _done: asyncio.Event = field(default_factory=asyncio.Event, kw_only=True)
+
+    async def write(self, number: int) -> str:
+        """Write one thing; returns its name if the database acknowledged it, else an empty text."""
+        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run())
@@ -44,22 +48,36 @@ class Writer:
         self._done.set()
         if self._task is not None:
             await self._task
-        FIGURES.written(self.index, len(self.acknowledged), self.longest_gap)
+        FIGURES.written(self.subject, len(self.acknowledged), self.longest_gap)
 
     async def _run(self) -> None:
         last = time.monotonic()
-        for number in range(MOST_DOCUMENTS):
-            identity = f"d{number}"
-            try:
-                await self.database.ask(f"{self.index}/_doc/{identity}", "PUT", {"number": number})
-            except ApiError:
-                self.failures += 1
-            else:
+        for number in range(MOST_WRITES):
+            if identity := await self.write(number):
                 self.acknowledged.add(identity)
                 now = time.monotonic()
                 self.longest_gap, last = max(self.longest_gap, now - last), now
+            else:
+                self.failures += 1
             if await over(self._done, self.pause):
                 return
+
+
+class Writer(AcknowledgedWrites):
+    """Indexes documents with ids."""
+
+    def __init__(self, database: Database, index: str, pause: float = 0.05) -> None:
+        super().__init__(index, pause)
+        self.database = database
+        self.index = index
+
+    async def write(self, number: int) -> str:
+        identity = f"d{number}"
+        try:
+            await self.database.ask(f"{self.index}/_doc/{identity}", "PUT", {"number": number})
+        except ApiError:
+            return ""
+        return identity
 
     async def missing(self) -> set[str]:
         """Return the acknowledged documents that the database does not have; asks for each by its id."""

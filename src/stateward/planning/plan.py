@@ -107,7 +107,7 @@ def plan(obs: Observation, now: float) -> Plan:
     hold = obs.desired.paused or any(r.everything for r in refusals)
     part = StepResult(waits=tuple(Wait(r.subject, r.reason, r.message, stalled=True) for r in refusals))
     if facts.held:
-        part = merge(part, StepResult(waits=(Wait("spec.version", "SnapshotTooOld", facts.held),)))
+        part = merge(part, StepResult(waits=(Wait("spec.version", "SnapshotRequired", facts.held),)))
     if obs.desired.paused:
         part = merge(part, StepResult(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
     removals, said = (Removals(obs.removals, obs.removals), StepResult()) if hold else replacement(facts)

@@ -313,7 +313,7 @@ async def upgraded_after_a_snapshot(clusters: Clusters, sandbox: Sandbox, path: 
 
 def waits_for(text: str) -> Callable[[Cluster], bool]:
     """Return a condition: an upgrade waits for a snapshot, and says this."""
-    return lambda cluster: any(w.reason == "SnapshotTooOld" and text in w.message for w in cluster.status.waiting)
+    return lambda cluster: any(w.reason == "SnapshotRequired" and text in w.message for w in cluster.status.waiting)
 
 
 async def destroyed(clusters: Clusters, name: str) -> None:

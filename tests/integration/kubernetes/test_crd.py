@@ -23,6 +23,7 @@ from stateward.api.validation import errors, validate
 from stateward.api.values.settings import OWNED, Shape
 from tests.integration.kubernetes.test_search_object import WRONG, WRONG_USERS
 from tests.integration.kubernetes.test_search_snapshots import TOLD
+from tests.integration.kubernetes.wrong_clusters import CASES, MESSAGES, pool
 from tests.unit.api.documents import Document, document, elasticsearch, foundationdb
 from tests.unit.api.test_schema import documents, nodes
 
@@ -87,10 +88,6 @@ def refusal(api: KubeApi, of: Document) -> str:
     return str(caught.value)
 
 
-def pool(**fields: Any) -> list[dict[str, Any]]:
-    return [{"name": "all", "replicas": 3, **fields}]
-
-
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_the_definition_is_accepted_and_structural(api: KubeApi, definition: str) -> None:
     conditions = {c["type"]: c["status"] for c in api.get(definition)["status"]["conditions"]}
@@ -135,92 +132,6 @@ def test_a_storage_engine_stays_what_it_is(api: KubeApi) -> None:
         api.patch(path, {"spec": {"storageEngine": "memory"}})
     api.patch(path, {"spec": {"storageEngine": None}})
     api.delete(path)
-
-
-CASES: dict[str, Document] = {
-    "metadata.name": document(name="1logs"),
-    "spec.pools: names": document(name="c" * 40, pools=pool(name="hot-data")),
-    "spec.pools: no manager": document(pools=pool(roles=["data"])),
-    "spec.pools: managers of 0": document(pools=pool(replicas=0)),
-    "spec.image: no tag": document(image="registry.example:5000/opensearch"),
-    "spec.image: other tag": document(image="registry.example:5000/opensearch:2.19.4"),
-    "spec.version": document(version="2.19"),
-    "spec.pools[0].name": document(pools=pool(name="Hot")),
-    "spec.pools[0].storage.size: form": document(pools=pool(storage={"size": "20GB"})),
-    "spec.pools[0].storage.size: zero": document(pools=pool(storage={"size": "0Gi"})),
-    "spec.pools[0].storage.grow": document(pools=pool(storage={"ephemeral": True, "grow": {"max": "1Ti"}})),
-    "spec.pools[0].storage.grow.max: below size": document(pools=pool(storage={"size": "2Ti", "grow": {"max": "1Ti"}})),
-    "spec.pools[0].storage.grow.max: default size": document(pools=pool(storage={"grow": {"max": "5Gi"}})),
-    "spec.pools[0].storage.grow.when": document(pools=pool(storage={"grow": {"max": "1Ti", "when": "85%"}})),
-    "spec.pools[0].storage.storageClass": document(pools=pool(storage={"ephemeral": True, "storageClass": "fast"})),
-    "spec.update.maxUnavailable: number": document(update={"maxUnavailable": 0}),
-    "spec.update.maxUnavailable: percentage": document(update={"maxUnavailable": "120%"}),
-    "spec.update.order": document(update={"order": ["hot", "hot"]}),
-    "spec.security.enabled": document(security={"enabled": False, "caSecretName": "ours"}),
-    "spec.security.certificateLifetime": document(security={"certificateLifetime": "4m"}),
-    "spec.security.http": document(security={"caSecretName": "ours", "http": {"secretName": "ours"}}),
-    "spec.pluginSource: no plugins": document(pluginSource={"claimName": "plugins"}),
-    "spec.pluginSource: two": document(
-        plugins=[{"name": "mapper-size"}], pluginSource={"claimName": "plugins", "url": "https://mirror.example"}
-    ),
-    "spec.routes.parentRefs": document(
-        routes={"hosts": ["a.example"], "ingressClassName": "nginx", "parentRefs": [{"name": "public"}]}
-    ),
-    "spec.dashboards.routes.hosts": document(dashboards={"routes": {"hosts": ["*.example.com"]}}),
-    "spec.dashboards.config": document(dashboards={"config": {"opensearch.hosts": ["http://elsewhere"]}}),
-    "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
-    "spec.pools: no master": elasticsearch(pools=pool(roles=["data"])),
-    "spec.version: 7.16": elasticsearch(version="7.16.3"),
-    "spec.version: 10": elasticsearch(version="10.0.0"),
-    "spec.image: no tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch"),
-    "metadata.name: FoundationDB": foundationdb(name="1ledger"),
-    "spec.version: 6.3": foundationdb(version="6.3.25"),
-    "spec.pools: no log": foundationdb(pools=[{"name": "storage", "processClass": "storage"}]),
-    "spec.update.maxUnavailable: FoundationDB": foundationdb(update={"maxUnavailable": 2}),
-    "spec.update.minLiveCopies: FoundationDB": foundationdb(update={"minLiveCopies": 2}),
-    "spec.update.singleCopy: FoundationDB": foundationdb(update={"singleCopy": "Wait"}),
-    "spec.image: other tag of Elasticsearch": elasticsearch(image="registry.example:5000/elasticsearch:8.19.40"),
-}
-MESSAGES = {
-    "metadata.name": "1logs: the name must be lower-case letters",
-    "spec.pools: names": "may have 46 characters together",
-    "spec.pools: no manager": "at least one pool must have the role cluster_manager",
-    "spec.pools: managers of 0": "at least one member must be a cluster manager",
-    "spec.image: no tag": "registry.example:5000/opensearch: must name a tag or a digest",
-    "spec.image: other tag": "opensearch:2.19.4: the tag must have spec.version in it",
-    "spec.version": "2.19: must be three numbers",
-    "spec.pools[0].name": "Hot: must be lower-case letters",
-    "spec.pools[0].storage.size: form": "20GB: must be a quantity of bytes",
-    "spec.pools[0].storage.size: zero": "0Gi: must be more than 0",
-    "spec.pools[0].storage.grow": "ephemeral storage cannot grow",
-    "spec.pools[0].storage.grow.max: below size": "1Ti: must be at least storage.size",
-    "spec.pools[0].storage.grow.max: default size": "5Gi: must be at least storage.size",
-    "spec.pools[0].storage.grow.when": "85%: must be a percentage from 10% to 84%",
-    "spec.pools[0].storage.storageClass": "fast: ephemeral storage has no storage class",
-    "spec.update.maxUnavailable: number": "0: must be a number of members",
-    "spec.update.maxUnavailable: percentage": "120%: must be a number of members",
-    "spec.update.order": "hot, hot: must name each pool once",
-    "spec.security.enabled": "security is switched off: leave caSecretName",
-    "spec.security.certificateLifetime": "4m: must be 5m or longer",
-    "spec.security.http": "must be another Secret than caSecretName",
-    "spec.pluginSource: no plugins": "needs plugins: list what to install",
-    "spec.pluginSource: two": "must have one of url, image and claimName",
-    "spec.routes.parentRefs": "is for an Ingress, and parentRefs are for an HTTPRoute",
-    "spec.dashboards.routes.hosts": "*.example.com: must be a host name in lower case",
-    "spec.dashboards.config": "opensearch.hosts cannot be set: Stateward connects the dashboards to the database",
-    "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",
-    "spec.pools: no master": "at least one pool must have the role master",
-    "spec.version: 7.16": "7.16.3: must be 7.17.0 or later",
-    "spec.version: 10": "10.0.0: must be 7.17.0 or later",
-    "spec.image: no tag of Elasticsearch": "must name a tag or a digest, for example docker.elastic.co",
-    "metadata.name: FoundationDB": "1ledger: the name must be lower-case letters",
-    "spec.version: 6.3": "6.3.25: must be 7.1.0 or later",
-    "spec.pools: no log": "one pool must have the class storage, and one the class log",
-    "spec.update.maxUnavailable: FoundationDB": "must be 1: members change one at a time",
-    "spec.update.minLiveCopies: FoundationDB": "must be 1: members change one at a time",
-    "spec.update.singleCopy: FoundationDB": "must be Move, or left out: members change one at a time",
-    "spec.image: other tag of Elasticsearch": "the tag must have spec.version in it, for example 8.19.4",
-}
 
 
 @pytest.mark.parametrize("case", CASES)

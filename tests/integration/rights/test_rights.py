@@ -56,6 +56,7 @@ from tests.integration.api_server import DEFINITIONS, PATIENCE, at_work, define,
 from tests.integration.packaged import Place, is_ready
 from tests.integration.packages.test_restart_guards import CLASSES, put_class
 from tests.integration.packages.test_restart_guards import Place as Workloads
+from tests.integration.rights.edges import EDGES, INGRESSES
 from tests.integration.rights.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
 from tests.integration.rights.tenants import package
 from tests.integration.shipped import bind, subject
@@ -85,20 +86,6 @@ SPEC: dict[str, Any] = {
     # The scheduler would call pods unschedulable here, at moments of its own, when they are Ready already.
     "podTemplate": {"spec": {"schedulerName": "fake"}},
 }
-
-
-def edge(kind: str, version: str, **spec: Any) -> dict[str, Any]:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": "edge"}, **({"spec": spec} if spec else {})}
-
-
-INGRESSES: Resource[Any] = Resource("networking.k8s.io", "v1", "ingresses", "Ingress", dict[str, Any])
-SCALED = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "edge"}
-EDGES = (
-    edge("ServiceAccount", "v1"),
-    edge("NetworkPolicy", "networking.k8s.io/v1", podSelector={}),
-    edge("HorizontalPodAutoscaler", "autoscaling/v2", scaleTargetRef=SCALED, maxReplicas=2),
-    edge("Ingress", "networking.k8s.io/v1", defaultBackend={"service": {"name": "edge", "port": {"number": 80}}}),
-)
 
 
 async def written(pod: Key, container: str, command: Sequence[str], limit: int) -> bytes:

@@ -9,11 +9,9 @@ from msgspec import Meta, field
 
 from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import ClusterReference, Existing
-from stateward.api.kinds.security import LIFETIME, SecretName
+from stateward.api.kinds.security import Lifetime, SecretName
 from stateward.api.values.base import API_VERSION, Condition, Metadata, Record
 
-_LIFETIME_ACCEPTS = {"accepts": "must be whole minutes, hours or days, for example 90d or 12h"}
-_Lifetime = Annotated[str, Meta(pattern=LIFETIME, max_length=8, extra=_LIFETIME_ACCEPTS)]
 RoleName = Annotated[str, Meta(min_length=1, max_length=200)]
 LONGEST_USERNAME = 100
 """Characters; a rotated user has two more."""
@@ -40,14 +38,14 @@ class UserPassword(Record):
         ),
     ] = "password"
     rotate_after: Annotated[
-        _Lifetime | None,
+        Lifetime | None,
         Meta(
             description="After this time the operator makes a second user with another password and writes it into the"
             " connection Secret; the users are called USERNAME-1 and USERNAME-2 by turns. Default: no rotation."
         ),
     ] = None
     overlap: Annotated[
-        _Lifetime,
+        Lifetime,
         Meta(description="How long the previous user stays valid after a rotation; at most half of rotateAfter."),
     ] = "1d"
 

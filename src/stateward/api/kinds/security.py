@@ -12,6 +12,14 @@ from stateward.api.values.base import Record
 
 LIFETIME = r"^([1-9][0-9]{0,5})(m|h|d)$"
 """Grammar of a lifetime: whole minutes, hours or days."""
+Lifetime = Annotated[
+    str,
+    Meta(
+        pattern=LIFETIME,
+        max_length=8,
+        extra={"accepts": "must be whole minutes, hours or days, for example 90d or 12h"},
+    ),
+]
 SHORTEST_LIFETIME = 300
 """Seconds. A renewed certificate takes up to two minutes to reach a pod, and renewal begins at two thirds."""
 DEFAULT_LIFETIME = 90 * 86400
@@ -69,15 +77,7 @@ class Security(Record):
         ),
     ] = None
     certificate_lifetime: Annotated[
-        Annotated[
-            str,
-            Meta(
-                pattern=LIFETIME,
-                max_length=8,
-                extra={"accepts": "must be whole minutes, hours or days, for example 90d or 12h"},
-            ),
-        ]
-        | None,
+        Lifetime | None,
         Meta(
             description="How long the certificates of members and clients are valid. Default: 90d. They are"
             " renewed after two thirds of that time."
@@ -106,15 +106,7 @@ class TransportSecurity(Record):
         ),
     ] = None
     certificate_lifetime: Annotated[
-        Annotated[
-            str,
-            Meta(
-                pattern=LIFETIME,
-                max_length=8,
-                extra={"accepts": "must be whole minutes, hours or days, for example 90d or 12h"},
-            ),
-        ]
-        | None,
+        Lifetime | None,
         Meta(
             description="How long the certificates of members and clients are valid. Default: 90d. They are"
             " renewed after two thirds of that time, without a restart."

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from stateward.api.values.settings import Owned, Shape
+from stateward.api.values.settings import Owned, Shape, reason_in
 
 _DATABASE = "Stateward connects the dashboards to the database of the cluster"
 _CREDENTIALS = "Stateward makes and rotates the credentials of the dashboards"
@@ -45,7 +45,4 @@ FAMILIES: Mapping[str, str] = {
 
 def reason_owned(key: str) -> str | None:
     """Return why Stateward owns a dotted key of the dashboards' settings; None if users may set it."""
-    for name, owned in OWNED.items():
-        if key == name or key.startswith(f"{name}."):
-            return owned.reason
-    return next((reason for family, reason in FAMILIES.items() if key.startswith(family)), None)
+    return reason_in(key, OWNED, FAMILIES)

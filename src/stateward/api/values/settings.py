@@ -88,10 +88,15 @@ FAMILIES: Mapping[str, str] = {
 
 def reason_owned(key: str) -> str | None:
     """Return why Stateward owns a dotted key; None if users may set it."""
-    for name, owned in OWNED.items():
+    return reason_in(key, OWNED, FAMILIES)
+
+
+def reason_in(key: str, settings: Mapping[str, Owned], families: Mapping[str, str]) -> str | None:
+    """Return why a dotted key is owned, by a table of settings and one of beginnings; None if it is in neither."""
+    for name, owned in settings.items():
         if key == name or key.startswith(f"{name}."):
             return owned.reason
-    return next((reason for family, reason in FAMILIES.items() if key.startswith(family)), None)
+    return next((reason for family, reason in families.items() if key.startswith(family)), None)
 
 
 def flatten(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

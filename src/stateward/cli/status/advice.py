@@ -68,7 +68,7 @@ ADVICE = {
         "the API server lets the operator read SearchRestores",
         "check that the CRDs and the ClusterRole of this version are installed",
     ),
-    "SnapshotTooOld": Advice(
+    "SnapshotRequired": Advice(
         "a SearchSnapshot or SearchSnapshotSchedule of this cluster has a successful snapshot with all indices that is"
         " young enough; the upgrade then begins by itself",
         "create a SearchSnapshot in that repository, or remove update.snapshotBeforeUpgrade",

@@ -33,6 +33,7 @@ from stateward.operator.declared.database import Databases
 from stateward.operator.objects.caches import Caches
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.runtime.traces import span
 from stateward.operator.security.given_secrets import GivenSecrets
 
 SOON = 0.2
@@ -122,7 +123,10 @@ class DashboardsControl:
         Raises ApiError, LostLease.
         """
         found = await self._round(place)
-        return None if found is None else await found.run()
+        if found is None:
+            return None
+        with span("reconcile dashboards", engine=place.engine, namespace=place.namespace, name=place.name):
+            return await found.run()
 
     async def tell_failure(self, place: Place, sentence: str) -> None:
         """Write into the status that rounds fail; raises ApiError, LostLease."""

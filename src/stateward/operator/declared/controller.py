@@ -51,6 +51,7 @@ from stateward.operator.objects.caches import Caches
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.views import SourceView
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.runtime.traces import span
 
 LAST = "9999-12-31T23:59:59Z"
 """Time of creation of an object that does not exist yet: all others are older."""
@@ -145,7 +146,8 @@ class KindControl(Generic[R]):
             if self._kind.gone is not None:
                 self._kind.gone(self._setting.metrics, key)
             return None
-        return await self._kind.reconciliation(await self.tools(), live).run()
+        with span("reconcile", kind=self._kind.resource.kind, namespace=key.namespace, name=key.name):
+            return await self._kind.reconciliation(await self.tools(), live).run()
 
     async def live(self, key: ObjectKey) -> R | None:
         """Return a resource as the API server has it now; None if there is none. Raises ApiError."""
@@ -236,4 +238,5 @@ def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:
         "wave": meta.annotations,
         "formed": status.cluster_uuid,
         "version": status.version,
+        "begun": status.bootstrap.restored_snapshot if status.bootstrap is not None else "",
     }

@@ -40,6 +40,7 @@ from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.operator.installations.reconcile import reconcile, tell_failure
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
+from stateward.operator.runtime.traces import span
 from stateward.packages.restarts.digests import Key
 
 _log = structlog.get_logger(__name__)
@@ -127,7 +128,8 @@ class InstallationControl:
         """Reconcile one installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
         if self._shared is None:
             raise RuntimeError("the key of digests is read before the work begins")
-        return await reconcile(self._shared, key)
+        with span("reconcile", kind=INSTALLATIONS.kind, namespace=key.namespace, name=key.name):
+            return await reconcile(self._shared, key)
 
     async def _tell_failure(self, key: ObjectKey, sentence: str) -> None:
         """Write into the status that rounds fail; raises ApiError, LostLease."""

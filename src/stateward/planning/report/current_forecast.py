@@ -9,6 +9,7 @@ from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Observation, Unknown
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
+from stateward.planning.steps.upkeep.first_restore import SUBJECT as BEGINNING
 
 INTENDED = frozenset(
     {
@@ -28,8 +29,8 @@ ROUNDING = 1.0
 
 def current_forecast(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> ForecastStatus | None:
     """Return the forecast to record: that of the change in progress, a new one without a duration, or None."""
-    if plan.settled or obs.desired.paused:
-        return None
+    if plan.settled or obs.desired.paused or any(wait.subject == BEGINNING for wait in plan.waits):
+        return None  # How much a new cluster has to restore is not known.
     if before.forecast is not None and not edited_since(before.forecast, obs, before):
         return before.forecast
     return ForecastStatus(start_time=rfc3339(now)) if begins(obs, plan) else None

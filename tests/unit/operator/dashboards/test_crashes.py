@@ -13,7 +13,7 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
 from stateward.simulation.opensearch.http import Rates
 from tests.unit.operator.dashboards.world import USER_PATH, World
-from tests.unit.operator.declared.lives import played
+from tests.unit.operator.declared.lives import die_after, played
 
 VERSIONS = {OPENSEARCH: ["2.19.1", "2.19.3", "2.19.5"], ELASTICSEARCH: ["8.17.0", "8.18.0", "8.19.4"]}
 
@@ -32,15 +32,8 @@ async def lives(world: World, deaths: int, lost: float, seconds: float = 90) -> 
     api = ApiRates(error=lost / 2, lost=lost / 2)
     if deaths:
         network = Network(world.context.stream(f"dying-{deaths}"), world.context.count, rates=api)
-        left = [deaths]
         world.database.wire.rates = rates
-
-        def wrote(*_: object) -> None:
-            left[0] -= 1
-            network.dead = world.database.wire.dead = left[0] <= 0
-
-        network.write_done = wrote
-        world.database.wire.command_done = wrote
+        die_after(deaths, network, world.database.wire)
         async with world.operator(network=network):
             await asyncio.sleep(30)
         world.database.wire = world.wire(deaths)

@@ -159,7 +159,7 @@ async def test_a_password_is_rotated_and_the_instances_restart_with_the_new_one(
         assert world.database.objects.passwords[USER_PATH] != first
 
 
-async def test_a_token_is_rotated_and_the_one_before_is_deleted_once_nobody_uses_it() -> None:
+async def test_a_token_is_rotated_and_the_one_before_is_deleted_when_no_instance_uses_it() -> None:
     world = World(kind=ELASTICSEARCH, version="8.19.4")
     world.ask_for(rotateCredentialsAfter="2h")
     async with world.operator():

@@ -5,7 +5,7 @@ import base64
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from stateward import pki
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.access import Access
-from stateward.engines.connection.base import Answer, Call, Target, UnreachableError
+from stateward.engines.connection.base import Call, Target, UnreachableError
 from stateward.engines.search.dashboards.decision import Health
 from stateward.engines.search.database.session import Session, at_any_node
 from stateward.kube.cache.reflector import ReflectorOptions
@@ -36,6 +36,7 @@ from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.deployments import DEPLOYMENTS, PODS, Deployments
 from stateward.simulation.opensearch.http import Wire
 from stateward.simulation.opensearch.stored_objects import USERS, StoredObject, StoredObjects
+from tests.unit.operator.declared.world import WiredDatabase
 
 T = TypeVar("T")
 HOME = "prod"
@@ -47,29 +48,17 @@ TOKENS = "/_security/service/elastic/kibana/credential"
 
 
 @dataclass
-class Database:
+class Database(WiredDatabase):
     """The database of the cluster: its users or tokens, and the versions of its members."""
 
-    wire: Wire
     trusted: str
     objects: StoredObjects = field(default_factory=StoredObjects)
     tokens: dict[str, str] = field(default_factory=dict[str, str])
-    made: int = 0
-    calls: list[Call] = field(default_factory=list[Call])
     access: Access | None = None
 
     def within(self, access: Access) -> "Database":
         assert access.trusted == self.trusted
-        return msgspec_replace(self, access)
-
-    async def send(self, call: Call) -> Answer:
-        await self.wire.reach(10.0)
-        status, document = self._answer(call)
-        self.calls.append(call)
-        if call.method != "GET":
-            self.wire.command_done(call.path)
-        await self.wire.back()
-        return Answer(status, self.wire.body(msgspec.json.encode(document)))
+        return replace(self, access=access)
 
     def _answer(self, call: Call) -> tuple[int, Any]:
         if self.access is not None and self.access.user and not self.logs_in(self.access.user, self.access.password):
@@ -89,19 +78,11 @@ class Database:
             return (200, {"found": True}) if self.tokens.pop(name, None) else (404, {"found": False})
         if name in self.tokens:
             return 409, {"error": {"reason": f"token [{name}] already exists"}}
-        self.made += 1
-        self.tokens[name] = f"value-{self.made}"
+        self.tokens[name] = f"value-{len(self.calls)}"  # Another one each time, for every login.
         return 200, {"created": True, "token": {"name": name, "value": self.tokens[name]}}
 
     def logs_in(self, user: str, password: str) -> bool:
         return self.objects.passwords.get(f"{USERS}{user}") == password
-
-
-def msgspec_replace(database: Database, access: Access) -> Database:
-    """Return the same database with another login; everything inside is shared."""
-    other = Database(database.wire, database.trusted, database.objects, database.tokens, access=access)
-    other.calls = database.calls
-    return other
 
 
 class Instances:

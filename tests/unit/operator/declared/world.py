@@ -54,16 +54,35 @@ def now() -> float:
 
 
 @dataclass
-class FakeDatabase:
-    """One database behind `Transport`: its objects, its settings and the versions of its nodes."""
+class WiredDatabase:
+    """A fake database behind `Transport`, at the end of a wire that loses, garbles and dies."""
 
     wire: Wire
+    calls: list[Call] = field(default_factory=list[Call], kw_only=True)
+
+    async def send(self, call: Call) -> Answer:
+        await self.wire.reach(10.0)
+        status, document = self._answer(call)
+        self.calls.append(call)
+        if call.method != "GET":
+            self.wire.command_done(call.path)
+        await self.wire.back()
+        return Answer(status, self.wire.body(msgspec.json.encode(document)))
+
+    def _answer(self, call: Call) -> tuple[int, Any]:
+        """Return the status and the document for a request."""
+        raise NotImplementedError
+
+
+@dataclass
+class FakeDatabase(WiredDatabase):
+    """Its objects, its settings and the versions of its nodes."""
+
     snapshots: Snapshots
     objects: StoredObjects = field(default_factory=StoredObjects)
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     versions: list[str] = field(default_factory=lambda: ["2.19.3"] * 3)
     explained: dict[str, Any] = field(default_factory=dict[str, Any])
-    calls: list[Call] = field(default_factory=list[Call])
     refusals: dict[str, Answer] = field(default_factory=dict[str, Answer])
     """Answers to commands instead of the usual ones, by path."""
 
@@ -74,15 +93,6 @@ class FakeDatabase:
     def within(self, access: Access) -> "FakeDatabase":
         assert access is ACCESS
         return self
-
-    async def send(self, call: Call) -> Answer:
-        await self.wire.reach(10.0)
-        status, document = self._answer(call)
-        self.calls.append(call)
-        if call.method != "GET":
-            self.wire.command_done(call.path)
-        await self.wire.back()
-        return Answer(status, self.wire.body(msgspec.json.encode(document)))
 
     def _answer(self, call: Call) -> tuple[int, Any]:
         if call.path in self.refusals and call.method != "GET":

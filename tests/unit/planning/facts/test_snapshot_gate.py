@@ -34,7 +34,7 @@ def waits(world: World) -> list[tuple[str, str]]:
 )
 def test_without_a_young_snapshot_the_upgrade_waits_and_says_so(saved: o.Saved | o.Unknown | None, said: str) -> None:
     world = gated(saved=saved, version="2.18.0").ticks(20)
-    assert waits(world) == [("spec.version", "SnapshotTooOld")]
+    assert waits(world) == [("spec.version", "SnapshotRequired")]
     assert said in world.plan().waits[0].message
     assert "an upgrade needs a snapshot in backups that is not older than 24h" in world.plan().waits[0].message
     assert not world.log
@@ -56,7 +56,7 @@ def test_a_held_upgrade_can_be_taken_back_and_holds_no_other_work() -> None:
     assert world.bodies["c-hot-3"].pod is not None
     assert world.bodies["c-hot-3"].pod.version == "2.17.1"
     world.kill("c-hot-0").ticks(30)
-    assert world.plan().waits[0].reason == "SnapshotTooOld"
+    assert world.plan().waits[0].reason == "SnapshotRequired"
     assert all(m.state == "Ready" for m in world.status.member_states)
     world.edit(version="2.17.1").run()
 

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from stateward.api.kinds.access.routes import Routes
 from stateward.api.kinds.access.service import ServiceTemplate
-from stateward.api.kinds.security import LIFETIME, SecretName
+from stateward.api.kinds.security import Lifetime, SecretName
 from stateward.api.kinds.shapes import POD_TEMPLATE, RESOURCES
 from stateward.api.values.base import Json, Record
 from stateward.api.values.dashboard_settings import OWNED
@@ -83,15 +83,7 @@ class Dashboards(Record):
         Meta(description="Host names that lead to the dashboards, if the operator makes routes (--routes)."),
     ] = None
     rotate_credentials_after: Annotated[
-        Annotated[
-            str,
-            Meta(
-                pattern=LIFETIME,
-                max_length=8,
-                extra={"accepts": "must be whole minutes, hours or days, for example 90d or 12h"},
-            ),
-        ]
-        | None,
+        Lifetime | None,
         Meta(
             description="How long the dashboards use one password or token of the database. Default: until you delete"
             " it from their Secret. A new one restarts the dashboards."

@@ -1,7 +1,6 @@
 """A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
-from stateward.api.kinds.search import SearchUpdatePolicy
 from stateward.api.values.duration import parse_duration
 from stateward.api.values.quantity import parse_bytes
 from stateward.engines.pods import agent
@@ -38,15 +37,15 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         template_revision=TEMPLATE_REVISION,
         delete_volumes=volumes.when_scaled is Retention.DELETE,
         from_snapshot=_origin(cluster),
-        snapshot_gate=_gate(update),
+        snapshot_gate=_gate(cluster),
         own_volumes=volumes.when_deleted is Retention.DELETE,
         replacement=replacement(cluster.spec.replacement, cluster.spec.members),
         refusals=refusals,
     )
 
 
-def _gate(update: UpdatePolicy) -> SnapshotGate | None:
-    asked = update.snapshot_before_upgrade if isinstance(update, SearchUpdatePolicy) else None
+def _gate(cluster: SearchCluster) -> SnapshotGate | None:
+    asked = cluster.spec.update.snapshot_before_upgrade if cluster.spec.update is not None else None
     return SnapshotGate(asked.repository, parse_duration(asked.max_age)) if asked is not None else None
 
 

@@ -1,6 +1,7 @@
 """The snapshot that an upgrade needs: which one the resources of a cluster report, and whether the database has it."""
 
 from stateward.api.kinds.search import SearchCluster, UpgradeSnapshot
+from stateward.api.kinds.snapshots.snapshot import SnapshotContent
 from stateward.api.values import names
 from stateward.engines.connection.base import Engine, EngineError, Target
 from stateward.engines.search.database.driver import SearchEngine
@@ -25,16 +26,16 @@ async def read_saved(api: Api, engine: Engine, existing: ClusterObjects, target:
     cluster = existing.cluster
     everywhere = Selection(cluster.metadata.namespace)
     about = (cluster.kind, cluster.metadata.name, asked.repository)
+
+    def concerns(spec: SnapshotContent) -> bool:
+        return (spec.cluster.kind, spec.cluster.name, spec.repository) == about
+
     try:
         taken = await everything(api, SEARCH_SNAPSHOTS, everywhere)
         schedules = await everything(api, SEARCH_SNAPSHOT_SCHEDULES, everywhere)
         known = candidates(
-            [each for each in taken if (each.spec.cluster.kind, each.spec.cluster.name, each.spec.repository) == about],
-            [
-                each
-                for each in schedules
-                if (each.spec.cluster.kind, each.spec.cluster.name, each.spec.repository) == about
-            ],
+            (each for each in taken if concerns(each.spec)),
+            (each for each in schedules if concerns(each.spec)),
             target.identity,
         )
         if not known:

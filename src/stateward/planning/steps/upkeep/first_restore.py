@@ -30,8 +30,9 @@ def _create(facts: Facts, origin: str) -> StepResult:
     """Return the restore once all members serve, so that the database can spread the shards over them."""
     obs = facts.obs
     wanted = sum(pool.replicas for pool in obs.desired.pools)
-    away = [m.name for m in obs.members if m.pool in facts.pools and m.name not in facts.up]
-    if away or len(facts.up) < wanted:
+    mine = [m.name for m in obs.members if m.pool in facts.pools]
+    away = [name for name in mine if name not in facts.up]
+    if away or len(mine) < wanted:
         more = f" and {len(away) - NAMED} more" if len(away) > NAMED else ""
         named = f"; not yet: {', '.join(away[:NAMED])}{more}" if away else ""
         return _wait("MembersFirst", f"{origin} is restored when all {wanted} members serve{named}")
