@@ -33,11 +33,12 @@ from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
-from stateward.operator.process import Operator, until_signalled
+from stateward.operator.process import Operator
 from stateward.operator.runtime import logs
 from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
 from stateward.operator.runtime.options import OperatorOptions
+from stateward.operator.runtime.signals import until_signalled
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -163,7 +164,7 @@ async def operate(kubeconfig: str) -> None:
         routes = [*health_routes(operator.ready), *metrics_routes(operator.metrics.registry), web.get("/report", told)]
         port = await stack.enter_async_context(serve("127.0.0.1", 0, routes))
         print("answers on port", port, flush=True)
-        await until_signalled(operator)
+        await until_signalled(operator.run, operator.stop)
 
 
 if __name__ == "__main__":

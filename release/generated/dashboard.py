@@ -36,6 +36,32 @@ def _forecast_ratio(quantile: float) -> str:
     return f"histogram_quantile({quantile}, sum by (kind, le) (increase(stateward_forecast_ratio_bucket[$__range])))"
 
 
+_NODE = "{{node}}"
+_STATUS = {"0": "green", "1": "yellow", "2": "red"}
+_COLORS = {0: "green", 1: "yellow", 2: "red"}
+
+
+def _database(name: str, more: str = "") -> str:
+    return f"stateward_database_{name}{{{_CLUSTER}{more}}}"
+
+
+def _rate(name: str) -> str:
+    return f"rate({_database(f'{name}_total')}[$__rate_interval])"
+
+
+def _share(part: str, whole: str) -> str:
+    return f"{_database(part)} / {_database(whole)}"
+
+
+def _latency(name: str) -> str:
+    return f"{_rate(f'{name}_seconds')} / ({_rate(name)} > 0)"
+
+
+def _status() -> str:
+    yellow, red = (_database("status", f', status="{each}"') for each in ("yellow", "red"))
+    return f"sum by (namespace, name) ({yellow}) + 2 * sum by (namespace, name) ({red})"
+
+
 _OURS = "and on (instance, job) stateward_build_info"
 """Restricts metrics of every process to those of the operator."""
 _ALARM = {0: "green", 1: "red"}
@@ -104,6 +130,36 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
         Panel(
             "Duration of changes, as a multiple of the forecast",
             {f"{{{{kind}}}} {name}": _forecast_ratio(quantile) for quantile, name in ((0.5, "50 %"), (0.9, "90 %"))},
+        ),
+    ),
+    "Database (clusters with spec.metrics)": (
+        Panel("Status that the database reports", {_NAMES: _status()}, "state-timeline", texts=_STATUS, colors=_COLORS),
+        Panel("Answers the exporter", {_NAMES: _database("up")}, "state-timeline", texts={"0": "no", "1": "yes"}),
+        Panel("Heap in use", {_NODE: _share("jvm_heap_used_bytes", "jvm_heap_max_bytes")}, unit="percentunit"),
+        Panel(
+            "Time in garbage collection", {f"{_NODE} {{{{generation}}}}": _rate("jvm_gc_seconds")}, unit="percentunit"
+        ),
+        Panel("CPU of the process", {_NODE: _database("process_cpu_ratio")}, unit="percentunit"),
+        Panel("Disk in use", {_NODE: f"1 - {_share('disk_available_bytes', 'disk_total_bytes')}"}, unit="percentunit"),
+        Panel("Indexed documents", {_NODE: _rate("indexing")}, unit="ops"),
+        Panel("Time to index a document", {_NODE: _latency("indexing")}, unit="s"),
+        Panel("Queries of searches, for each shard", {_NODE: _rate("search_query")}, unit="ops"),
+        Panel("Time of a query", {_NODE: _latency("search_query")}, unit="s"),
+        Panel("Refused tasks", {f"{_NODE} {{{{thread_pool}}}}": _rate("thread_pool_rejected")}, unit="ops"),
+        Panel("Waiting tasks", {f"{_NODE} {{{{thread_pool}}}}": f"{_database('thread_pool_queue')} > 0"}),
+        Panel("Memory of writes in progress", {_NODE: _database("indexing_pressure_bytes")}, unit="bytes"),
+        Panel("Tripped circuit breakers", {f"{_NODE} {{{{breaker}}}}": _rate("breaker_tripped")}, unit="ops"),
+        Panel("Documents", {_NAMES: f"sum by (namespace, name) ({_database('documents')})"}),
+        Panel("Size of the shards", {_NODE: _database("store_bytes")}, unit="bytes"),
+        Panel("Shards that are not active", {f"{_NAMES} {{{{state}}}}": _database("shards", ', state!="active"')}),
+        Panel("Changes that wait for the manager", {_NAMES: _database("pending_tasks")}),
+        Panel("Merged", {_NODE: _rate("merged_bytes")}, unit="Bps"),
+        Panel("Segments", {_NODE: _database("segments")}),
+        Panel("HTTP connections", {_NODE: _database("http_connections")}),
+        Panel(
+            "Traffic between members",
+            {f"{_NODE} in": _rate("transport_received_bytes"), f"{_NODE} out": _rate("transport_sent_bytes")},
+            unit="Bps",
         ),
     ),
     "Operator": (

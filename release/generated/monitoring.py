@@ -1,15 +1,18 @@
-"""The reference pages of metrics and alerts: one from the registry of the operator, one from the chart's rules."""
+"""The reference pages of metrics and alerts: from the tables of operator and exporter, and from the chart's rules."""
 
 from typing import Any
 
 import yaml
 
+from stateward.exporter.catalog import METRICS
 from stateward.operator.runtime.metrics import Described, Metrics
 
 
 def metrics_page() -> str:
     """Return the reference page of the metrics."""
-    return _METRICS + "".join(_row(metric) for metric in Metrics().described)
+    of_databases = (Described(each.name, each.type, each.labels, each.meaning) for each in METRICS)
+    parts = (_METRICS, *map(_row, Metrics().described), _DATABASES, *map(_row, of_databases))
+    return "".join(parts)
 
 
 def _row(metric: Described) -> str:
@@ -38,14 +41,18 @@ def _section(rule: dict[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """Return an annotation with the names of its values in place of the templates."""
-    for word in ("namespace", "name", "resource", "controller", "store"):
+    for word in ("namespace", "name", "resource", "controller", "store", "cluster", "pool", "node", "breaker"):
         text = text.replace(f"{{{{ $labels.{word} }}}}", word.upper())
     return text.replace("{{ $value | humanizeDuration }}", "(duration)").replace("{{ $value }}", "(number)")
 
 
 _METRICS = """\
-<!-- Generated from src/stateward/operator/runtime/metrics.py; renew it with `make docs`. -->
+<!-- Generated from operator/runtime/metrics.py and exporter/catalog.py of src/stateward; renew it with `make docs`. -->
 # Metrics
+
+There are metrics [of the operator](#metrics-of-the-operator) and [of the databases](#metrics-of-the-databases).
+
+## Metrics of the operator
 
 The operator serves them on port 8080, path `/metrics`. Metrics of clusters come from the leader alone; the labels
 `engine`, `namespace` and `name` identify the cluster, and its series end with the cluster. A histogram has the series
@@ -53,6 +60,19 @@ The operator serves them on port 8080, path `/metrics`. Metrics of clusters come
 
 The number of series is bounded: about 15 for each cluster and one for each kind of executed step, one for each resource
 whose reconciliation fails, and about 200 for each process. Labels contain names of resources, and no other user input.
+
+| metric | type | unit | labels | meaning |
+| --- | --- | --- | --- | --- |
+"""
+
+_DATABASES = """
+## Metrics of the databases
+
+The [exporter](../monitoring.md) of a cluster with `spec.metrics` serves them on port 9114, path `/metrics`. `engine`,
+`namespace` and `name` identify the cluster, as for the operator's metrics; `node` is the member and `pool` its pool. A
+value that the database did not give has no sample. Counters begin at 0 when the member's process starts.
+
+The number of series is bounded: about 120 for each member and 20 for each cluster. No series depends on indices.
 
 | metric | type | unit | labels | meaning |
 | --- | --- | --- | --- | --- |

@@ -25,10 +25,10 @@ The condition `Ready` of a `SearchObject` or `SearchUser` that is not ready has 
 
 """
 _ACCESS = """
-## Dashboards and routes
+## Dashboards, metrics and routes
 
-`status.dashboards.reason` and `status.routes.reason` of a cluster have one of these reasons. None of them
-stops the database.
+`status.dashboards.reason`, `status.metrics.reason` and `status.routes.reason` of a cluster have one of these reasons.
+None of them stops the database.
 
 """
 _COLUMNS = """\

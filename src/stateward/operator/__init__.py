@@ -9,7 +9,9 @@ out, and the status says what waits. `process` starts and stops everything.
     security       certificates, credentials, trust
     act            actions in order, with preconditions
     clusters       when a cluster is looked at, and one round of it
+    beside         what controllers of things beside databases have in common
     dashboards     OpenSearch Dashboards and Kibana beside clusters, and routes
+    exporters      exporters of the databases' own metrics beside clusters
     declared       objects inside the databases of search clusters
     installations  packages that run
     restarts       restarts of workloads when data that they use has changed

@@ -6,7 +6,6 @@ exits: the next one starts without memory, which is the only state that is known
 
 import asyncio
 import random
-import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -34,13 +33,14 @@ from stateward.kube.timing.clock import Clock, SteadyClock
 from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
+from stateward.operator.beside.control import BesideControl
+from stateward.operator.beside.control import Setting as BesideSetting
 from stateward.operator.clusters.controller import Common, Controller
 from stateward.operator.clusters.forecast_worker import Compute, ForecastWorker
 from stateward.operator.clusters.reached_databases import ReachedDatabases
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.companion import Companion
-from stateward.operator.dashboards.controller import DashboardsControl
-from stateward.operator.dashboards.controller import Setting as DashboardsSetting
+from stateward.operator.dashboards.controller import dashboards_control as dashboards_beside
 from stateward.operator.dashboards.health import AsksHealth, HealthQuestions
 from stateward.operator.database_view.server import DatabaseViewServer
 from stateward.operator.databases.engine import Family, SearchFamily, open_families
@@ -49,6 +49,8 @@ from stateward.operator.declared.controller import Setting as DeclaredSetting
 from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
+from stateward.operator.exporters.controller import exporters_control as exporters_beside
+from stateward.operator.exporters.health import AsksExporter, ExporterQuestions
 from stateward.operator.installations.controller import InstallationControl
 from stateward.operator.installations.controller import Setting as InstallationSetting
 from stateward.operator.installations.execution.background import Background, WorkerPool
@@ -68,6 +70,7 @@ from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
+from stateward.operator.runtime.signals import until_signalled
 from stateward.operator.runtime.traces import open_traces
 from stateward.packages.restarts.dependencies import SECRET
 from stateward.planning.model.database import Database, Unknown
@@ -227,8 +230,9 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         operator.follow(restarts.sources)
         objects = declared_control(operator, restarts.sources)
         operator.companions += [restarts, network_control(operator), objects]
-        health = HealthQuestions(HttpTransport(await stack.enter_async_context(open_session())))
-        operator.companions.append(dashboards_control(operator, health))
+        outside = HttpTransport(await stack.enter_async_context(open_session()))
+        operator.companions.append(dashboards_control(operator, HealthQuestions(outside)))
+        operator.companions.append(exporters_control(operator, ExporterQuestions(outside)))
         if not options.wave:  # What belongs to no cluster has one operator.
             operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
@@ -250,7 +254,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
                 api, operator.judge, options.lease_namespace, operator.clock, package_reviews, client_ca=ca
             )
             await stack.enter_async_context(open_webhook(webhook, options.webhook_host, options.webhook_port))
-        await until_signalled(operator)
+        await until_signalled(operator.run, operator.stop)
 
 
 def restart_control(operator: Operator) -> RestartControl:
@@ -353,45 +357,31 @@ def network_control(operator: Operator) -> NetworkControl:
     )
 
 
-def dashboards_control(operator: Operator, health: AsksHealth) -> DashboardsControl:
+def dashboards_control(operator: Operator, health: AsksHealth) -> BesideControl:
     """Return the controller of dashboards and routes beside an operator; `health` asks their instances."""
+    return dashboards_beside(beside(operator), health, routes=operator.options.routes)
+
+
+def exporters_control(operator: Operator, ask: AsksExporter) -> BesideControl:
+    """Return the controller of exporters of metrics beside an operator; `ask` asks them."""
+    return exporters_beside(beside(operator), operator.options.agent_image, ask)
+
+
+def beside(operator: Operator) -> BesideSetting:
+    """Return the setting of controllers of what is beside search clusters."""
     options = operator.options
     search = {engine: each for engine, each in operator.controllers.items() if isinstance(each.family, SearchFamily)}
-    return DashboardsControl(
-        DashboardsSetting(
-            api=operator.api,
-            databases=ReachedDatabases(operator.api, operator.controllers, operator.fence, options.wave),
-            recorder=operator.recorder,
-            clock=operator.clock,
-            kinds=[controller.caches for controller in search.values()],
-            rights={engine: controller.rights for engine, controller in search.items()},
-            health=health,
-            namespaces=options.namespaces or ("",),
-            rng=operator.rng,
-            gauge=operator.metrics,
-            level=Level(options.pod_policy),
-            labelled=options.pod_references == LABELLED,
-            network_policies=options.network_policies,
-            routes=options.routes,
-        )
+    return BesideSetting(
+        api=operator.api,
+        databases=ReachedDatabases(operator.api, operator.controllers, operator.fence, options.wave),
+        recorder=operator.recorder,
+        clock=operator.clock,
+        kinds=[controller.caches for controller in search.values()],
+        rights={engine: controller.rights for engine, controller in search.items()},
+        namespaces=options.namespaces or ("",),
+        rng=operator.rng,
+        gauge=operator.metrics,
+        level=Level(options.pod_policy),
+        labelled=options.pod_references == LABELLED,
+        network_policies=options.network_policies,
     )
-
-
-async def until_signalled(operator: Operator) -> None:
-    """Run an operator until it ends by itself or a signal stops it."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    running = asyncio.create_task(operator.run())
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if not running.done():
-        _log.info("stopping")
-        await operator.stop()
-        running.cancel()
-    try:
-        await running
-    except asyncio.CancelledError:
-        _log.info("stopped")

@@ -107,6 +107,7 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         bootstrap={"fromSnapshot": {"repository": "files", "snapshot": "nightly-*", "indices": ["logs-*"]}},
         pluginSource={"image": "registry.example/plugins:{version}"},
         routes={"hosts": ["logs.example.com"], "ingressClassName": "nginx", "tlsSecretName": "logs-tls"},
+        metrics={"resources": {"limits": {"memory": "128Mi"}}, "rotateCredentialsAfter": "90d"},
         dashboards={
             "replicas": 2,
             "config": {"server": {"maxPayload": 1000}, "logging.verbose": True},

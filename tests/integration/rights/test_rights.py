@@ -36,6 +36,7 @@ from stateward.operator.declared.views import (
     SEARCH_SNAPSHOTS,
     SEARCH_USERS,
 )
+from stateward.operator.exporters.health import Report
 from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.objects.caches import CLUSTERS
@@ -45,6 +46,7 @@ from stateward.operator.process import (
     dashboards_control,
     declared_control,
     detection_control,
+    exporters_control,
     installation_control,
     network_control,
     restart_control,
@@ -96,6 +98,11 @@ async def written(pod: Key, container: str, command: Sequence[str], limit: int) 
 async def unasked(addresses: Sequence[str], path: str, access: object) -> tuple[Health, str]:
     """Return that nothing is known of dashboards, which do not run here."""
     return Health.UNKNOWN, f"nothing was asked at {addresses}{path} with {access}"
+
+
+async def untold(addresses: Sequence[str]) -> Report:
+    """Return that nothing is known of exporters, which do not run here."""
+    return Report(None, f"nothing was asked at {addresses}")
 
 
 def families(database: FakeDatabase) -> tuple[Family, ...]:
@@ -174,6 +181,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             detection_control(operator),
             declared_control(operator, restarts.sources),
             dashboards_control(operator, unasked),
+            exporters_control(operator, untold),
         ]
         FakeKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
@@ -315,13 +323,20 @@ async def closed(setup: RestrictedOperator) -> None:
 
 
 async def beside(setup: RestrictedOperator) -> None:
-    """Dashboards from their first day to their last; the Deployment controller does not run here."""
+    """Dashboards and an exporter from first to last; the Deployment controller does not run here."""
     open_to_all = {**SPEC, "security": {"enabled": False}}
     await setup.make(CLUSTERS, "logs", spec={**open_to_all, "dashboards": {"replicas": 2}})
     await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body)
     await setup.until(kinds.BUDGETS, "logs-dashboards", lambda body: body)
     await setup.change(dashboards={"replicas": 1})
     await setup.until(kinds.BUDGETS, "logs-dashboards", lambda body: body is None)
+    await setup.change(metrics={"rotateCredentialsAfter": "30d"})
+    await setup.until(kinds.DEPLOYMENTS, "logs-metrics", lambda body: body)
+    await setup.until(kinds.SERVICES, "logs-metrics", lambda body: body)
+    await setup.change(metrics=None)
+    await setup.until(kinds.DEPLOYMENTS, "logs-metrics", lambda body: body is None)
+    await setup.until(kinds.SERVICES, "logs-metrics", lambda body: body is None)
+    await setup.until(CLUSTERS, "logs", lambda body: "metrics" not in (body or {}).get("status", {}))
     await setup.change(dashboards=None)
     await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body is None)
     await setup.until(CLUSTERS, "logs", lambda body: "dashboards" not in (body or {}).get("status", {}))

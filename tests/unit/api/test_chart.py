@@ -12,8 +12,12 @@ import yaml
 from release.generated.values import leaves as described
 from release.generated.values import values
 from stateward.api.generate import files
+from stateward.api.kinds.access.metrics import Metrics
+from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
+from stateward.api.values.base import Metadata
 from stateward.cli.run.chart import ORDER, merged, objects, rendered
 from stateward.cli.shared.failures import Failure
+from stateward.engines.search.exporter import objects as exporter
 from tests.support.chart_values import SETS, leaves
 
 CHART = Path(__file__).parents[3] / "charts/stateward"
@@ -130,6 +134,7 @@ def test_a_selector_of_pods_selects_the_operators_pods() -> None:
         each["spec"]["selector"].get("matchLabels", each["spec"]["selector"])
         for each in found
         if each["kind"] in {"Deployment", "PodDisruptionBudget", "PodMonitor", "Service"}
+        and each["metadata"]["name"] != "stateward-databases"
     ]
     assert len(selectors) == 4
     assert all(selector.items() <= labels.items() for selector in selectors)
@@ -137,11 +142,40 @@ def test_a_selector_of_pods_selects_the_operators_pods() -> None:
 
 def test_the_service_monitor_selects_the_metrics_service_alone() -> None:
     found = objects({"webhook": True, "metrics": {"serviceMonitor": {"enabled": True}}})
-    (monitor,) = [each for each in found if each["kind"] == "ServiceMonitor"]
+    monitor, _ = [each for each in found if each["kind"] == "ServiceMonitor"]
     wanted = monitor["spec"]["selector"]["matchLabels"].items()
     selected = [each for each in found if each["kind"] == "Service" and wanted <= each["metadata"]["labels"].items()]
     assert [each["metadata"]["name"] for each in selected] == ["stateward-metrics"]
     assert monitor["spec"]["endpoints"][0]["port"] in {port["name"] for port in selected[0]["spec"]["ports"]}
+
+
+@pytest.mark.parametrize(("kind", "value"), [("ServiceMonitor", "serviceMonitor"), ("PodMonitor", "podMonitor")])
+def test_the_monitor_of_databases_selects_the_objects_of_exporters(kind: str, value: str) -> None:
+    def monitor(**given: Any) -> dict[str, Any]:
+        found = objects({"metrics": {value: {"enabled": True}}, **given})
+        return next(each["spec"] for each in found if each["metadata"]["name"] == "stateward-databases")
+
+    spec = OpenSearchSpec(version="2.19.5", pools=[Pool(name="all", replicas=1)])
+    cluster = OpenSearchCluster(metadata=Metadata(name="logs", namespace="prod"), spec=spec)
+    made = exporter.service(cluster, "opensearch")
+    template = exporter.deployment(cluster, Metrics(), "opensearch", image="stateward:1", config="c")["spec"][
+        "template"
+    ]
+    carrier = made if kind == "ServiceMonitor" else template
+    (wanted,) = monitor()["selector"]["matchExpressions"]
+    assert wanted["operator"] == "Exists"
+    assert carrier["metadata"]["labels"][wanted["key"]] == "logs"
+    (endpoint,) = monitor()["endpoints" if kind == "ServiceMonitor" else "podMetricsEndpoints"]
+    assert endpoint["port"] == made["spec"]["ports"][0]["name"]
+    assert endpoint["port"] == template["spec"]["containers"][0]["ports"][0]["name"]
+    assert endpoint["honorLabels"] is True
+    assert monitor()["namespaceSelector"] == {"any": True}
+    assert monitor(namespaces=["prod"])["namespaceSelector"] == {"matchNames": ["prod"]}
+
+
+def test_the_release_of_a_wave_scrapes_no_exporter_a_second_time() -> None:
+    found = objects({"wave": "canary", "crds": {"install": False}, "metrics": {"podMonitor": {"enabled": True}}})
+    assert [each["metadata"]["name"] for each in found if each["kind"] == "PodMonitor"] == ["stateward"]
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -32,6 +32,7 @@ from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.frontend import frontend
 from stateward.engines.search.dashboards.routes import manifest, routes_of
 from stateward.engines.search.dashboards.settings import Secrets, files
+from stateward.engines.search.exporter import objects as exporter
 from stateward.forecast.forecast import run_forecast
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
@@ -161,10 +162,12 @@ class SettledCluster:
 
 
 def beside_the_database(cluster: SearchCluster, engine: str) -> list[Json]:
-    """Return the objects of the dashboards, and the routes."""
+    """Return the objects of the dashboards and of the exporter, and the routes."""
     which, asked = frontend(cluster), cluster.spec.dashboards
     safe = secured(cluster)
     found = [manifest(route, cluster, {}) for route in routes_of(cluster, secured=safe)]
+    if cluster.spec.metrics is not None:
+        found.append(exporter.deployment(cluster, cluster.spec.metrics, engine, image="stateward:1", config="config"))
     if asked is None:
         return found
     version = asked.version or cluster.spec.version

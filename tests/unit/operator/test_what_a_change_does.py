@@ -77,6 +77,7 @@ NETWORK: dict[str, tuple[Any, Json]] = {
 }
 
 ONE: Json = {"dashboards": {}}
+MEASURED: Json = {"metrics": {}}
 HOSTS: Json = {"hosts": ["logs.example.com"]}
 PARENTS: Json = {**HOSTS, "parentRefs": [{"name": "public"}]}
 ROUTES: dict[str, tuple[Any, Json]] = {
@@ -97,6 +98,11 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "dashboards.service.spec": ({"sessionAffinity": "ClientIP"}, ONE),
     "dashboards.tls.secretName": ("server", {"dashboards": {}, "security": SECURITY}),
     "dashboards.rotateCredentialsAfter": ("30d", ONE),
+    "metrics.resources.requests": ({"cpu": "1"}, MEASURED),
+    "metrics.resources.limits": ({"memory": "3Gi"}, MEASURED),
+    "metrics.resources.claims": ([{"name": "gpu"}], MEASURED),
+    "metrics.podTemplate.spec": (POD, MEASURED),
+    "metrics.rotateCredentialsAfter": ("30d", MEASURED),
     **{f"routes.{field}": (value, {"routes": besides}) for field, (value, besides) in ROUTES.items()},
     **{
         f"dashboards.routes.{field}": (value, {"dashboards": {"routes": besides}})

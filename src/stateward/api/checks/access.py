@@ -1,4 +1,4 @@
-"""Checks `dashboards` and `routes`: what the operator owns, versions that fit the cluster's, and one way per route.
+"""Checks `dashboards`, `metrics` and `routes`: what the operator owns, fitting versions, and one way per route.
 
 Its problems stop only what they are about, never the database: see `validation.validate_access`.
 """
@@ -20,6 +20,8 @@ from stateward.api.values.version import parse_version
 
 CONTAINER = "dashboards"
 """Name of the container in the pods."""
+EXPORTER = "exporter"
+"""Name of the container in the pod of the exporter."""
 _PATH = "spec.dashboards"
 
 
@@ -32,8 +34,11 @@ class _Container:
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
-    """Yield what is wrong with `dashboards` and `routes`."""
+    """Yield what is wrong with `dashboards`, `metrics` and `routes`."""
     asked = cluster.spec.dashboards
+    if cluster.spec.metrics is not None:
+        exporter = _Container(EXPORTER, "spec.metrics")
+        yield from check_template("spec.metrics.podTemplate", cluster.spec.metrics.pod_template, exporter)
     yield from _routes("spec.routes", cluster.spec.routes)
     if asked is None:
         return

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from stateward.api.kinds.access.dashboards import DashboardsStatus
+from stateward.api.kinds.access.metrics import MetricsStatus
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.security import SecurityStatus
@@ -213,6 +214,10 @@ class ClusterStatus(Record):
     dashboards: Annotated[
         DashboardsStatus | None,
         Meta(description="Where OpenSearch Dashboards or Kibana stand; also while what is left of them is removed."),
+    ] = None
+    metrics: Annotated[
+        MetricsStatus | None,
+        Meta(description="Where the exporter of metrics stands; also while what is left of it is removed."),
     ] = None
     routes: Annotated[RoutesStatus | None, Meta(description="The routes to the database and to its dashboards.")] = None
     last_removal_time: Annotated[

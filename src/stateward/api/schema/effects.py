@@ -1,4 +1,4 @@
-"""The effects that a change of a field can have, and those of `dashboards` and `routes`; `living` has all others."""
+"""The effects that a change can have, and those of `dashboards`, `metrics` and `routes`; `living` has all others."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -61,6 +61,20 @@ ACCESS: Mapping[str, Change] = {
     **{f"dashboards.service.{field}": _SERVICE for field in ("type", "labels", "annotations", "spec")},
     "dashboards.rotateCredentialsAfter": Change(
         Does.NOTHING, "The credentials change when they are as old; the instances then restart one after the other."
+    ),
+    **{
+        f"metrics.{field}": Change(Does.AT_ONCE, "The exporter restarts; no member is touched.")
+        for field in (
+            "resources.requests",
+            "resources.limits",
+            "resources.claims",
+            "podTemplate.metadata.labels",
+            "podTemplate.metadata.annotations",
+            "podTemplate.spec",
+        )
+    },
+    "metrics.rotateCredentialsAfter": Change(
+        Does.NOTHING, "The credentials change when they are as old; the exporter then restarts, and no member."
     ),
     **{f"{holder}.{field}": _ROUTE for holder in ("routes", "dashboards.routes") for field in _ROUTES},
 }

@@ -18,6 +18,9 @@ LABEL_HISTORY = f"{GROUP}/history-of"
 LABEL_DASHBOARDS = f"{GROUP}/dashboards-of"
 """On the objects of a cluster's dashboards, in place of the cluster's own label: they are not members."""
 
+LABEL_METRICS = f"{GROUP}/metrics-of"
+"""On the objects of a cluster's exporter of metrics, in place of the cluster's own label."""
+
 LABEL_ALLOWED = f"{GROUP}/allowed-for-pods"
 """On what is not the cluster's: `true` lets pods of all clusters in its namespace use it; a name, those of one."""
 

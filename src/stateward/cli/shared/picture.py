@@ -56,6 +56,8 @@ def summary(cluster: Cluster, now: float) -> Table:
     if status.dashboards is not None:
         why = f": {status.dashboards.message}" if status.dashboards.message else ""
         table.add_row("dashboards", f"{dashboards_standing(status)}{why}")
+    if status.metrics is not None:
+        table.add_row("metrics", metrics_standing(status))
     if status.routes is not None:
         table.add_row(
             "routes", "; ".join(part for part in (", ".join(status.routes.urls), status.routes.message) if part)
@@ -78,6 +80,14 @@ def dashboards_standing(status: ClusterStatus) -> str:
         return ""
     ready = f"{found.ready} of {found.replicas} instances ready"
     return f"{found.version or 'no version yet'}, {ready}, {'available' if found.available else 'not available'}"
+
+
+def metrics_standing(status: ClusterStatus) -> str:
+    """Return where the exporter of metrics stands as a clause; empty without one."""
+    found = status.metrics
+    if found is None:
+        return ""
+    return f"served at {found.url}" if found.available else f"not available: {found.message}"
 
 
 def outdated(pods: int) -> str:

@@ -1,11 +1,11 @@
-"""What a cluster's dashboards and routes wait for, and what ends it: they are beside the waits of the database."""
+"""What a cluster's dashboards, exporter and routes wait for, and what ends it, beside the waits of the database."""
 
 from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.cli.shared.ages import age
-from stateward.cli.shared.picture import dashboards_standing
+from stateward.cli.shared.picture import dashboards_standing, metrics_standing
 from stateward.cli.status.advice import UNKNOWN, Advice
 from stateward.cli.status.explanation import told
 
@@ -82,6 +82,50 @@ ACCESS_ADVICE = {
     "GatewayApiMissing": Advice(
         "the API server has the kind HTTPRoute", "install the CRDs of the Gateway API, or leave parentRefs out"
     ),
+    "MetricsFailing": Advice(
+        "its pod runs", "read the log of the pod: `kubectl logs -l stateward.dev/metrics-of=NAME`"
+    ),
+    "MetricsInvalid": Advice("the block is valid. Until then the exporter stays as it is", _SPEC),
+    "MetricsNameTaken": Advice(
+        "the name is free", "rename or delete the object named above; nothing is done to it until then"
+    ),
+    "MetricsNoImage": Advice(
+        "the operator knows its image", "run it with --agent-image, as the Helm chart does, or remove spec.metrics"
+    ),
+    "MetricsNotAccepted": Advice(
+        "the API server accepts the pod",
+        "correct the field named above; kubectl explain deployment.spec.template.spec lists the fields of pods",
+    ),
+    "MetricsPodNotAllowed": Advice(
+        "the pod asks only for what it may have, or the object that it names is allowed for it",
+        "correct the field named above, or label the object named above with the command in the message",
+    ),
+    "MetricsReconcileFailing": Advice(
+        "a reconciliation succeeds; the operator retries", "read the operator's log; if rights are missing, grant them"
+    ),
+    "MetricsRefused": Advice(
+        "the database accepts the request; the operator repeats it",
+        "see the reason in the message; `explain` shows what the cluster itself waits for",
+    ),
+    "MetricsRemoving": Advice("its objects and its pod are gone"),
+    "MetricsSilent": Advice(
+        "the exporter answers the operator",
+        "check that the operator reaches port 9114 of the pod, and read its log",
+    ),
+    "MetricsStarting": Advice(
+        "the pod is ready",
+        "if it takes longer than a minute, see `kubectl describe pod -l stateward.dev/metrics-of=NAME`",
+    ),
+    "MetricsUnavailable": Advice(
+        "the exporter reads the database; it serves no old values until then",
+        "see the reason in the message; `explain` shows what the cluster itself waits for",
+    ),
+    "MetricsUserTaken": Advice(
+        "the database has no such user or role of others", "delete it there, or the resource that declares it"
+    ),
+    "MetricsWaitForDatabase": Advice(
+        "the operator reaches the database", "see with `explain` what the cluster itself waits for"
+    ),
     "RouteEnding": Advice("the earlier object of the name is gone"),
     "RouteFailing": Advice(
         "the operator can read and write Ingresses and HTTPRoutes; it retries",
@@ -97,11 +141,11 @@ ACCESS_ADVICE = {
         "have an administrator install the operator with `routes: true` (--routes), or write an Ingress yourself",
     ),
 }
-"""For each reason of dashboards and routes: what ends it, and what the user can do."""
+"""For each reason of dashboards, metrics and routes: what ends it, and what the user can do."""
 
 
 def access_lines(cluster: Cluster, now: float) -> list[str]:
-    """Return the lines about dashboards and routes for `explain`; none if there are none."""
+    """Return the lines about dashboards, metrics and routes for `explain`; none if there are none."""
     return list(_explained(cluster, now))
 
 
@@ -115,7 +159,20 @@ def _explained(cluster: Cluster, now: float) -> Iterator[str]:
             since = age(found.since_time, now)
             yield f"They have waited {since} ({found.reason}): {found.message}."
             yield from told(ACCESS_ADVICE.get(found.reason, UNKNOWN))
+    yield from _metrics(cluster, now)
     routes = cluster.status.routes
     if routes is not None and routes.reason:
         yield f"Routes ({routes.reason}): {routes.message}."
         yield from told(ACCESS_ADVICE.get(routes.reason, UNKNOWN))
+
+
+def _metrics(cluster: Cluster, now: float) -> Iterator[str]:
+    found = cluster.status.metrics
+    if found is None:
+        if isinstance(cluster, SearchCluster) and cluster.spec.metrics is not None:
+            yield "The operator has not observed the exporter of metrics yet."
+        return
+    yield f"Metrics: {metrics_standing(cluster.status)}."
+    if found.reason:
+        yield f"The exporter has waited {age(found.since_time, now)} ({found.reason})."
+        yield from told(ACCESS_ADVICE.get(found.reason, UNKNOWN))

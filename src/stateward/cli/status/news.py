@@ -4,14 +4,20 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.cli.shared.picture import dashboards_standing, version
+from stateward.cli.shared.picture import dashboards_standing, metrics_standing, version
 
 
 def news(before: Cluster | None, after: Cluster) -> list[str]:
     """Return one line per relevant change; without an earlier state, a summary of the whole state."""
     old = before.status if before else ClusterStatus()
     waits = wait_news(old, after.status)
-    return [*headlines(before, after), *member_news(old, after.status), *dashboards_news(old, after.status), *waits]
+    return [
+        *headlines(before, after),
+        *member_news(old, after.status),
+        *dashboards_news(old, after.status),
+        *metrics_news(old, after.status),
+        *waits,
+    ]
 
 
 def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
@@ -45,6 +51,12 @@ def dashboards_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
         yield f"dashboards: {dashboards_standing(new)}"
     elif new.dashboards.message and new.dashboards.message != old.dashboards.message:
         yield f"dashboards: {new.dashboards.message}"
+
+
+def metrics_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
+    """Yield what the exporter of metrics has become, or waits for."""
+    if metrics_standing(old) != metrics_standing(new):
+        yield f"metrics: {metrics_standing(new) or 'removed'}"
 
 
 def wait_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:

@@ -7,38 +7,33 @@ from typing import Any
 from stateward.api.kinds.access.dashboards import Dashboards, DashboardsStatus
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.pod_policy import Level, violations
 from stateward.api.validation import errors, validate_access
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.decision import Asked, Decision, Health, Seen, decide
 from stateward.engines.search.dashboards.frontend import PORT, dashboards_name, dns_name, frontend, keys_secret
 from stateward.engines.search.dashboards.routes import routes_of
 from stateward.engines.search.dashboards.settings import Secrets, files, serves_https, status_path
-from stateward.kube.client.client import Api
-from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import Deployment
-from stateward.kube.timing.clock import Clock
+from stateward.operator.beside.control import Tools
+from stateward.operator.beside.owned import GoingError, Memo, Owned, StopError, TakenError
+from stateward.operator.beside.pod_check import Offered, check_pods
+from stateward.operator.beside.pods import pods_of
 from stateward.operator.dashboards.health import AsksHealth, access_of
-from stateward.operator.dashboards.owned import GoingError, Memo, Owned, TakenError
-from stateward.operator.dashboards.pods import pods_of
 from stateward.operator.dashboards.remove import removed
 from stateward.operator.dashboards.report import Reporter, dashboards_status, stopped
 from stateward.operator.dashboards.routes import keep_routes
-from stateward.operator.dashboards.secrets import Context, SecretKeeper, StopError
-from stateward.operator.declared.database import Databases
+from stateward.operator.dashboards.secrets import Context, SecretKeeper
 from stateward.operator.objects.translate import trouble
-from stateward.operator.pod_rights.finished import FinalTemplate
-from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.security.given_secrets import GivenSecrets
-from stateward.planning.model.observation import ProtocolSwitch
 
 SETTLED_SECONDS = 60.0
 """Seconds until settled dashboards are read again: instances and databases report no changes."""
@@ -50,28 +45,21 @@ PATH = "spec.dashboards.podTemplate"
 
 
 @dataclass(frozen=True)
-class Tools:
-    """What the rounds of all clusters of one kind share."""
+class Asks:
+    """What the rounds of dashboards need besides the tools of all rounds."""
 
-    api: Api
-    kind: Resource[Any]
-    engine: str
-    databases: Databases
-    rights: PodRights
     given: GivenSecrets
     health: AsksHealth
-    recorder: EventRecorder
-    clock: Clock
-    level: Level
-    network_policies: bool
     routes: bool
+    """Whether the operator makes routes."""
 
 
 class Round:
     """One round of one cluster, from its live state."""
 
-    def __init__(self, tools: Tools, live: SearchCluster, memo: Memo) -> None:
+    def __init__(self, tools: Tools, asks: Asks, live: SearchCluster, memo: Memo) -> None:
         self._tools = tools
+        self._asks = asks
         self._live = live
         self._which = frontend(live)
         self._owned = Owned(tools.api, live, memo)
@@ -95,9 +83,11 @@ class Round:
         routes = await self._routes()
         if self._live.spec.dashboards is not None and status.dashboards is None:
             # A process that dies from here on leaves a trace: what it made is found when the block is removed.
-            await self._reporter.write(stopped(None, "DashboardsStarting", "they are being created", self._now), routes)
+            await self._reporter.report(
+                stopped(None, "DashboardsStarting", "they are being created", self._now), routes
+            )
         dashboards = await self._dashboards()
-        await self._reporter.write(dashboards, routes)
+        await self._reporter.report(dashboards, routes)
         if (dashboards is None or (dashboards.available and not dashboards.reason)) and not (routes and routes.reason):
             return None if dashboards is None and routes is None else SETTLED_SECONDS
         return WAIT_SECONDS if dashboards is not None and not dashboards.available else STOPPED_SECONDS
@@ -115,18 +105,20 @@ class Round:
         """Report that rounds fail; raises ApiError."""
         live = self._live.status
         if live.conditions and (self._live.spec.dashboards is not None or live.dashboards is not None):
-            await self._reporter.write(
+            await self._reporter.report(
                 stopped(live.dashboards, "DashboardsReconcileFailing", sentence, self._now), live.routes
             )
 
     async def _routes(self) -> RoutesStatus | None:
         if any(problem.path.startswith(("spec.routes", "spec.dashboards.routes")) for problem in self._problems()):
-            text = "; ".join(problem.public for problem in self._problems())
+            text = "; ".join(
+                problem.public for problem in self._problems() if not problem.path.startswith("spec.metrics")
+            )
             return RoutesStatus(reason="RouteInvalid", message=text)
         desired = routes_of(self._live, secured=self._secured)
         labels = objects.labels(self._which, self._live, self._tools.engine)
         try:
-            return await keep_routes(self._owned, self._live, desired, labels, on=self._tools.routes)
+            return await keep_routes(self._owned, self._live, desired, labels, on=self._asks.routes)
         except ApiError as error:  # Routes that cannot be read or written stop no dashboards.
             urls = self._live.status.routes.urls if self._live.status.routes is not None else []
             return RoutesStatus(urls=urls, reason="RouteFailing", message=error.message[:300])
@@ -185,17 +177,17 @@ class Round:
                 metadata=objects.metadata(self._which, live, tools.engine),
                 target=target,
                 ask=lambda where, work: tools.databases.ask(live.kind, where, work),
-                given=tools.given,
+                given=self._asks.given,
                 now=self._now,
             )
         )
 
     async def _kept(self, asked: Dashboards, before: DashboardsStatus | None) -> DashboardsStatus:
-        problems = [each for each in self._problems() if not each.path.startswith("spec.routes")]
+        problems = [each for each in self._problems() if each.path.startswith("spec.dashboards")]
         if problems:
             raise StopError("DashboardsInvalid", "; ".join(problem.public for problem in problems))
         deployment = await self._owned.get(kinds.DEPLOYMENTS, dashboards_name(self._live))
-        pods = await pods_of(self._owned, self._live, self._selector)
+        pods = await pods_of(self._owned, dashboards_name(self._live), self._selector)
         known = self._asked(asked)
         seen = await self._seen(asked, deployment, pods, before)
         made = decide(known, seen)
@@ -244,7 +236,7 @@ class Round:
         access = None
         if serves_https(asked, secured=target.access is not None):
             access = access_of(await self._keeper(target).certificate(asked))
-        return await self._tools.health(addresses, status_path(asked), access)
+        return await self._asks.health(addresses, status_path(asked), access)
 
     async def _apply(self, asked: Dashboards, made: Decision) -> None:
         """Apply all objects for a decision, first those that the pods use."""
@@ -258,7 +250,7 @@ class Round:
         body = self._deployment(asked, made, secrets, config)
         await self._check(asked, body, made, secrets, config)
         labels = objects.metadata(self._which, self._live, self._tools.engine)
-        await self._owned.apply(kinds.SECRETS, objects.config_secret(labels, self._live, content))
+        await self._owned.apply(kinds.SECRETS, config_secret(labels, content))
         await self._beside(asked, secrets)
         try:
             changed = await self._owned.apply(kinds.DEPLOYMENTS, body)
@@ -282,17 +274,9 @@ class Round:
 
     async def _check(self, asked: Dashboards, body: Json, made: Decision, secrets: Secrets, config: str) -> None:
         """Raise StopError if the pods would get more than their author may give them; raises ApiError."""
-        found = next(iter(violations(self._tools.level, body["spec"]["template"])), None)
-        if found is not None:
-            place = "".join(part if part.startswith("[") else f".{part}" for part in found.path)
-            text = f"{PATH}{place}: {found.accepted} (the pod policy is {self._tools.level})"
-            raise StopError("DashboardsPodNotAllowed", text)
         bare = self._deployment(objects.bare(asked), made, secrets, config)["spec"]["template"]
-        template = (PATH, asked.pod_template or {})
-        final = FinalTemplate(body, bare, ProtocolSwitch.NONE, template, (PATH, {}))
-        refused = await self._tools.rights.of_template(final, self._live)
-        if refused:
-            raise StopError("DashboardsPodNotAllowed", refused[0].message)
+        offered = Offered(body, bare, PATH, asked.pod_template or {})
+        await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed")
 
     async def _beside(self, asked: Dashboards, secrets: Secrets) -> None:
         """Apply Service, budget and network policy, or remove what is not needed; raises ApiError."""

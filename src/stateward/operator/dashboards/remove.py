@@ -10,8 +10,8 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.engines.search.dashboards.frontend import dashboards_name, keys_secret
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.resource import Resource
-from stateward.operator.dashboards.owned import Owned
-from stateward.operator.dashboards.pods import pods_of
+from stateward.operator.beside.owned import Owned
+from stateward.operator.beside.pods import pods_of
 
 BESIDE: tuple[Resource[Any], ...] = (kinds.SERVICES, kinds.BUDGETS, kinds.NETWORK_POLICIES)
 
@@ -27,7 +27,7 @@ async def removed(owned: Owned, cluster: SearchCluster, selector: dict[str, str]
         gone = await owned.delete(kind, name) and gone
     if not gone:
         return "their objects are being deleted"
-    if await pods_of(owned, cluster, selector):
+    if await pods_of(owned, name, selector):
         return "their pods are ending"
     for secret in owned.mine(await owned.labelled(kinds.SECRETS, selector)):
         if secret.metadata.name != keys_secret(cluster):

@@ -12,7 +12,7 @@ from stateward.kube.objects.errors import ApiError, BadRequest, Forbidden, Inval
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import HTTP_ROUTES, INGRESSES
-from stateward.operator.dashboards.owned import GoingError, Owned, TakenError
+from stateward.operator.beside.owned import GoingError, Owned, TakenError
 
 KINDS: dict[str, Resource[PartialObject]] = {INGRESS: INGRESSES, HTTP_ROUTE: HTTP_ROUTES}
 OFF = "RoutesOff"

@@ -6,7 +6,7 @@ Contents are in no log, event or status.
 """
 
 import secrets as random_secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,39 +20,28 @@ from stateward.api.kinds.security import Security, lifetime_seconds
 from stateward.api.values.base import Json
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import RefusedError, Target
-from stateward.engines.pods.objects import secret
 from stateward.engines.search.configuration.security import authority_secret
 from stateward.engines.search.dashboards import credentials as c
 from stateward.engines.search.dashboards.frontend import dns_name, keys_secret, server_names
 from stateward.engines.search.dashboards.settings import Secrets, serves_https
 from stateward.engines.search.database.session import Session
-from stateward.kube.client.client import Api, PatchKind
-from stateward.kube.objects import resources as kinds
+from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.kube.objects.secret_content import encoded, text_content
-from stateward.operator.dashboards.owned import TakenError
+from stateward.kube.objects.secret_content import text_content
+from stateward.operator.beside.owned import StopError
+from stateward.operator.beside.stored_secret import RAW, StoredSecret
 from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.operator.security.material import DAY, lifetime, still_good
 from stateward.pki.files import authority_of
 from stateward.pki.given import UnusableError, given_pair
 
-RAW = kinds.SECRETS.raw()
 BYTES = 32
 """Random bytes of a password; keys have the same number as hexadecimal digits at least."""
 MISSING = 404
 DENIED = 401
 T = TypeVar("T")
 Ask = Callable[[Target, Callable[[Session], Awaitable[T]]], Awaitable[T]]
-
-
-class StopError(Exception):
-    """Why the dashboards do not go on; `reason` is for programs."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
 
 
 class TokenValue(Struct, frozen=True):
@@ -81,16 +70,6 @@ class Found(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Stored:
-    """The Secret as it is: its content, and None for `version` if it does not exist."""
-
-    texts: Mapping[str, str]
-    version: str | None = None
-    unreadable: frozenset[str] = frozenset()
-    """Names with a content that is no text."""
-
-
-@dataclass(frozen=True)
 class Context:
     """What the secrets of one cluster's dashboards are made from; `ask` runs requests to its database."""
 
@@ -109,7 +88,9 @@ class SecretKeeper:
 
     def __init__(self, context: Context) -> None:
         self._of = context
-        self._stored = Stored({})
+        self._stored = StoredSecret(
+            context.api, context.cluster.metadata, {**context.metadata, "name": keys_secret(context.cluster)}
+        )
         self._uid = context.cluster.metadata.uid
 
     async def keep(self, asked: Dashboards, *, doubt: bool) -> Secrets:
@@ -119,14 +100,14 @@ class SecretKeeper:
         TakenError, EngineError, ApiError.
         """
         of = self._of
-        await self._read()
+        await self._stored.read()
         if unreadable := sorted(self._stored.unreadable & set(c.KEYS)):
             text = (
                 f"the Secret {keys_secret(of.cluster)} has what is no text in {', '.join(unreadable)}: correct it there"
             )
             raise StopError("DashboardsKeysUnreadable", text)
         if missing := {name: random_secrets.token_hex(BYTES) for name in c.KEYS if not self._stored.texts.get(name)}:
-            await self._write({**self._stored.texts, **missing})
+            await self._stored.write({**self._stored.texts, **missing})
         access = of.target.access
         if access is not None:
             due = c.Due(_seconds(asked.rotate_credentials_after), of.now)
@@ -153,7 +134,7 @@ class SecretKeeper:
         name = (asked.tls or DashboardsTls()).secret_name
         if name is not None:
             return (await self._given(name)).certificate
-        await self._read()
+        await self._stored.read()
         return self._stored.texts.get(c.CERTIFICATE, "")
 
     async def retire(self) -> None:
@@ -161,14 +142,14 @@ class SecretKeeper:
         old = self._stored.texts.get(c.OLD_TOKEN, "")
         if old:
             await self._delete_token(old)
-            await self._write({name: text for name, text in self._stored.texts.items() if name != c.OLD_TOKEN})
+            await self._stored.write({name: text for name, text in self._stored.texts.items() if name != c.OLD_TOKEN})
 
     async def clear(self) -> None:
         """Remove from the database, and then from the Secret, what logs in; the keys stay.
 
         Raises TakenError, EngineError, ApiError.
         """
-        await self._read()
+        await self._stored.read()
         if not c.has_credentials(self._stored.texts):
             return
         if self._of.target.access is not None:
@@ -178,7 +159,7 @@ class SecretKeeper:
                         await self._delete_token(name)
             elif (user := await self._user()) is not None and c.is_ours(user, self._uid):
                 await self._ask(lambda session: session.command("DELETE", c.USER_PATH))
-        await self._write(c.without_credentials(self._stored.texts))
+        await self._stored.write(c.without_credentials(self._stored.texts))
 
     # OpenSearch.
 
@@ -190,11 +171,11 @@ class SecretKeeper:
         coming, password = texts.get(c.NEXT_PASSWORD, ""), texts.get(c.PASSWORD, "")
         if not coming and (not password or due.of(texts)):
             coming = random_secrets.token_urlsafe(BYTES)
-            await self._write({**texts, c.NEXT_PASSWORD: coming})
+            await self._stored.write({**texts, c.NEXT_PASSWORD: coming})
         if coming:
             await self._write_user(coming)
             kept = {name: text for name, text in self._stored.texts.items() if name != c.NEXT_PASSWORD}
-            await self._write({**kept, c.PASSWORD: coming, c.MADE: str(int(self._of.now))})
+            await self._stored.write({**kept, c.PASSWORD: coming, c.MADE: str(int(self._of.now))})
         elif user is None or (doubt and not await self._logs_in(password)):
             await self._write_user(password)
 
@@ -231,14 +212,14 @@ class SecretKeeper:
         if name in there and texts.get(c.TOKEN) and not due.of(texts):
             return
         coming = c.next_token(texts, self._uid)
-        await self._write({**texts, c.NEXT_TOKEN: coming})
+        await self._stored.write({**texts, c.NEXT_TOKEN: coming})
         if coming in there:  # Its value was lost on the way here.
             await self._delete_token(coming)
         made = await self._ask(lambda session: session.call(TokenMade, "POST", c.token_path(coming)))
         old = {c.OLD_TOKEN: name} if name in there else {}
         kept = {key: text for key, text in texts.items() if key != c.NEXT_TOKEN}
         fresh = {c.TOKEN_NAME: coming, c.TOKEN: made.token.value, c.MADE: str(int(self._of.now))}
-        await self._write({**kept, **old, **fresh})
+        await self._stored.write({**kept, **old, **fresh})
 
     async def _tokens(self) -> frozenset[str]:
         found = await self._ask(lambda session: session.get(Tokens, c.ACCOUNT))
@@ -273,8 +254,11 @@ class SecretKeeper:
             return kept
         days = lifetime(of.cluster.spec.security or Security()) / DAY
         made = pki.issue(authority.signs, dns_name(of.cluster), alternatives, of.now, days)
-        await self._write({**texts, c.CERTIFICATE: made.certificate, c.KEY: made.key})
+        await self._stored.write({**texts, c.CERTIFICATE: made.certificate, c.KEY: made.key})
         return made
+
+    def _key(self, name: str) -> Key:
+        return Key(self._of.cluster.metadata.namespace, name)
 
     async def _given(self, name: str) -> pki.Pair:
         of = self._of
@@ -286,43 +270,8 @@ class SecretKeeper:
             text = f"spec.dashboards.tls.secretName: {name} cannot be used: {why}"
             raise StopError("DashboardsTlsUnusable", text) from None
 
-    # The Secret.
-
-    def _key(self, name: str) -> Key:
-        return Key(self._of.cluster.metadata.namespace, name)
-
     async def _ask(self, work: Callable[[Session], Awaitable[T]]) -> T:
         return await self._of.ask(self._of.target, work)
-
-    async def _read(self) -> None:
-        name = keys_secret(self._of.cluster)
-        try:
-            found = await self._of.api.get(RAW, self._key(name))
-        except NotFound:
-            self._stored = Stored({})
-            return
-        owners: list[Json] = found["metadata"].get("ownerReferences") or []
-        if not any(each.get("controller") and each.get("uid") == self._uid for each in owners):
-            raise TakenError(f"Secret {name} exists and does not belong to this cluster")
-        texts = text_content(found)
-        unreadable = frozenset(found.get("data") or {}) - frozenset(texts)
-        self._stored = Stored(texts, found["metadata"]["resourceVersion"], unreadable)
-
-    async def _write(self, texts: Mapping[str, str]) -> None:
-        """Write the content; raises AlreadyExists or Conflict if another process was faster."""
-        of, name = self._of, keys_secret(self._of.cluster)
-        if self._stored.version is not None and dict(self._stored.texts) == dict(texts):
-            return
-        if self._stored.version is None:
-            body = secret({**of.metadata, "name": name}, texts)
-            made = await of.api.create(RAW, body, namespace=of.cluster.metadata.namespace)
-        else:
-            patch = [
-                {"op": "test", "path": "/metadata/resourceVersion", "value": self._stored.version},
-                {"op": "add", "path": "/data", "value": encoded(dict(texts))},
-            ]
-            made = await of.api.patch(RAW, self._key(name), patch, kind=PatchKind.JSON)
-        self._stored = Stored(dict(texts), made["metadata"]["resourceVersion"])
 
 
 def _seconds(text: str | None) -> float | None:

@@ -18,7 +18,8 @@ from stateward.api.values.base import Json
 from stateward.engines.foundationdb.spec.identity import PORT as FOUNDATIONDB_PORT
 from stateward.engines.pods import agent
 from stateward.engines.pods.objects import shared_metadata
-from stateward.engines.search.dashboards.objects import selector
+from stateward.engines.search.dashboards import objects as dashboards
+from stateward.engines.search.exporter import objects as exporter
 from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
@@ -52,9 +53,9 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
         {"from": [{"podSelector": {"matchLabels": labels}}], "ports": list(door.members)},
         {"from": [operator_pods(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
     ]
-    if isinstance(cluster, SearchCluster) and cluster.spec.dashboards is not None:
-        dashboards = {"matchLabels": selector(cluster, engine)}
-        ingress.append({"from": [{"podSelector": dashboards}], "ports": list(door.clients)})
+    if isinstance(cluster, SearchCluster):
+        peers = [{"podSelector": {"matchLabels": pods}} for pods in _beside(cluster, engine)]
+        ingress += [{"from": [peer], "ports": list(door.clients)} for peer in peers]
     if access.clients is None:
         ingress.append({"ports": [*door.clients, *more]})
     elif access.clients:
@@ -67,6 +68,14 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
         ),
         "spec": {"podSelector": {"matchLabels": labels}, "policyTypes": ["Ingress"], "ingress": ingress},
     }
+
+
+def _beside(cluster: SearchCluster, engine: str) -> Iterator[dict[str, str]]:
+    """Yield the labels of pods beside the cluster that connect to it."""
+    if cluster.spec.dashboards is not None:
+        yield dashboards.selector(cluster, engine)
+    if cluster.spec.metrics is not None:
+        yield exporter.selector(cluster, engine)
 
 
 def operator_pods(namespace: str) -> Json:

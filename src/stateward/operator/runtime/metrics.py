@@ -96,6 +96,11 @@ class Metrics:
             "1 if the dashboards run as the spec asks for and report that they are available; without them, no series.",
             CLUSTER,
         )
+        self.exporter = gauge(
+            "stateward_cluster_metrics_available",
+            "1 if the exporter of the database's own metrics reads the database; without an exporter, no series.",
+            CLUSTER,
+        )
         self.oldest_wait = gauge(
             "stateward_cluster_oldest_wait_timestamp_seconds",
             "When the step began to wait that has waited longest; no series if nothing waits.",
@@ -196,8 +201,8 @@ class Metrics:
         self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
         self.waiting.labels(*labels).set(len(plan.waits))
         self.outdated.labels(*labels).set(status.outdated_pods)
-        beside = status.dashboards
-        _set(self.dashboards, labels, None if beside is None else float(beside.available))
+        for part, beside in ((self.dashboards, status.dashboards), (self.exporter, status.metrics)):
+            _set(part, labels, None if beside is None else float(beside.available))
         self.secured.labels(*labels).set(status.security is not None and status.security.enabled)
         if status.security is not None:
             _set(self.certificates, labels, parse_time(status.security.certificates_expiration_time))
@@ -223,7 +228,15 @@ class Metrics:
         """Drop the series of a cluster that is gone."""
         labels = (engine, key.namespace, key.name)
         gauges = (self.desired, self.ready, self.settled, self.stalled, self.waiting, self.oldest_wait, self.progress)
-        for gauge in (*gauges, self.outdated, self.dashboards, self.secured, self.certificates, self.authority):
+        for gauge in (
+            *gauges,
+            self.outdated,
+            self.dashboards,
+            self.exporter,
+            self.secured,
+            self.certificates,
+            self.authority,
+        ):
             _set(gauge, labels, None)
         self._forget_disks(labels)
         series = {"engine": engine, "namespace": key.namespace, "name": key.name}

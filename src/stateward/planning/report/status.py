@@ -55,6 +55,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         data_digests=before.data_digests,
         data_change=before.data_change,
         dashboards=before.dashboards,
+        metrics=before.metrics,
         routes=before.routes,
         last_removal_time=last_removal_time(facts, plan, before),
         last_progress_time=before.last_progress_time,

@@ -32,11 +32,27 @@ def test_what_they_wait_for_is_told_with_what_ends_it(run: Run, api: FakeApi) ->
     assert "2 of 2 instances ready" in shown
 
 
-def test_each_reason_of_dashboards_and_routes_has_an_advice() -> None:
+def test_an_exporter_is_told_with_what_ends_its_wait(run: Run, api: FakeApi) -> None:
+    url = "http://logs-metrics.prod.svc:9114/metrics"
+    api.add("osclusters", cluster(metrics={"available": True, "url": url}))
+    assert f"Metrics: served at {url}." in run("explain", "logs").output
+    assert url in run("status", "logs").output
+
+
+def test_an_exporter_that_waits_is_told_with_what_ends_it(run: Run, api: FakeApi) -> None:
+    waits = {"available": False, "reason": "MetricsUnavailable", "message": "the database answers with status 401"}
+    api.add("osclusters", cluster(metrics=waits))
+    said = run("explain", "logs").output
+    assert "Metrics: not available: the database answers with status 401." in said
+    assert "(MetricsUnavailable)" in said
+    assert "the exporter reads the database" in said
+
+
+def test_each_reason_of_dashboards_metrics_and_routes_has_an_advice() -> None:
     found: set[str] = set()
-    for room in ("operator/dashboards", "engines/search/dashboards"):
+    for room in ("operator/dashboards", "operator/exporters", "engines/search/dashboards"):
         for file in (SOURCE / room).rglob("*.py"):
-            found |= set(re.findall(r'"((?:Dashboards|Route|Routes|GatewayApi)[A-Z]\w+)"', file.read_text()))
-    told = {"DashboardsRemoved", "DashboardsAvailable"}
+            found |= set(re.findall(r'"((?:Dashboards|Metrics|Route|Routes|GatewayApi)[A-Z]\w+)"', file.read_text()))
+    told = {"DashboardsRemoved", "DashboardsAvailable", "MetricsRemoved", "MetricsAvailable"}
     assert told < found, "the pattern finds reasons"
     assert found - told == ACCESS_ADVICE.keys()

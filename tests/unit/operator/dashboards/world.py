@@ -22,7 +22,8 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.dashboards.controller import DashboardsControl, Setting
+from stateward.operator.beside.control import BesideControl, Setting
+from stateward.operator.dashboards.controller import dashboards_control
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
@@ -173,8 +174,8 @@ class World:
         self.deployments = Deployments(self.context)
         self.garbage = GarbageCollector(self.store, self._later)
         self.authority = pki.new_authority("logs CA", VirtualClock().now().timestamp())
-        self.database = Database(self.wire(seed), self.authority.bundle)
-        self.instances = Instances(self)
+        self.database = self.make_database(seed)
+        self.instances = self.make_instances()
         self.reachable = True
         self.known = True
         """Whether the process has had a round of the database."""
@@ -189,6 +190,16 @@ class World:
         head = {"apiVersion": "stateward.dev/v1alpha1", "kind": kind.resource.kind, "metadata": {"name": NAME}}
         self.server.create(self.plural, HOME, {**head, "spec": {"version": version, "pools": pools}})
         self.set_status(version)
+
+    def make_database(self, seed: int) -> Database:
+        return Database(self.wire(seed), self.authority.bundle)
+
+    def make_instances(self) -> Instances:
+        return Instances(self)
+
+    def control(self, setting: Setting) -> BesideControl:
+        """Return the controller that is tested."""
+        return dashboards_control(setting, self.instances, routes=self.routes)
 
     @property
     def plural(self) -> str:
@@ -332,27 +343,24 @@ class World:
         assert not self.instances.faults
 
     @asynccontextmanager
-    async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DashboardsControl]:
+    async def operator(self, *, network: Network | None = None) -> AsyncGenerator[BesideControl]:
         """Have an operator at work."""
         network = network or Network(self.context.stream("network"), self.context.count)
         api: Any = WorldApi(self.server, self.change_signal, network, "stateward")
         clock, caches = VirtualClock(), Caches(self.kind)
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
         rights = PodRights(api, unconnected(self.kind), labelled=self.labelled)
-        control = DashboardsControl(
-            Setting(
-                api=api,
-                databases=self,
-                recorder=recorder,
-                clock=clock,
-                kinds=[caches],
-                rights={self.kind.engine: rights},
-                health=self.instances,
-                labelled=self.labelled,
-                network_policies=self.network_policies,
-                routes=self.routes,
-            )
+        setting = Setting(
+            api=api,
+            databases=self,
+            recorder=recorder,
+            clock=clock,
+            kinds=[caches],
+            rights={self.kind.engine: rights},
+            labelled=self.labelled,
+            network_policies=self.network_policies,
         )
+        control = self.control(setting)
         tasks = [asyncio.create_task(recorder.run())]
         tasks += [asyncio.create_task(each.run()) for each in caches.reflectors(api, ReflectorOptions(clock=clock))]
         tasks.append(asyncio.create_task(control.run()))

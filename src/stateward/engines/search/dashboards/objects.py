@@ -1,6 +1,5 @@
 """The Kubernetes objects of the dashboards: Deployment, Service, configuration, disruption budget, network policy."""
 
-import base64
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -10,11 +9,11 @@ from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.pods import images, read_only
+from stateward.engines.pods import beside, images, read_only
 from stateward.engines.pods.objects import shared_metadata
 from stateward.engines.pods.pods import overridden, preferences, security_context, spread_preference
 from stateward.engines.search.dashboards.frontend import CONTAINER, KIBANA, PORT, Frontend, dashboards_name
-from stateward.engines.search.dashboards.settings import digest, serves_https, status_path
+from stateward.engines.search.dashboards.settings import serves_https, status_path
 from stateward.engines.search.objects.shared import client_service
 
 USER = 1000
@@ -51,14 +50,7 @@ def knows_versions(which: Frontend, cluster: SearchCluster, asked: Dashboards) -
 
 def config_name(cluster: SearchCluster, files: Mapping[str, str]) -> str:
     """Return the name of the Secret with a configuration."""
-    return f"{dashboards_name(cluster)}-{digest(files)}"
-
-
-def config_secret(metadata: Json, cluster: SearchCluster, files: Mapping[str, str]) -> Json:
-    """Return the Secret with a configuration; its content never changes."""
-    data = {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}
-    meta = {**metadata, "name": config_name(cluster, files)}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "Opaque", "immutable": True, "data": data}
+    return beside.config_name(dashboards_name(cluster), files)
 
 
 def metadata(which: Frontend, cluster: SearchCluster, engine: str) -> Json:
@@ -190,13 +182,4 @@ def budget(which: Frontend, cluster: SearchCluster, engine: str) -> Json:
 
 def network_policy(which: Frontend, cluster: SearchCluster, engine: str) -> Json:
     """Return the NetworkPolicy: the port for browsers is open, and no other."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(which, cluster, engine),
-        "spec": {
-            "podSelector": {"matchLabels": selector(cluster, engine)},
-            "policyTypes": ["Ingress"],
-            "ingress": [{"ports": [{"protocol": "TCP", "port": PORT}]}],
-        },
-    }
+    return beside.network_policy(metadata(which, cluster, engine), selector(cluster, engine), PORT)

@@ -1,8 +1,6 @@
 """The configuration of the dashboards: the user's settings, the settings that Stateward owns, and defaults."""
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +14,6 @@ from stateward.engines.search.spec.flavor import HTTP_PORT
 
 CERTIFICATE, KEY, TRUSTED = "server.crt", "server.key", "ca.crt"
 """Files beside the configuration: what browsers see, and whom the dashboards trust as the database."""
-DIGITS = 10
 _ALLOWLIST_SINCE = 2
 """The first major version of OpenSearch Dashboards that says allowlist."""
 
@@ -66,11 +63,6 @@ def files(which: Frontend, cluster: SearchCluster, asked: Dashboards, version: s
     if serves_https(asked, secured=secrets.secured):
         found |= {CERTIFICATE: secrets.certificate, KEY: secrets.key}
     return found
-
-
-def digest(content: Mapping[str, str]) -> str:
-    """Return the digest of a configuration: part of its Secret's name, so that a pod never starts with another one."""
-    return hashlib.sha256(json.dumps(dict(content), sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def _defaults(

@@ -14,8 +14,11 @@ from stateward.engines.search.database.marks import MARKS, RUN_TIME_SETTINGS
 from stateward.engines.search.declared.kinds import KINDS, ROOTS, ObjectKind, Write, kind_at_path
 from stateward.engines.search.declared.pointers import NoPlaceError, placed
 
-OWN_NAMES = frozenset({"stateward-operator", "stateward-probe", "stateward_probe"})
-"""Names of roles and mappings by which the operator and the probes of pods have their rights."""
+EXPORTER = "stateward-metrics"
+"""Name of the role of the exporter of metrics; its users have the names with `-1` and `-2` by turns."""
+EXPORTER_USERS = (f"{EXPORTER}-1", f"{EXPORTER}-2")
+OWN_NAMES = frozenset({"stateward-operator", "stateward-probe", "stateward_probe", EXPORTER, *EXPORTER_USERS})
+"""Names of users, roles and mappings by which the operator, the probes of pods and the exporter have their rights."""
 _SETTING = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*")
 """The name of one setting: the database would take `cluster.*` for all settings that begin so."""
 _OWN = "Stateward sets and restores it around restarts and removals"

@@ -8,6 +8,7 @@ import pytest
 from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster, SearchCluster
 from stateward.api.validation import Severity, validate, validate_access
+from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.frontend import frontend
 from stateward.engines.search.dashboards.preview import access_notes
@@ -98,7 +99,7 @@ def test_another_configuration_is_another_secret_so_that_no_pod_starts_with_the_
     names = {objects.config_name(found, {"opensearch_dashboards.yml": text}) for text in ("a", "b")}
     assert len(names) == 2
     meta = objects.metadata(frontend(found), found, "opensearch")
-    assert objects.config_secret(meta, found, {"a": "b"})["immutable"] is True
+    assert config_secret(meta, {"a": "b"})["immutable"] is True
 
 
 def test_the_pods_are_no_members_and_no_service_of_the_cluster_selects_them() -> None:

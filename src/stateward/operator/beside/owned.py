@@ -1,4 +1,4 @@
-"""Writes and deletes objects of one cluster's dashboards: only those that this very cluster resource controls.
+"""Writes and deletes objects beside one cluster: only those that this very cluster resource controls.
 
 All reads are live. An object of the name that another owner has is left alone, and said.
 """
@@ -35,8 +35,17 @@ class GoingError(Exception):
     """An object of a needed name is being deleted."""
 
 
+class StopError(Exception):
+    """Why a round does not go on; `reason` is for programs."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
 class Owned:
-    """The objects of one cluster's dashboards; `memo` outlives a round, so that nothing is applied twice in vain."""
+    """The objects beside one cluster; `memo` outlives a round, so that nothing is applied twice in vain."""
 
     def __init__(self, api: Api, cluster: Cluster, memo: Memo) -> None:
         self._api = api
@@ -96,7 +105,7 @@ class Owned:
             await self._api.delete(kind, key_of(found), DeleteOptions(Preconditions.of(found)))
 
     async def labelled(self, kind: Resource[T], selector: dict[str, str]) -> tuple[T, ...]:
-        """Return the objects of a kind with the labels of the dashboards; raises ApiError."""
+        """Return the objects of a kind with these labels; raises ApiError."""
         labels = ",".join(f"{name}={value}" for name, value in sorted(selector.items()))
         return await everything(self._api, kind, Selection(self._cluster.metadata.namespace, labels=labels))
 

@@ -1,20 +1,18 @@
-"""The pods of a cluster's dashboards, read live."""
+"""The pods of a Deployment beside a cluster, read live."""
 
-from stateward.api.kinds.search import SearchCluster
-from stateward.engines.search.dashboards.frontend import dashboards_name
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.pods import Pod
-from stateward.operator.dashboards.owned import Owned
+from stateward.operator.beside.owned import Owned
 
 _ENDED = ("Succeeded", "Failed")
 
 
-async def pods_of(owned: Owned, cluster: SearchCluster, selector: dict[str, str]) -> tuple[Pod, ...]:
-    """Return the pods that the Deployment has made and that have not ended, also those that are ending.
+async def pods_of(owned: Owned, name: str, selector: dict[str, str]) -> tuple[Pod, ...]:
+    """Return the pods that the Deployment `name` has made and that have not ended, also those that are ending.
 
     Raises ApiError.
     """
-    prefix = f"{dashboards_name(cluster)}-"
+    prefix = f"{name}-"
     found = await owned.labelled(kinds.PODS, selector)
     return tuple(pod for pod in found if pod.status.phase not in _ENDED and _of_deployment(pod, prefix))
 

@@ -1,0 +1,201 @@
+"""One round of one cluster's exporter: read live, apply, report."""
+
+from typing import Any
+
+from stateward.api.kinds.access.metrics import Metrics, MetricsStatus
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.validation import errors, validate_access
+from stateward.api.values.base import Json
+from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.pods.beside import config_secret
+from stateward.engines.search.exporter import objects
+from stateward.engines.search.exporter.objects import exporter_name, keys_secret
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import BadRequest, Invalid
+from stateward.kube.objects.metadata import key_of
+from stateward.kube.objects.pods import Pod
+from stateward.kube.objects.resource import Resource
+from stateward.kube.objects.workloads import Deployment
+from stateward.operator.beside.control import Tools
+from stateward.operator.beside.owned import GoingError, Memo, Owned, StopError, TakenError
+from stateward.operator.beside.pod_check import Offered, check_pods
+from stateward.operator.beside.pods import pods_of
+from stateward.operator.exporters.credentials import Context, CredentialKeeper
+from stateward.operator.exporters.health import AsksExporter
+from stateward.operator.exporters.report import Reporter, dated, stopped
+from stateward.operator.objects.translate import trouble
+
+SETTLED_SECONDS = 60.0
+"""Seconds until a settled exporter is read again: neither it nor the database reports changes."""
+WAIT_SECONDS = 5.0
+"""Seconds until the next attempt while something is missing that comes by itself."""
+STOPPED_SECONDS = 30.0
+"""Seconds until the next attempt while something else is missing."""
+PATH = "spec.metrics.podTemplate"
+SOON = ("MetricsStarting", "MetricsRemoving")
+"""Reasons that end within seconds."""
+BESIDE: tuple[Resource[Any], ...] = (kinds.SERVICES, kinds.NETWORK_POLICIES)
+
+
+class Round:
+    """One round of one cluster, from its live state; `image` is the operator's own."""
+
+    def __init__(self, tools: Tools, image: str, ask: AsksExporter, live: SearchCluster, memo: Memo) -> None:
+        self._tools = tools
+        self._image = image
+        self._exporter = ask
+        self._live = live
+        self._name = exporter_name(live)
+        self._owned = Owned(tools.api, live, memo)
+        self._selector = objects.selector(live, tools.engine)
+        self._reporter = Reporter(tools.api, tools.kind, tools.recorder, live)
+        self._now = tools.clock.now().timestamp()
+
+    async def run(self) -> float | None:
+        """Reconcile; returns the seconds until the next round, None if there is nothing to keep.
+
+        Raises ApiError, LostLease.
+        """
+        asked, known = self._live.spec.metrics, self._live.status.metrics
+        if asked is None and known is None:
+            return None
+        if not self._live.status.conditions:
+            return WAIT_SECONDS  # The first round of the database writes the status.
+        if asked is not None and known is not None and known.available and self._target() is None:
+            return WAIT_SECONDS  # This process has just started, and nothing has changed about the exporter.
+        if asked is not None and known is None:
+            # A process that dies from here on leaves a trace: what it made is found when the block is removed.
+            await self._reporter.report(stopped(None, "MetricsStarting", "it is being created", self._now))
+        found = await self._standing(asked)
+        await self._reporter.report(found)
+        if found is None:
+            return None
+        if found.available:
+            return SETTLED_SECONDS
+        return WAIT_SECONDS if found.reason in SOON else STOPPED_SECONDS
+
+    async def fail(self, sentence: str) -> None:
+        """Report that rounds fail; raises ApiError."""
+        live = self._live
+        if live.status.conditions and (live.spec.metrics is not None or live.status.metrics is not None):
+            await self._reporter.report(stopped(live.status.metrics, "MetricsReconcileFailing", sentence, self._now))
+
+    async def _standing(self, asked: Metrics | None) -> MetricsStatus | None:
+        """Keep or remove the exporter; returns its status."""
+        before = self._reporter.live.status.metrics
+        try:
+            return await self._removed(before) if asked is None else await self._kept(asked, before)
+        except StopError as error:
+            return stopped(before, error.reason, error.message, self._now)
+        except TakenError as error:
+            return stopped(before, "MetricsNameTaken", str(error), self._now)
+        except GoingError as error:
+            return stopped(before, "MetricsStarting", str(error), self._now)
+        except EngineError as error:
+            if isinstance(error, RefusedError) and error.lasting:
+                text = f"the database refuses a request: {str(error)[:500]}"
+                return stopped(before, "MetricsRefused", text, self._now)
+            return stopped(before, "MetricsWaitForDatabase", str(error)[:500], self._now)
+
+    def _target(self) -> Target | None:
+        return self._tools.databases.target(self._live.kind, key_of(self._live))
+
+    def _keeper(self, target: Target) -> CredentialKeeper:
+        tools, live = self._tools, self._live
+        return CredentialKeeper(
+            Context(
+                api=tools.api,
+                cluster=live,
+                metadata=objects.metadata(live, tools.engine),
+                target=target,
+                ask=lambda where, work: tools.databases.ask(live.kind, where, work),
+                now=self._now,
+            )
+        )
+
+    async def _removed(self, before: MetricsStatus | None) -> MetricsStatus | None:
+        """Remove pods first, then what they use, then the users of the database, and their Secret last."""
+        gone = await self._owned.delete(kinds.DEPLOYMENTS, self._name)
+        for kind in BESIDE:
+            gone = await self._owned.delete(kind, self._name) and gone
+        if not gone:
+            return stopped(before, "MetricsRemoving", "its objects are being deleted", self._now)
+        if await pods_of(self._owned, self._name, self._selector):
+            return stopped(before, "MetricsRemoving", "its pod is ending", self._now)
+        await self._tidy(keys_secret(self._live))
+        target = self._target()
+        if target is None:
+            return stopped(before, "MetricsWaitForDatabase", "its users are still in the database", self._now)
+        await self._keeper(target).clear()
+        if not await self._owned.delete(kinds.SECRETS, keys_secret(self._live)):
+            return stopped(before, "MetricsRemoving", "the Secret with its credentials is being deleted", self._now)
+        return None
+
+    async def _kept(self, asked: Metrics, before: MetricsStatus | None) -> MetricsStatus:
+        problems = [each for each in errors(validate_access(self._live)) if each.path.startswith("spec.metrics")]
+        if problems:
+            raise StopError("MetricsInvalid", "; ".join(problem.public for problem in problems))
+        if not self._image:
+            raise StopError("MetricsNoImage", "the operator does not know its own image, from which exporters run")
+        target = self._target()
+        if target is None or not target.identity:
+            raise StopError("MetricsWaitForDatabase", "the operator has not reached the database yet")
+        deployment = await self._owned.get(kinds.DEPLOYMENTS, self._name)
+        pods = await pods_of(self._owned, self._name, self._selector)
+        now = await self._seen(deployment, pods, before)
+        keeper = self._keeper(target)
+        access = await keeper.keep(asked, doubt=now.reason == "MetricsUnavailable")
+        content = objects.files(self._live, self._tools.engine, access)
+        config = objects.config_name(self._live, content)
+        body = self._deployment(asked, config)
+        bare = self._deployment(objects.bare(asked), config)["spec"]["template"]
+        offered = Offered(body, bare, PATH, asked.pod_template or {})
+        await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed")
+        changed = await self._apply(body, content)
+        if now.available and not changed:
+            await self._tidy(keys_secret(self._live), config)
+            await keeper.retire()
+        return stopped(before, "MetricsStarting", "the exporter restarts", self._now) if changed and pods else now
+
+    def _deployment(self, asked: Metrics, config: str) -> Json:
+        return objects.deployment(self._live, asked, self._tools.engine, image=self._image, config=config)
+
+    async def _seen(
+        self, deployment: Deployment | None, pods: tuple[Pod, ...], before: MetricsStatus | None
+    ) -> MetricsStatus:
+        """Return the status of the exporter as it is."""
+        where = objects.url(self._live)
+        if deployment is None:
+            return dated(before, MetricsStatus(reason="MetricsStarting", message="its pod starts"), self._now)
+        counts = deployment.status
+        rolled = deployment.observed and counts.replicas == counts.updated_replicas == counts.ready_replicas == 1
+        if not rolled:
+            broken = next((found for pod in pods if (found := trouble(pod))), "")
+            reason = "MetricsFailing" if broken else "MetricsStarting"
+            return dated(before, MetricsStatus(url=where, reason=reason, message=broken or "its pod starts"), self._now)
+        addresses = sorted(pod.status.pod_ip for pod in pods if pod.ready and pod.status.pod_ip)
+        report = await self._exporter(addresses)
+        if report.up:
+            return dated(before, MetricsStatus(available=True, url=where), self._now)
+        reason = "MetricsSilent" if report.up is None else "MetricsUnavailable"
+        return dated(before, MetricsStatus(url=where, reason=reason, message=report.said), self._now)
+
+    async def _apply(self, body: Json, content: dict[str, str]) -> bool:
+        """Apply all objects, first those that the pod uses; returns whether the Deployment was sent."""
+        live, engine, owned = self._live, self._tools.engine, self._owned
+        await owned.apply(kinds.SECRETS, config_secret(objects.metadata(live, engine), content))
+        await owned.apply(kinds.SERVICES, objects.service(live, engine))
+        if self._tools.network_policies:
+            await owned.apply(kinds.NETWORK_POLICIES, objects.network_policy(live, engine))
+        else:
+            await owned.delete(kinds.NETWORK_POLICIES, self._name)
+        try:
+            return await owned.apply(kinds.DEPLOYMENTS, body)
+        except (BadRequest, Invalid) as error:
+            raise StopError("MetricsNotAccepted", f"{PATH}: the API server says: {error.message[:300]}") from error
+
+    async def _tidy(self, *keep: str) -> None:
+        """Delete the configurations that no pod uses any more; raises ApiError."""
+        for secret in self._owned.mine(await self._owned.labelled(kinds.SECRETS, self._selector)):
+            if secret.metadata.name not in keep:
+                await self._owned.delete_read(kinds.SECRETS, secret)

@@ -1,0 +1,116 @@
+"""The own metrics of a real secured database, from a real exporter: no member changes, and nothing is left behind."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from sandbox import Sandbox
+from stateward.api.kinds.cluster import Cluster
+from stateward.kube.client.client import PatchKind
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from tests.e2e.clusters import Clusters, pool
+from tests.e2e.operators import OperatorPods
+from tests.e2e.secured import Client, client, places, ready, secret
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+USERS = "_plugins/_security/api/internalusers/stateward-metrics"
+ROLE = "_plugins/_security/api/roles/stateward-metrics"
+STEP = 5.2
+"""Seconds after which the exporter asks the database again."""
+
+
+def served(cluster: Cluster) -> bool:
+    return cluster.status.metrics is not None and cluster.status.metrics.available
+
+
+def total(text: str, metric: str) -> float:
+    """Return the sum of all series of a metric; raises AssertionError if there is none."""
+    found = re.findall(rf"^{metric}(?:{{.*}})? (\S+)$", text, re.MULTILINE)
+    assert found, f"{metric} is not in\n{text}"
+    return sum(float(each) for each in found)
+
+
+@asynccontextmanager
+async def scraped(sandbox: Sandbox, clusters: Clusters, name: str) -> AsyncGenerator[Any]:
+    """Give a function that scrapes the exporter through its Service."""
+    with sandbox.relay(f"{name}-metrics.{clusters.namespace}.svc", 9114) as port:
+        async with aiohttp.ClientSession() as session:
+
+            async def scrape() -> str:
+                async with session.get(f"http://127.0.0.1:{port}/metrics") as answer:
+                    assert answer.status == 200
+                    return await answer.text()
+
+            yield scrape
+
+
+async def gone(clusters: Clusters, person: Client) -> None:
+    """Require that nothing of the exporter is left, in Kubernetes and in the database."""
+    selection = Selection(clusters.namespace, labels="stateward.dev/metrics-of=logs")
+    for each in (kinds.DEPLOYMENTS, kinds.SERVICES, kinds.NETWORK_POLICIES, kinds.SECRETS, kinds.PODS):
+        kind = each.metadata_only()
+        assert not (await clusters.api.list(kind, selection)).items, kind.kind
+    for path in (f"{USERS}-1", f"{USERS}-2", ROLE):
+        assert (await person.ask(path))[0] == 404
+
+
+@pytest.mark.images("opensearch:2.19.3")
+async def test_a_secured_cluster_shows_its_own_metrics_and_no_member_changes(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+) -> None:
+    nodes = pool("nodes", 2, "cluster_manager", "data", "ingest")
+    spec: dict[str, Any] = {"version": "2.19.3", "pools": [nodes], "security": {"enabled": True}}
+    await clusters.apply("logs", **spec)
+    await clusters.until("logs", ready, seconds=600)
+    before = await places(clusters, "logs")
+
+    await clusters.apply("logs", **spec, metrics={})
+    await clusters.until("logs", lambda c: c.status.metrics is not None, seconds=60)
+    await operator.kill()
+    await clusters.until("logs", served, seconds=300)
+    assert await places(clusters, "logs") == before
+
+    async with client(stateward, clusters, "logs") as person, scraped(stateward, clusters, "logs") as scrape:
+        first = await scrape()
+        assert total(first, "stateward_database_up") == 1
+        assert total(first, "stateward_database_nodes") == 2
+        assert total(first, "stateward_database_node_info") == 2
+        for number in range(40):
+            assert (await person.ask(f"docs/_doc/{number}", "PUT", {"n": number}))[0] == 201
+        await asyncio.sleep(STEP)
+        second = await scrape()
+        name = "stateward_database_indexing_total"
+        assert total(second, name) - total(first, name) >= 80, "40 documents, each on a primary and its replica"
+
+        await least_rights(stateward, clusters)
+        place = Key(clusters.namespace, "logs-metrics-keys")
+        await clusters.api.patch(kinds.SECRETS.raw(), place, {"data": {"password": None}}, kind=PatchKind.MERGE)
+        async with asyncio.timeout(300):
+            while (await person.ask(f"{USERS}-1"))[0] != 404:
+                await asyncio.sleep(1)
+        assert (await person.ask(f"{USERS}-2"))[0] == 200
+        await clusters.until("logs", served, seconds=300)
+
+        await clusters.apply("logs", **spec)
+        await clusters.until("logs", lambda c: c.status.metrics is None, seconds=180)
+        await gone(clusters, person)
+    assert await places(clusters, "logs") == before
+
+
+async def least_rights(stateward: Sandbox, clusters: Clusters) -> None:
+    """Require that the exporter's user reads statistics, and neither documents nor settings."""
+    keys = await secret(clusters.api, clusters.namespace, "logs-metrics-keys")
+    async with client(stateward, clusters, "logs", known=False) as stranger:
+        stranger.headers = {"Authorization": aiohttp.encode_basic_auth(keys["username"], keys["password"])}
+        assert (await stranger.ask("_nodes/stats/jvm"))[0] == 200
+        assert (await stranger.ask("_cluster/health"))[0] == 200
+        for path in ("docs/_search", "_cluster/settings", "_cluster/state", ROLE):
+            assert (await stranger.ask(path))[0] in (401, 403), path

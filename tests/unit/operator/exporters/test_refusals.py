@@ -1,0 +1,136 @@
+"""Exporters that may not be made wait with a reason, touch nothing foreign, and continue afterwards."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.unit.operator.dashboards.world import HOME
+from tests.unit.operator.exporters.world import World
+
+FOREIGN: dict[str, Any] = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "logs-metrics"}, "spec": {}}
+
+
+async def test_an_object_of_another_owner_is_left_alone_and_said() -> None:
+    world = World()
+    world.server.create("/services", HOME, FOREIGN)
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsNameTaken")
+        assert "Service logs-metrics" in world.status()["message"]
+        world.delete("/services", "logs-metrics")
+        await world.until(world.available)
+
+
+async def test_a_secret_of_another_owner_is_not_overwritten() -> None:
+    world = World()
+    world.secret("logs-metrics-keys", password="theirs")
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsNameTaken")
+    assert world.texts("logs-metrics-keys") == {"password": "theirs"}
+    assert world.users() == []
+
+
+@pytest.mark.parametrize("kind", [OPENSEARCH, ELASTICSEARCH])
+@pytest.mark.parametrize("what", ["user", "role"])
+async def test_a_user_or_role_of_others_is_not_taken_over_and_not_deleted(kind: ClusterKind, what: str) -> None:
+    world = World(kind=kind)
+    path = f"{world.root}stateward-metrics-1" if what == "user" else world.role_path
+    theirs = StoredObject({"attributes": {}, "metadata": {}, "description": "ours"}, 1)
+    world.database.objects.by_path[path] = theirs
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsUserTaken")
+        world.edit(metrics=None)
+        await world.until(lambda: not world.status())
+    assert world.database.objects.by_path[path] == theirs
+    assert world.traces() == [path]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"volumes": [{"name": "node", "hostPath": {"path": "/"}}]}, "hostPath"),
+        ({"hostNetwork": True}, "hostNetwork"),
+        ({"serviceAccountName": "stateward"}, "serviceAccountName"),
+        ({"volumes": [{"name": "keys", "secret": {"secretName": "logs-metrics-keys"}}]}, "secretName"),
+    ],
+)
+async def test_the_pod_gets_no_more_than_those_of_a_cluster_may(spec: dict[str, Any], field: str) -> None:
+    world = World()
+    world.ask_for(podTemplate={"spec": spec})
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsPodNotAllowed")
+        assert field in world.status()["message"]
+        assert world.status()["message"].startswith("spec.metrics.podTemplate.spec")
+        await asyncio.sleep(60)
+        assert world.deployment() is None
+        world.ask_for()
+        await world.until(world.available)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"spec": {"containers": [{"name": "exporter", "image": "other:1"}]}},
+        {"spec": {"containers": [{"name": "exporter", "command": ["sh"]}]}},
+        {"metadata": {"labels": {"stateward.dev/cluster": "logs"}}},
+    ],
+)
+async def test_an_invalid_block_is_said_and_stops_a_running_exporter_in_no_way(template: dict[str, Any]) -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        pods = {pod.uid for pod in world.pods()}
+        live = world.cluster_object()
+        doc = {**live.doc, "spec": {**live.doc["spec"], "metrics": {"podTemplate": template}}}
+        world.store.put(live.kind, doc, live.managers)  # An API server with its rules refuses some of these itself.
+        await world.until(lambda: world.reason == "MetricsInvalid")
+        await asyncio.sleep(60)
+        assert {pod.uid for pod in world.pods()} == pods
+
+
+async def test_an_operator_without_its_image_says_so() -> None:
+    world = World()
+    world.image = ""
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsNoImage")
+        world.edit(metrics=None)
+        await world.until(lambda: not world.status())
+
+
+async def test_an_unreachable_database_stops_nothing_and_a_removal_waits_for_it() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        pods = {pod.uid for pod in world.pods()}
+        world.reachable = False
+        await world.until(lambda: world.reason == "MetricsWaitForDatabase")
+        await asyncio.sleep(120)
+        assert {pod.uid for pod in world.pods()} == pods
+        world.edit(metrics=None)
+        await world.until(lambda: not world.pods())
+        await asyncio.sleep(60)
+        assert world.traces()
+        world.reachable = True
+        await world.until(lambda: not world.status())
+    assert world.traces() == []
+
+
+async def test_an_exporter_that_reads_nothing_is_not_available_and_a_silent_one_is_not_known() -> None:
+    world = World()
+    world.ask_for()
+    world.exporters.broken = True
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsUnavailable")
+        assert "401" in world.status()["message"]
+        world.exporters.broken, world.exporters.silent = False, True
+        await world.until(lambda: world.reason == "MetricsSilent")
+        world.exporters.silent = False
+        await world.until(world.available)
