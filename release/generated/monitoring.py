@@ -10,9 +10,12 @@ from stateward.operator.runtime.metrics import Described, Metrics
 
 def metrics_page() -> str:
     """Return the reference page of the metrics."""
-    of_databases = (Described(each.name, each.type, each.labels, each.meaning) for each in METRICS)
-    parts = (_METRICS, *map(_row, Metrics().described), _DATABASES, *map(_row, of_databases))
-    return "".join(parts)
+    return "".join((_METRICS, *map(_row, Metrics().described), _DATABASES, *map(_row, of_databases())))
+
+
+def of_databases() -> list[Described]:
+    """Return the metrics of the exporter, as those of the operator are described."""
+    return [Described(each.name, each.type, each.labels, each.meaning) for each in METRICS]
 
 
 def _row(metric: Described) -> str:

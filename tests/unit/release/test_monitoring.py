@@ -1,4 +1,4 @@
-"""Alerts and dashboard use only what the operator exports, and every metric is described."""
+"""Alerts and dashboard use only what operator and exporters export, and every metric is described."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import yaml
 from prometheus_client import generate_latest
 
 from release.generated.dashboard import ROWS
-from release.generated.monitoring import alerts
+from release.generated.monitoring import alerts, of_databases
 from stateward.operator.runtime.metrics import Metrics
 
 ROOT = Path(__file__).parents[3]
@@ -46,7 +46,7 @@ def words(expression: str) -> tuple[set[str], set[str]]:
     return set(re.findall(r"[a-zA-Z_:][\w:]*", bare)) - WORDS, labels
 
 
-SERIES = {series: metric for metric in Metrics().described for series in metric.series}
+SERIES = {series: metric for metric in (*Metrics().described, *of_databases()) for series in metric.series}
 
 
 @pytest.mark.parametrize(("place", "expression"), list(expressions()))
