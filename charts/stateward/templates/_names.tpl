@@ -67,7 +67,7 @@ app.kubernetes.io/component: operator
 - apiGroups: [apps]
   resources: [daemonsets]
   verbs: [get, list, watch, patch]
-# The same, and the dashboards of clusters.
+# The same, and the dashboards and exporters of clusters.
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]

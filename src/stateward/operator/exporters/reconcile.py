@@ -32,8 +32,8 @@ WAIT_SECONDS = 5.0
 STOPPED_SECONDS = 30.0
 """Seconds until the next attempt while something else is missing."""
 PATH = "spec.metrics.podTemplate"
-SOON = ("MetricsStarting", "MetricsRemoving")
-"""Reasons that end within seconds."""
+SOON = ("MetricsStarting", "MetricsRemoving", "MetricsWaitForDatabase")
+"""Reasons that usually end within seconds."""
 BESIDE: tuple[Resource[Any], ...] = (kinds.SERVICES, kinds.NETWORK_POLICIES)
 
 
