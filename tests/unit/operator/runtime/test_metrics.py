@@ -4,6 +4,7 @@ from prometheus_client import generate_latest
 
 from stateward import __version__
 from stateward.api.kinds.access.dashboards import DashboardsStatus
+from stateward.api.kinds.access.metrics import MetricsStatus
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus, DiskStatus, PoolStatus, WaitStatus
 from stateward.kube.objects.metadata import Key
@@ -44,6 +45,17 @@ def test_the_oldest_wait_and_the_expiries_are_points_in_time_and_absent_without_
     assert "stateward_cluster_oldest_wait_timestamp_seconds{" not in generate_latest(metrics.registry).decode()
     metrics.forget("opensearch", key)
     assert 'name="logs"' not in generate_latest(metrics.registry).decode()
+
+
+def test_an_exporter_has_a_series_only_while_a_cluster_has_one() -> None:
+    metrics, key = Metrics(), Key("prod", "logs")
+    plan = Plan(actions=(), intents={}, waits=(), budgets=(), activity="", settled=True)
+    labels = {"engine": "opensearch", "namespace": "prod", "name": "logs"}
+    seen: list[float | None] = []
+    for found in (MetricsStatus(available=True), MetricsStatus(), None):
+        metrics.cluster("opensearch", key, plan, ClusterStatus(metrics=found))
+        seen.append(metrics.registry.get_sample_value("stateward_cluster_metrics_available", labels))
+    assert seen == [1.0, 0.0, None]
 
 
 def test_dashboards_have_a_series_only_while_a_cluster_has_them() -> None:

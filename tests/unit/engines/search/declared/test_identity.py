@@ -97,7 +97,9 @@ def test_either_an_object_or_a_path_is_given(fields: dict[str, str]) -> None:
         declared(spec(**fields))
 
 
-@pytest.mark.parametrize("name", ["stateward-operator", "stateward-probe", "stateward_probe"])
+@pytest.mark.parametrize(
+    "name", ["stateward-operator", "stateward-probe", "stateward_probe", "stateward-metrics", "stateward-metrics-1"]
+)
 @pytest.mark.parametrize("kind", ["role", "roleMapping"])
 def test_the_rights_of_the_operator_cannot_be_declared(kind: str, name: str) -> None:
     assert said(object=f"{kind}/{name}")
