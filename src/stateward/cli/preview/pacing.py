@@ -17,7 +17,11 @@ ASSUMED_SPREAD = 0.8
 """How well an assumed start is known: two of three databases start within a factor of 2.2. Assumed itself."""
 TYPICAL_SPREAD = 0.25
 """How much starts of one cluster vary if too few are known to tell."""
-LEAST_SPREAD = 0.1
+LEAST_SPREAD = 0.15
+"""However many starts were measured: the load differs between them and the change, and the forecast simplifies.
+
+Source: the benchmark `forecasts`.
+"""
 FEW = 4
 """Fewer starts do not show how much starts vary."""
 
@@ -44,10 +48,7 @@ def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
 
 
 def usual_spread(times: Times, spread: float | None) -> float:
-    """Return how well the usual start of members is known: as the mean of all measured ones, if there are any.
-
-    Starts under another load than during the measured ones are outside of it, so it is never below a tenth.
-    """
+    """Return how well the usual start of members is known: as the mean of all measured ones, if there are any."""
     count = sum(len(found) for kind in (times.pods, times.kept) for found in kind.values())
     if not count:
         return ASSUMED_SPREAD

@@ -26,7 +26,7 @@ class Spread(Struct, frozen=True):
     rate: float = 0.3
     """Of the recovery throughput in one run: other work uses the same disks and network."""
     reopen: float = 0.5
-    """Of the recovery of copies from local data: it depends on what was written since."""
+    """Of the recovery of copies from local data, which depends on what was written since, and of what each adds."""
     grow: float = 0.7
     """Of the expansion of a volume: it depends on the storage provider."""
 
@@ -47,6 +47,7 @@ def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
         stop=around(usual.stop, spread.stop),
         rate=around(usual.rate, spread.rate),
         reopen=around(usual.reopen, spread.reopen),
+        overhead=around(usual.overhead, spread.reopen),
         grow=around(usual.grow, spread.grow),
         factor=StartFactors(seed, spread.start, around(1.0, spread.usual)),
     )
