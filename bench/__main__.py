@@ -1,6 +1,7 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, answers, agent, rollout, simulation, sandbox, inplace, arrival, packages, many, scale; by default all.
+Names: micro, answers, agent, rollout, simulation, sandbox, inplace, forecasts, arrival, packages, many, scale; by
+default all.
 """
 
 import argparse
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from bench import machine, sandbox_figures
 from bench.clusters import scale
-from bench.databases import agent, arrival, inplace
+from bench.databases import agent, arrival, forecasts, inplace
 from bench.packages import installations
 from bench.planner import micro, observing, rollout, simulated
 from bench.table import Row, render
@@ -76,6 +77,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "simulation": lambda chosen: simulated.rows(quick=chosen.quick),
     "sandbox": lambda chosen: sandbox_figures.rows(cold=chosen.cold),
     "inplace": lambda _: inplace.measure(),
+    "forecasts": lambda _: forecasts.measure(),
     "arrival": lambda _: arrival.measure(),
     "packages": _packages,
     "many": _many,

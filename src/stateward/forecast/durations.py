@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+STEP = 1.0
+"""Seconds between two rounds while the operator has something to do."""
+
 
 class Durations(Struct, frozen=True):
     """Times in seconds, rates in bytes a second."""
@@ -12,6 +15,8 @@ class Durations(Struct, frozen=True):
     """From the creation of a pod until its member serves."""
     starts: Mapping[str, float] = {}
     """The same by pool, if it is known."""
+    restarts: Mapping[str, float] = {}
+    """By pool, how long a member is away while its process is restarted in its pod, if it is known."""
     stop: float = 10.0
     """From the request to delete a pod until its end."""
     rate: float = 40.0 * 2**20
@@ -36,3 +41,21 @@ class Durations(Struct, frozen=True):
         """Return the duration of the next start of a member of a pool."""
         usual = self.starts.get(pool, self.start)
         return usual if self.factor is None else usual * self.factor(member)
+
+    def stop_of_process(self, pool: str) -> float:
+        """Return the duration of the stop of a process whose pod is kept."""
+        return min(self.stop, self._busy(pool) / 2) if pool in self.restarts else self.stop
+
+    def start_of_process(self, pool: str, member: str) -> float:
+        """Return the duration of the next start of a member's process in its pod."""
+        if pool not in self.restarts:
+            return self.start_of(pool, member)
+        usual = self._busy(pool) - self.stop_of_process(pool)
+        return usual if self.factor is None else usual * self.factor(member)
+
+    def _busy(self, pool: str) -> float:
+        """Return for how long the process stops and starts: the absence without what the operator takes in between.
+
+        It notices the end of the process, requests the start in the next round, and notices that the member serves.
+        """
+        return max(1.0, self.restarts[pool] - 2 * self.reaction - STEP)

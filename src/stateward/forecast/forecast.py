@@ -2,13 +2,11 @@
 
 from msgspec import Struct
 
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import STEP, Durations
 from stateward.forecast.world import Event, TimedWorld
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
 
-STEP = 1.0
-"""Seconds between two rounds while the operator has something to do."""
 PATIENCE = 30.0
 """Seconds to advance when no event is due: a few rounds exceed each timeout of the planner."""
 IDLE = 40

@@ -35,7 +35,7 @@ class Processes:
             case a.StartProcess():
                 self._states[action.member] = ProcessState.STARTING
                 name = action.member
-                seconds = self._durations.start_of(self._members.all[name].pool, name)
+                seconds = self._durations.start_of_process(self._members.all[name].pool, name)
                 self._queue.after(seconds, partial(self._started, name, self._members.outages[name]))
             case a.FinishRestart():
                 self._mark(action.member, Phase.NONE, action.inputs)
@@ -80,7 +80,7 @@ class Processes:
         self._states[name] = ProcessState.STOPPING
         self._members.all[name] = replace(member, pod=replace(member.pod, ready=False))
         self._listener.left(member)
-        self._queue.after(self._durations.stop, partial(self._stopped, name))
+        self._queue.after(self._durations.stop_of_process(member.pool), partial(self._stopped, name))
 
     def _stopped(self, name: str) -> None:
         self._states[name] = ProcessState.STOPPED

@@ -18,12 +18,12 @@ from stateward.cli.diagnosis.events import read_events
 from stateward.cli.diagnosis.operator_pods import decisions, operator_pods, read_log, readable
 from stateward.cli.diagnosis.owned_objects import read_owned, read_raw
 from stateward.cli.diagnosis.redaction import Redactor
-from stateward.cli.diagnosis.stored_history import read_history
 from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.plan import document as plan_document
 from stateward.cli.preview.preview import preview
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
+from stateward.cli.shared.stored_history import read_history
 from stateward.cli.status.explanation import explain_cluster
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects import resources as kinds

@@ -21,6 +21,7 @@ from stateward.cli.preview.offered_data import Objects, with_offered
 from stateward.cli.preview.pacing import Pacing, pacing
 from stateward.cli.shared.picture import outdated
 from stateward.cli.shared.session import Session
+from stateward.cli.shared.stored_history import read_history
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, RefusedError, Speed, Target, UnreachableError
 from stateward.engines.foundationdb.database.target import FoundationTarget
@@ -44,6 +45,7 @@ from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.planning.facts.placement import obstacles
 from stateward.planning.model.observation import Database, Health, Node, Observation, Unknown
+from stateward.timeline.history import History
 
 MISSED = {
     SECRETS.kind: "the configuration of members is read from their StatefulSets",
@@ -112,8 +114,9 @@ async def read_inputs(
         notes += more
     silent = isinstance(database, Unknown) or is_secured(cluster)
     known = Speed() if silent else await recovery_speed(family.engine, target_of(family, existing))
+    history = (await read_history(session, existing.cluster)).history if exists else History()
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
-    return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, known), obstacles)
+    return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, history, known), obstacles)
 
 
 def with_written_configuration(observed: Observation) -> Observation:

@@ -8,10 +8,20 @@ from msgspec import Struct
 from stateward.engines.connection.base import Speed
 from stateward.forecast.durations import Durations
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.observe.durations import measured_durations, starts_of
+from stateward.operator.observe.durations import NEW_POD, Times, measured_durations, times_of
 from stateward.planning.model.observation import Database, Observation
+from stateward.timeline.history import History
 
 MIB = 2**20
+ASSUMED_SPREAD = 0.8
+"""How well an assumed start is known: two of three databases start within a factor of 2.2. Assumed itself."""
+TYPICAL_SPREAD = 0.25
+"""How much starts of one cluster vary if too few are known to tell."""
+LEAST_SPREAD = 0.15
+"""However many starts were measured: the load differs between them and the change, and the forecast simplifies.
+
+Source: the benchmark `forecasts`.
+"""
 FEW = 4
 """Fewer starts do not show how much starts vary."""
 
@@ -24,31 +34,67 @@ class Pacing(Struct, frozen=True):
     start_spread: float | None = None
     """Standard deviation of the logarithms of the measured starts, by pool around their median; None if there are few.
     """
+    usual_spread: float = ASSUMED_SPREAD
+    """Standard deviation of the logarithm of the usual start: how well it is known."""
 
 
-def pacing(existing: ClusterObjects, known: Speed) -> Pacing:
+def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
     """Return the pace of a cluster, and its sources."""
-    starts = starts_of(existing.pods)
-    made = measured_durations(starts, known)
-    return Pacing(made, (*start_words(made, starts), *recovery_words(made, known)), start_spread(starts))
+    times = times_of(existing.pods, history)
+    made = measured_durations(times, known)
+    words = (*start_words(made, times), *restart_words(times), *recovery_words(made, known))
+    spread = start_spread(times)
+    return Pacing(made, words, spread, usual_spread(times, spread))
 
 
-def start_spread(starts: dict[str, list[float]]) -> float | None:
+def usual_spread(times: Times, spread: float | None) -> float:
+    """Return how well the usual start of members is known: as the mean of all measured ones, if there are any."""
+    count = sum(len(found) for kind in (times.pods, times.kept) for found in kind.values())
+    if not count:
+        return ASSUMED_SPREAD
+    return max(LEAST_SPREAD, (TYPICAL_SPREAD if spread is None else spread) / sqrt(count))
+
+
+def start_spread(times: Times) -> float | None:
     """Return how much starts vary around the median of their pool; None if fewer than four starts are known."""
-    logs = [log(s / median(found)) for found in starts.values() if min(found) > 0 for s in found]
-    freedom = len(logs) - len(starts)
+    groups = [found for kind in (times.pods, times.kept) for found in kind.values() if min(found) > 0]
+    logs = [log(s / median(found)) for found in groups for s in found]
+    freedom = len(logs) - len(groups)
     return sqrt(sum(each * each for each in logs) / freedom) if len(logs) >= FEW and freedom > 0 else None
 
 
-def start_words(durations: Durations, starts: dict[str, list[float]]) -> list[str]:
-    """Return how long members take to start, and the source."""
-    if not starts:
+def start_words(durations: Durations, times: Times) -> list[str]:
+    """Return how long members with new pods take to start, and the source."""
+    pools = sorted({*times.pods, *times.kept, *times.first})
+    if not pools:
         return [f"a member starts in {durations.start:.0f} s: assumed, because no pod shows its last start"]
-    words: list[str] = []
-    for pool, found in sorted(starts.items()):
-        pods = f"the last starts of {len(found)} pods" if len(found) > 1 else "the last start of its pod"
-        words.append(f"a member of {pool} starts in {durations.start_of(pool):.0f} s: measured, {pods}")
-    return words
+    return [
+        f"a member of {pool} starts in {durations.start_of(pool):.0f} s: {start_source(durations, times, pool)}"
+        for pool in pools
+    ]
+
+
+def start_source(durations: Durations, times: Times, pool: str) -> str:
+    """Return where the start of a pool's members comes from."""
+    if found := times.pods.get(pool):
+        return (
+            f"measured, the last starts of {len(found)} pods"
+            if len(found) > 1
+            else "measured, the last start of its pod"
+        )
+    if pool in times.kept:
+        return f"measured in kept pods, and {NEW_POD:.0f} s for a new one"
+    if median(times.first[pool]) > durations.start_of(pool):
+        return "assumed, because only first starts are known, and these took longer"
+    return "the first start of its members, which is longer than a restart"
+
+
+def restart_words(times: Times) -> list[str]:
+    """Return how long restarts in kept pods take, and the source."""
+    return [
+        f"a member of {pool} is away for {median(found):.0f} s if its pod is kept: measured, the last of {len(found)}"
+        for pool, found in sorted(times.kept.items())
+    ]
 
 
 def recovery_words(durations: Durations, known: Speed) -> list[str]:

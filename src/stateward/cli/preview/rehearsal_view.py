@@ -62,7 +62,7 @@ def durations(planned: Preview, said: Summary) -> Iterator[Text]:
     """Yield how long the change takes."""
     yield Text(f"  completes in {said.completed} of {said.runs} runs")
     if said.seconds is not None:
-        each = zip(("p10", "p50", "p95", "worst"), msgspec.structs.astuple(said.seconds), strict=True)
+        each = ((name, getattr(said.seconds, name)) for name in ("p10", "p50", "p95", "worst"))
         yield Text(f"  then in {', '.join(f'{name} {about(seconds)}' for name, seconds in each)}")
     if planned.seconds is not None:
         yield Text(f"  without any fault, with the usual timings: {about(planned.seconds)}", style="dim")

@@ -72,7 +72,8 @@ def rehearse(
         print_output(output, None, (), lambda: click.echo("no member would change: there is nothing to rehearse"))
         return
     start = replace(found.observed, desired=replace(found.observed.desired, paused=False), live=True)
-    spread = Spread() if found.pacing.start_spread is None else Spread(start=found.pacing.start_spread)
+    known, usual = found.pacing.start_spread, found.pacing.usual_spread
+    spread = Spread(usual=usual) if known is None else Spread(start=known, usual=usual)
     rehearsal = Rehearsal(start, now, found.pacing.durations, spread, kinds_of(faults))
     if seed is not None:
         show_one(found, planned, rehearsal, seed, output)

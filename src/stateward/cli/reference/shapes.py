@@ -142,7 +142,10 @@ SHAPES: dict[str, dict[str, str]] = {
         "runs": "number of runs",
         "completed": "number of runs that complete",
         "plannedSeconds": "duration without a fault, with the usual timings",
-        **within("seconds", {**QUANTILES, "p10": "of the runs that complete; `seconds` is null if none does"}),
+        **within(
+            "seconds",
+            {**QUANTILES, "p10": "of the runs that complete; `seconds` is null if none does", "p90": "90th percentile"},
+        ),
         **within("withoutSecondCopy", EXPOSURE),
         **within("withoutCopy", EXPOSURE),
         **within("refusedWrites", EXPOSURE),

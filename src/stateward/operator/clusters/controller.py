@@ -88,7 +88,7 @@ class Controller:
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
         self.rights = PodRights(api, family, labelled=common.labelled)
         self._histories = Histories(api, clock)
-        self._forecasts = Forecasts(family, common.metrics, common.forecast)
+        self._forecasts = Forecasts(family, common.metrics, common.forecast, self._histories.known)
         parts = Parts(
             caches=self.caches,
             family=family,

@@ -4,7 +4,7 @@ The status has the forecast, so a change that outlives this process is still com
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,10 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters.forecast_worker import Begun, Compute, Outcome
 from stateward.operator.clusters.round import Round
 from stateward.operator.databases.engine import Family
-from stateward.operator.observe.durations import measured_durations, recovery_speed, starts_of
+from stateward.operator.observe.durations import measured_durations, recovery_speed, times_of
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.times import parse_time
+from stateward.timeline.history import History
 
 _log = structlog.get_logger(__name__)
 
@@ -39,8 +40,14 @@ class Pending:
 class Forecasts:
     """The forecasts of the clusters of one kind; without `compute` there are none."""
 
-    def __init__(self, family: Family, metrics: Metrics, compute: Compute | None) -> None:
-        self._family, self._metrics, self._compute = family, metrics, compute
+    def __init__(
+        self,
+        family: Family,
+        metrics: Metrics,
+        compute: Compute | None,
+        history: Callable[[Key], Awaitable[History]],
+    ) -> None:
+        self._family, self._metrics, self._compute, self._history = family, metrics, compute, history
         self._spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
         self._pending: dict[Key, Pending] = {}
 
@@ -102,7 +109,8 @@ class Forecasts:
     async def _forecast(self, key: Key, turn: Round, now: float, compute: Compute) -> None:
         try:
             known = await recovery_speed(self._family.engine, self._family.target(turn.existing))
-            durations = measured_durations(starts_of(turn.existing.pods), known)
+            history = await self._history(key)
+            durations = measured_durations(times_of(turn.existing.pods, history), known)
             outcome = await compute(Begun(turn.observed, now, durations))
             self._pending[key].outcome = outcome
         except EngineError as error:

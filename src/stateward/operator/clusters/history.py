@@ -93,6 +93,15 @@ class Histories:
         await self._write(known)
         return 0.0
 
+    async def known(self, key: Key) -> History:
+        """Return the history of a cluster, with what earlier processes have stored; empty if there is none."""
+        known = self._kept.get(key)
+        if known is None:
+            return History()
+        with suppress(ApiError):
+            await self._readable(known)
+        return known.history
+
     async def flush(self) -> None:
         """Write what is left, within a few seconds: the process ends, and its lease may have ended before."""
         with suppress(LostLease, TimeoutError):

@@ -1,12 +1,50 @@
-"""How long the steps of a cluster take: from the last starts of its pods, and from its database."""
+"""How long the steps of a cluster take: from its pods, its history, and its database.
 
-from collections.abc import Iterable, Mapping
+A pod shows its own start: it was created, and became ready. That is not enough. After its process was restarted in it,
+it shows how old it was then; and the first pods of a cluster wait for each other. The history tells these apart: it has
+the begin and the end of each restart, and a pod that was created in between is a new one.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
+
+from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.engines.connection.base import Engine, EngineError, MeasuredEngine, Speed, Target
 from stateward.forecast.durations import Durations
 from stateward.kube.objects.pods import Pod
+from stateward.timeline.history import Entry, History, Kind
+from stateward.timeline.phases import Phase
+
+NEW_POD = 3.0
+"""Seconds that a new pod needs more than a process in a kept one.
+
+Source: the parts of absences in docs/measurements.md, measured by the benchmark `inplace`.
+"""
+RESTARTS = frozenset({Phase.RESTART, Phase.UPGRADE, Phase.RECREATE})
+"""Phases from the stop of a member by the operator until it serves again."""
+
+
+class Times(Struct, frozen=True):
+    """Measured times of a cluster's members in seconds, by pool; at most one of each kind for each member."""
+
+    pods: Mapping[str, Sequence[float]] = {}
+    """From the creation of a pod of a formed cluster until its member served."""
+    kept: Mapping[str, Sequence[float]] = {}
+    """How long a member was away while its process was restarted in its pod."""
+    first: Mapping[str, Sequence[float]] = {}
+    """As `pods`, of the first pod of a member: with volumes and images, and often the formation of the cluster."""
+    stops: Sequence[float] = ()
+    """From the request to delete a pod until its successor was created."""
+
+
+class Sample(Struct, frozen=True):
+    """One measured time in seconds, and which field of `Times` it belongs to; the stop before it, if it is known."""
+
+    field: str
+    seconds: float
+    stop: float | None = None
 
 
 async def recovery_speed(engine: Engine, target: Target) -> Speed:
@@ -19,30 +57,89 @@ async def recovery_speed(engine: Engine, target: Target) -> Speed:
         return Speed()
 
 
-def starts_of(pods: Iterable[Pod]) -> dict[str, list[float]]:
-    """Return by pool the seconds of the last starts: from the creation of a pod until it was ready.
-
-    Pods with a restarted container are skipped: their readiness is that of a later start.
-    """
-    found: dict[str, list[float]] = {}
+def times_of(pods: Iterable[Pod], history: History) -> Times:
+    """Return what the pods and the history of a cluster show."""
+    found: dict[str, dict[str, list[float]]] = {"pods": {}, "kept": {}, "first": {}}
+    stops: list[float] = []
+    steps: dict[str, list[Entry]] = {}
+    for entry in history.ended:
+        if entry.kind is Kind.MEMBER:
+            steps.setdefault(entry.subject, []).append(entry)
     for pod in pods:
-        ready = next((c.last_transition_time for c in pod.status.conditions if c.type == "Ready"), None)
-        made = pod.metadata.creation_timestamp
-        again = any(status.restart_count for status in pod.status.container_statuses)
-        if pod.ready and ready is not None and made is not None and not again:
-            found.setdefault(pod.metadata.labels.get(names.LABEL_POOL, ""), []).append((ready - made).total_seconds())
-    return found
+        pool, name = (pod.metadata.labels.get(label, "") for label in (names.LABEL_POOL, names.LABEL_MEMBER))
+        for sample in samples(pod, steps.get(name, []), history.begin):
+            found[sample.field].setdefault(pool, []).append(sample.seconds)
+            stops += [sample.stop] if sample.stop is not None else []
+    return Times(found["pods"], found["kept"], found["first"], stops)
 
 
-def measured_durations(starts: Mapping[str, list[float]], known: Speed) -> Durations:
-    """Return the durations of a cluster: measured if possible, otherwise from settings, otherwise assumed."""
+def samples(pod: Pod, steps: Sequence[Entry], known_since: float) -> Iterator[Sample]:
+    """Yield the last start of a pod's member, and its last restart in this pod.
+
+    A pod whose container was restarted shows nothing: its readiness is that of a later start. So does one whose process
+    may have been restarted before the history begins, at `known_since` (seconds since the epoch; 0 for no history).
+    The history has when the operator noticed that the member serves, which is later.
+    """
+    ready = next((c.last_transition_time for c in pod.status.conditions if c.type == "Ready"), None)
+    made = pod.metadata.creation_timestamp
+    if made is None or any(status.restart_count for status in pod.status.container_statuses):
+        return
+    created = made.timestamp()
+    within = next((e for e in reversed(steps) if e.begin <= created <= e.end and is_start(e)), None)
+    kept = [e for e in steps if e.what in RESTARTS and e.begin > created]
+    if kept:
+        yield Sample("kept", float(kept[-1].end - kept[-1].begin))
+    if within is not None:
+        first = within.what == Phase.CREATE
+        seconds = max(0.0, within.end - created - Durations().reaction)
+        yield Sample("first" if first else "pods", seconds, None if first else created - within.begin)
+    elif not kept and pod.ready and ready is not None and (0 < known_since <= created or not has_agent(pod)):
+        yield Sample("pods", ready.timestamp() - created)
+
+
+def is_start(entry: Entry) -> bool:
+    """Return whether a phase ends with a member that serves."""
+    return entry.what in RESTARTS or entry.what == Phase.CREATE
+
+
+def has_agent(pod: Pod) -> bool:
+    """Return whether the process of a pod may have been restarted in it."""
+    return bool(pod.metadata.annotations.get(names.ANNOTATION_AGENT))
+
+
+def measured_durations(times: Times, known: Speed) -> Durations:
+    """Return the durations of a cluster: measured if possible, otherwise from settings, otherwise assumed.
+
+    The first starts of members are upper bounds: without any restart the assumed start is used, if it is shorter. If
+    only restarts in kept pods are known, a third of them is the stop of the process.
+    """
     assumed = Durations()
-    everyone = [seconds for found in starts.values() for seconds in found]
+    kept = medians(times.kept)
+    stop = median(times.stops) if times.stops else min((assumed.stop, *(seconds / 3 for seconds in kept.values())))
+    bounds = {pool: min(assumed.start, seconds) for pool, seconds in medians(times.first).items()}
+    new = {pool: seconds + NEW_POD - stop for pool, seconds in kept.items()}
+    starts = {**bounds, **new, **medians(times.pods)}
     limit = known.limit or assumed.rate
     return Durations(
-        start=median(everyone) if everyone else assumed.start,
-        starts={pool: median(found) for pool, found in starts.items()},
+        start=usual(times, assumed.start),
+        starts=starts,
+        restarts=kept,
+        stop=stop,
         rate=min(known.rate * (known.at_once or assumed.at_once), limit) if known.rate else limit,
         at_once=known.at_once or assumed.at_once,
         reopen=known.reopen or assumed.reopen,
     )
+
+
+def usual(times: Times, assumed: float) -> float:
+    """Return the start of a member of a pool without measured starts: that of all others."""
+    if everyone := [seconds for found in times.pods.values() for seconds in found]:
+        return median(everyone)
+    if everyone := [seconds for found in times.kept.values() for seconds in found]:
+        return median(everyone) * 2 / 3 + NEW_POD
+    return min(assumed, median([seconds for found in times.first.values() for seconds in found] or [assumed]))
+
+
+def medians(found: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the median of each pool."""
+    return {pool: median(seconds) for pool, seconds in found.items()}

@@ -107,7 +107,7 @@ class Run:
         while document is not None and timed_out(document) and waited < PATIENCE:
             await self.sleep(AGAIN)
             document, waited = await self.ask({"op": "status"}), waited + AGAIN
-        self.lines.append(json.dumps(document, indent=4, sort_keys=True))
+        self.lines.append(_printed(document))
 
     async def _sleep(self, words: list[str]) -> None:
         await self.sleep(float(words[0]))
@@ -279,3 +279,17 @@ def verdict(address: str, workers: list[dict[str, str]], going: list[str]) -> st
     if address in going or any(host(a) == address for a in going):
         return f"  {name}  ---- WARNING: Exclusion in progress! It is not safe to remove this {thing} from the cluster"
     return f"  {name}  ---- Successfully excluded. It is now safe to remove this {thing} from the cluster."
+
+
+def _printed(status: dict[str, Any] | None) -> str:
+    """Return the status as sorted text, a line for each of its parts.
+
+    The real command breaks the lines of each part, too. `json` does so seven times slower than in one line.
+    """
+    if status is None:
+        return "null"
+    return (
+        "{\n"
+        + ",\n".join(f'    "{name}" : {json.dumps(status[name], sort_keys=True)}' for name in sorted(status))
+        + "\n}"
+    )

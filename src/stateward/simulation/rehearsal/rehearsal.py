@@ -49,6 +49,7 @@ class Quantiles(Struct, frozen=True):
 
     p10: float
     p50: float
+    p90: float
     p95: float
     worst: float
 
@@ -107,7 +108,7 @@ def summary(runs: Iterable[Run]) -> Summary:
     return Summary(
         runs=len(found),
         completed=len(done),
-        seconds=Quantiles(quantile(done, 0.1), quantile(done, 0.5), quantile(done, 0.95), max(done)) if done else None,
+        seconds=Quantiles(*(quantile(done, part) for part in (0.1, 0.5, 0.9, 0.95, 1.0))) if done else None,
         single=frequency(outcomes, lambda outcome: outcome.single),
         red=frequency(outcomes, lambda outcome: outcome.red),
         refused=frequency(outcomes, lambda outcome: outcome.refused),

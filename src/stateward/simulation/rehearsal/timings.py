@@ -19,17 +19,19 @@ class Spread(Struct, frozen=True):
 
     start: float = 0.25
     """Of each start. Assumed if fewer than four starts were measured."""
+    usual: float = 0.1
+    """Of the usual start, once for the run: how well it is known."""
     stop: float = 0.4
     """Of stops in one run: a process that flushes ends later."""
     rate: float = 0.3
     """Of the recovery throughput in one run: other work uses the same disks and network."""
     reopen: float = 0.5
-    """Of the recovery of copies from local data: it depends on what was written since."""
+    """Of the recovery of copies from local data, which depends on what was written since, and of what each adds."""
     grow: float = 0.7
     """Of the expansion of a volume: it depends on the storage provider."""
 
 
-FIXED = Spread(0.0, 0.0, 0.0, 0.0, 0.0)
+FIXED = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Every duration is the usual one."""
 
 
@@ -45,20 +47,24 @@ def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
         stop=around(usual.stop, spread.stop),
         rate=around(usual.rate, spread.rate),
         reopen=around(usual.reopen, spread.reopen),
+        overhead=around(usual.overhead, spread.reopen),
         grow=around(usual.grow, spread.grow),
-        factor=StartFactors(seed, spread.start),
+        factor=StartFactors(seed, spread.start, around(1.0, spread.usual)),
     )
 
 
 class StartFactors:
-    """The factor of each start: that of a member's nth start is the same with and without a fault."""
+    """The factor of each start: that of a member's nth start is the same with and without a fault.
 
-    def __init__(self, seed: int, sigma: float) -> None:
-        self._seed, self._sigma = seed, sigma
+    `usual` is the factor of all starts of the run.
+    """
+
+    def __init__(self, seed: int, sigma: float, usual: float = 1.0) -> None:
+        self._seed, self._sigma, self._usual = seed, sigma, usual
         self._numbers = Counter[str]()
 
     def __call__(self, member: str) -> float:
         """Return the factor of the next start of a member."""
         self._numbers[member] += 1
         rng = random.Random(f"start {self._seed} {member} {self._numbers[member]}")  # noqa: S311 - repeatable
-        return rng.lognormvariate(0.0, self._sigma)
+        return self._usual * rng.lognormvariate(0.0, self._sigma)

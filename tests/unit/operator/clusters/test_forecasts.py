@@ -19,6 +19,7 @@ from stateward.operator.clusters.round import Round
 from stateward.operator.databases.engine import Family
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.times import rfc3339
+from stateward.timeline.history import History
 from tests.unit.cli.clusters import NOW, changed, running
 
 KEY = Key("prod", "logs")
@@ -44,6 +45,10 @@ def upgrade() -> Begun:
     return Begun(changed(lambda spec: spec.update(version="2.19.5"), running()), NOW, Durations())
 
 
+async def no_history(key: Key) -> History:
+    return History()
+
+
 class Compared:
     """One operator process, whose forecasts say 200 seconds after a turn of the loop."""
 
@@ -51,7 +56,7 @@ class Compared:
         self.metrics = metrics or Metrics()
         self.asked: list[Begun] = []
         family = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), engine=Engine(), target=target)
-        self.forecasts = Forecasts(cast("Family", family), self.metrics, compute or self.answer)
+        self.forecasts = Forecasts(cast("Family", family), self.metrics, compute or self.answer, no_history)
 
     async def answer(self, begun: Begun) -> Outcome:
         self.asked.append(begun)

@@ -1,5 +1,6 @@
 """Drawn durations: around the usual ones, and the same for the same seed."""
 
+from math import log
 from statistics import median, stdev
 
 import pytest
@@ -31,7 +32,7 @@ def test_a_seed_repeats_its_durations(seed: int) -> None:
 
 
 def test_starts_vary_around_the_usual_one_by_the_measured_spread() -> None:
-    logs = [drawn(USUAL, Spread(start=0.4), seed).start_of("hot", "a") / 90.0 for seed in range(400)]
+    logs = [drawn(USUAL, Spread(start=0.4, usual=0.0), seed).start_of("hot", "a") / 90.0 for seed in range(400)]
     assert median(logs) == pytest.approx(1.0, abs=0.06)
     assert 0.3 < stdev(logs) < 0.6
 
@@ -42,3 +43,16 @@ def test_each_start_of_a_member_is_drawn_apart_from_all_others() -> None:
     found = [mixed("a"), mixed("b"), mixed("a")]
     assert [found[0], found[2]] == wanted
     assert len(set(found)) == 3
+
+
+def test_the_usual_start_is_drawn_once_for_all_starts_of_a_run() -> None:
+    runs = [drawn(USUAL, Spread(start=0.0, usual=0.5), seed) for seed in range(200)]
+    pairs = [(run.start_of("hot", "a"), run.start_of("hot", "b")) for run in runs]
+    assert all(first == second for first, second in pairs)
+    assert 0.4 < stdev(log(first / 90.0) for first, _ in pairs) < 0.6
+
+
+def test_a_process_in_a_kept_pod_is_away_as_long_as_measured_with_what_the_operator_takes_in_between() -> None:
+    found = drawn(Durations(restarts={"hot": 9.0}, stop=10.0, reaction=1.5), FIXED, 7)
+    assert found.stop_of_process("hot") + found.start_of_process("hot", "a") == 9.0 - 2 * 1.5 - 1.0
+    assert found.stop_of_process("warm") + found.start_of_process("warm", "a") == 70.0

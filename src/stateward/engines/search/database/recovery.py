@@ -69,7 +69,8 @@ def measured_speed(settings: dict[str, dict[str, object]], recovered: list[Recov
     peers = [r for r in recovered if (r.type, r.stage) == ("PEER", "DONE") and r.total_time_in_millis > 0]
     large = [r for r in peers if r.index.size.recovered_in_bytes >= LARGE]
     rates = [r.index.size.recovered_in_bytes * 1000 / r.total_time_in_millis for r in large]
-    again = [r for r in peers if r.index.size.reused_in_bytes > r.index.size.recovered_in_bytes * 10]
+    # A copy that only lacks operations reports no files at all: neither recovered nor reused bytes.
+    again = [r for r in peers if r.index.size.reused_in_bytes >= r.index.size.recovered_in_bytes * 10]
     times = [r.total_time_in_millis / 1000 for r in again]
     concurrent = "cluster.routing.allocation.node_concurrent_"
     at_once = effective(settings, (f"{concurrent}incoming_recoveries", f"{concurrent}recoveries"))

@@ -53,6 +53,13 @@ def test_copies_that_were_there_already_tell_how_soon_they_are_back() -> None:
     assert (found.reopen, found.reopened) == (0.7, 4)
 
 
+def test_copies_that_lack_only_operations_are_back_without_any_file() -> None:
+    """As OpenSearch 2.17 reports the copies of a member whose process was restarted."""
+    found = measured_speed(settings(), [r for millis in (284, 181, 415) for r in recovered(1, 0, millis)])
+    assert (found.reopen, found.reopened) == (0.284, 3)
+    assert measured_speed(settings(), recovered(4, 208, 90)).reopened == 0, "the first copy of an empty shard"
+
+
 def test_few_recoveries_provide_no_information() -> None:
     found = measured_speed(settings(), [*recovered(2, 100 * MIB, 5_000), *recovered(2, 10, 700, reused=MIB)])
     assert (found.rate, found.reopen) == (0.0, 0.0)
