@@ -50,7 +50,7 @@ class CredentialKeeper:
 
     def __init__(self, context: Context) -> None:
         self._of = context
-        self._uid = context.cluster.metadata.uid
+        self._owner = f"{context.cluster.metadata.namespace}/{context.cluster.metadata.name}"
         self._requests = c.requests_of(context.cluster)
         metadata = {**context.metadata, "name": keys_secret(context.cluster)}
         self._stored = StoredSecret(context.api, context.cluster.metadata, metadata)
@@ -95,7 +95,7 @@ class CredentialKeeper:
             await self._delete_user(name)
         path = self._requests.role_path
         role = await self._get(path, EXPORTER)
-        if role is not None and self._requests.is_our_role(role, self._uid):
+        if role is not None and self._requests.is_our_role(role, self._owner):
             await self._ask(lambda session: session.command("DELETE", path))
 
     def _due(self, asked: Metrics) -> bool:
@@ -130,27 +130,27 @@ class CredentialKeeper:
     async def _keep_role(self) -> None:
         path = self._requests.role_path
         role = await self._get(path, EXPORTER)
-        if role is not None and not self._requests.is_our_role(role, self._uid):
+        if role is not None and not self._requests.is_our_role(role, self._owner):
             raise StopError("MetricsUserTaken", f"the database has a role {EXPORTER} that the operator did not make")
-        if role is None or not self._requests.allows(role, self._uid):
-            body = self._requests.role(self._uid)
+        if role is None or not self._requests.allows(role, self._owner):
+            body = self._requests.role(self._owner)
             await self._ask(lambda session: session.command("PUT", path, body=body))
 
     async def _find_user(self, name: str) -> Json | None:
         """Return a user of the cluster's exporter; raises StopError if it is one of others."""
         user = await self._get(self._requests.user_path(name), name)
-        if user is not None and not self._requests.is_our_user(user, self._uid):
+        if user is not None and not self._requests.is_our_user(user, self._owner):
             raise StopError("MetricsUserTaken", f"the database has a user {name} that the operator did not make")
         return user
 
     async def _write_user(self, name: str, password: str) -> None:
-        path, body = self._requests.user_path(name), self._requests.user(password, self._uid)
+        path, body = self._requests.user_path(name), self._requests.user(password, self._owner)
         await self._ask(lambda session: session.command("PUT", path, body=body))
 
     async def _delete_user(self, name: str) -> None:
         path = self._requests.user_path(name)
         user = await self._get(path, name)
-        if user is not None and self._requests.is_our_user(user, self._uid):
+        if user is not None and self._requests.is_our_user(user, self._owner):
             await self._ask(lambda session: session.command("DELETE", path))
 
     async def _get(self, path: str, name: str) -> Json | None:

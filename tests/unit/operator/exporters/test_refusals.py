@@ -50,6 +50,20 @@ async def test_a_user_or_role_of_others_is_not_taken_over_and_not_deleted(kind: 
     assert world.traces() == [path]
 
 
+@pytest.mark.parametrize("kind", [OPENSEARCH, ELASTICSEARCH])
+async def test_a_cluster_that_was_made_again_on_its_volumes_takes_over_its_users(kind: ClusterKind) -> None:
+    world = World(kind=kind)
+    mark = {"stateward-cluster": "prod/logs"}
+    for name in ("stateward-metrics-1", "stateward-metrics-2"):
+        world.database.objects.by_path[f"{world.root}{name}"] = StoredObject({"attributes": mark, "metadata": mark}, 1)
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.available() and len(world.users()) == 1)
+        world.edit(metrics=None)
+        await world.until(lambda: not world.status())
+    assert world.traces() == []
+
+
 @pytest.mark.parametrize(
     ("spec", "field"),
     [

@@ -1,8 +1,8 @@
 """How the exporter logs in to a secured database: a user and a role of its own, which may read statistics only.
 
 The state is the Secret with the credentials, which no pod mounts. There are two names by turns, so that the next user
-works before the exporter's pod has it, and the previous one works until no pod uses it. The name of a user is in the
-Secret before the database has the user, so a Secret without any says that the database has none.
+works before the exporter's pod has it, and the previous one works until no pod uses it. The password of a user is in the
+Secret before the database has it, so a process that dies in between loses none.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,13 @@ from stateward.api.values.base import Json
 from stateward.engines.search.declared.identity import EXPORTER, EXPORTER_USERS
 
 MARK = "stateward-cluster"
-"""Attribute of user and role: the UID of the cluster that they were made for."""
+"""Attribute of user and role: the cluster that they were made for, as `NAMESPACE/NAME`.
+
+Not its UID: a cluster that is made again on its kept volumes takes over what its database has.
+"""
 USER, PASSWORD, MADE = "username", "password", "made-time"
 NEXT_USER, NEXT_PASSWORD = "next-username", "next-password"
 OLD_USER = "previous-username"
-CREDENTIALS = (USER, PASSWORD, MADE, NEXT_USER, NEXT_PASSWORD, OLD_USER)
 STATISTICS = ("cluster:monitor/health", "cluster:monitor/nodes/stats")
 """The two actions of OpenSearch that the exporter's requests are."""
 
@@ -43,32 +45,32 @@ class Requests:
         """Return the path of a user."""
         return f"{self.users}/{name}"
 
-    def role(self, uid: str) -> Json:
-        """Return the role for the cluster with this UID, as the database wants it written."""
+    def role(self, owner: str) -> Json:
+        """Return the role for this cluster, as the database wants it written."""
         if self.elasticsearch:
-            return {"cluster": ["monitor"], "metadata": {MARK: uid}}
-        return {"cluster_permissions": list(STATISTICS), "description": _description(uid)}
+            return {"cluster": ["monitor"], "metadata": {MARK: owner}}
+        return {"cluster_permissions": list(STATISTICS), "description": _description(owner)}
 
-    def user(self, password: str, uid: str) -> Json:
-        """Return a user for the cluster with this UID, as the database wants it written."""
+    def user(self, password: str, owner: str) -> Json:
+        """Return a user for this cluster, as the database wants it written."""
         if self.elasticsearch:
-            return {"password": password, "roles": [EXPORTER], "metadata": {MARK: uid}}
-        return {"password": password, "opendistro_security_roles": [EXPORTER], "attributes": {MARK: uid}}
+            return {"password": password, "roles": [EXPORTER], "metadata": {MARK: owner}}
+        return {"password": password, "opendistro_security_roles": [EXPORTER], "attributes": {MARK: owner}}
 
-    def is_our_user(self, stored: Json, uid: str) -> bool:
-        """Return whether a stored user was made for the cluster with this UID."""
-        return _marked(stored.get("metadata" if self.elasticsearch else "attributes"), uid)
+    def is_our_user(self, stored: Json, owner: str) -> bool:
+        """Return whether a stored user was made for this cluster."""
+        return _marked(stored.get("metadata" if self.elasticsearch else "attributes"), owner)
 
-    def is_our_role(self, stored: Json, uid: str) -> bool:
-        """Return whether a stored role was made for the cluster with this UID."""
+    def is_our_role(self, stored: Json, owner: str) -> bool:
+        """Return whether a stored role was made for this cluster."""
         if self.elasticsearch:
-            return _marked(stored.get("metadata"), uid)
-        return stored.get("description") == _description(uid)
+            return _marked(stored.get("metadata"), owner)
+        return stored.get("description") == _description(owner)
 
-    def allows(self, stored: Json, uid: str) -> bool:
+    def allows(self, stored: Json, owner: str) -> bool:
         """Return whether a stored role gives exactly the rights that it has to give."""
         granted = ("cluster", "indices", "applications", "run_as") if self.elasticsearch else _GRANTED
-        wanted = self.role(uid)
+        wanted = self.role(owner)
         return all((stored.get(key) or []) == wanted.get(key, []) for key in granted)
 
     def has_role(self, stored: Json) -> bool:
@@ -95,14 +97,9 @@ def next_user(stored: Texts) -> str:
     return second if stored.get(USER) == first else first
 
 
-def has_credentials(stored: Texts) -> bool:
-    """Return whether the database may have something that was made for the exporter."""
-    return any(name in stored for name in CREDENTIALS)
+def _description(owner: str) -> str:
+    return f"Statistics for the exporter of metrics of Stateward's cluster {owner}"
 
 
-def _description(uid: str) -> str:
-    return f"Statistics for the exporter of metrics of Stateward's cluster {uid}"
-
-
-def _marked(found: object, uid: str) -> bool:
-    return isinstance(found, Mapping) and cast("Mapping[str, object]", found).get(MARK) == uid
+def _marked(found: object, owner: str) -> bool:
+    return isinstance(found, Mapping) and cast("Mapping[str, object]", found).get(MARK) == owner
