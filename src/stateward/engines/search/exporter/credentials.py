@@ -1,8 +1,8 @@
 """How the exporter logs in to a secured database: a user and a role of its own, which may read statistics only.
 
 The state is the Secret with the credentials, which no pod mounts. There are two names by turns, so that the next user
-works before the exporter's pod has it, and the previous one works until no pod uses it. The password of a user is in the
-Secret before the database has it, so a process that dies in between loses none.
+works before the exporter's pod has it, and the previous one works until no pod uses it. A password is in the Secret
+before the database has it, so a process that dies in between loses none.
 """
 
 from collections.abc import Mapping
