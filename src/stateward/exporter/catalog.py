@@ -89,7 +89,7 @@ def _work(name: str, path: str, count: str, time: str, what: str) -> tuple[Metri
     """Return the two counters of one kind of work of a member's shards: how often, and how long."""
     return (
         _member(f"{name}_total", f"{what}, of the member's shards.", f"{path}.{count}"),
-        _member(f"{name}_seconds_total", f"Time spent on that ({what.lower()}).", f"{path}.{time}", MILLI),
+        _member(f"{name}_seconds_total", f"{what}: the time that they took.", f"{path}.{time}", MILLI),
     )
 
 
