@@ -63,7 +63,7 @@ class SharedTools:
         return await self.tools.api.get(INSTALLATIONS, key)
 
     def is_gone(self, key: Key) -> bool:
-        """Return whether the watch shows that an installation does not exist; one that it shows later is queued then."""
+        """Return whether the watch shows that an installation does not exist; one that appears later is queued."""
         return self.installations.has_synced and self.installations.get(key) is None and not self.unreadable(key)
 
     def unreadable(self, key: Key) -> bool:
