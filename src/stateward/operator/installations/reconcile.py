@@ -111,7 +111,12 @@ class Reconciliation:
 
     async def begins(self) -> bool:
         """Return whether a plan begins: then a write that names the version comes before everything else."""
-        return not self._spec.paused and isinstance((await self._decided()).decision, Begin)
+        if self._spec.paused:
+            return False
+        try:
+            return isinstance((await self._decided()).decision, Begin)
+        except (HeldError, ApiError):
+            return False  # It is reported from what is read live.
 
     async def go(self) -> float | None:
         """Decide and continue."""
