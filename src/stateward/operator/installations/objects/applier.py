@@ -55,7 +55,7 @@ NO_VERSION = "1"
 """A version that no object has, because the first write to a store gets the next one.
 
 An apply at it creates an object that does not exist, and is a Conflict with any that does: it can never merge into an
-object of somebody else, not even where both agree. A server that refuses it otherwise costs one request.
+object of another owner, not even where both agree. A server that refuses it otherwise costs one request.
 """
 
 Bodies = Mapping[tuple[str, str], Json]
@@ -205,7 +205,7 @@ class Applier:
                 return AppliedObject(wanted, live=False)
             return await self._unhealthy(kind, key, seen)
         if _once(wanted) or at(wanted, "spec", "replicas"):
-            return None  # Whether work is done, how many replicas somebody else has set: a read tells.
+            return None  # Whether work is done, how many replicas another client has set: a read tells.
         if not plain:
             return await self._known_workload(kind, key, wanted, seen, near)
         exact = {**wanted, "metadata": {**wanted["metadata"], "uid": seen.metadata.uid}}

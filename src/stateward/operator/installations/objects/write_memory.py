@@ -18,11 +18,12 @@ from stateward.packages.restarts.restarts import digest_in
 class _Left:
     """One installation: the states of its objects by UID, and the order in which data and workloads were applied.
 
-    `digests` are those in the pod templates, and `unhealthy` the objects that were not healthy when they were read.
+    `digests` are those in the pod templates, each with the state in which this process wrote it. `unhealthy` has the
+    objects that were not healthy when they were read.
     """
 
     states: dict[str, str] = field(default_factory=dict[str, str])
-    digests: dict[str, str] = field(default_factory=dict[str, str])
+    digests: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     unhealthy: dict[str, Json] = field(default_factory=dict[str, Json])
     judged: dict[str, int] = field(default_factory=dict[str, int])
     data: int = 0
@@ -77,7 +78,7 @@ class WriteMemory:
             left.data = next(self._order)
         if template_path(body) is not None:
             left.judged[meta.uid] = next(self._order)
-            left.digests[meta.uid] = digest_in(body)
+            left.digests[meta.uid] = (state_of(meta), digest_in(body))
 
     def observed(self, set_id: str, body: Json) -> None:
         """Record an object as the server has it, if it is not healthy: it is read again when it has changed."""
@@ -94,11 +95,14 @@ class WriteMemory:
         return body if body is not None and meta_of(body).resource_version == seen.resource_version else None
 
     def digest_in_template(self, set_id: str, seen: ObjectMeta) -> str | None:
-        """Return the digest in a workload's pod template, if its spec and metadata are as this process left them."""
+        """Return the digest in a workload's pod template, if its spec and metadata are as this process wrote them.
+
+        The disaster this prevents: restart control has changed the digest since, an apply sets the old one again, and
+        all pods restart for nothing.
+        """
         left = self._left.get(set_id)
-        if left is None or left.states.get(seen.uid) != state_of(seen):
-            return None
-        return left.digests.get(seen.uid)
+        state, digest = left.digests.get(seen.uid, ("", "")) if left is not None else ("", "")
+        return digest if state == state_of(seen) else None
 
     def drop(self, set_id: str, uid: str) -> None:
         """Forget an object that is gone, or going."""
