@@ -215,7 +215,7 @@ class Reconciler:
         began = self._reads.begin()
         try:
             if suspected(existing.cluster, self._now()):
-                existing = await self._live(key, existing)
+                existing = await self._live(key)  # A watch may have lost an event: nothing that it shows counts.
             turn = await self._decide(existing)
             if turn.plan.needs_live and not existing.live:
                 began = self._reads.begin()
