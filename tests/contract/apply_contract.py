@@ -14,6 +14,7 @@ from tests.contract.deleting_contract import gone
 from tests.contract.world import World
 from tests.contract.writing_contract import merge
 
+NO_VERSION = "1"
 MISSING_KIND = Resource("nothing.example", "v1", "things", "Thing", PartialObject)
 
 
@@ -87,6 +88,19 @@ class ApplyContract:
         with pytest.raises(Conflict):
             await world.api.apply(CONFIG_MAPS, world.key("one"), body, ApplyOptions("us"))
         assert await gone(world, "one")
+
+    async def test_an_apply_at_a_version_that_no_object_has_creates_and_changes_nothing_that_exists(
+        self, world: World
+    ) -> None:
+        body = world.manifest(CONFIG_MAPS, "one", metadata={"resourceVersion": NO_VERSION}, data={"a": "1"})
+        made = await world.api.apply(CONFIG_MAPS, world.key("one"), body, ApplyOptions("us"))
+        assert made.metadata.resource_version != NO_VERSION
+        for force in (False, True):
+            again = ApplyOptions("them", force=force)
+            with pytest.raises(Conflict):
+                await world.api.apply(CONFIG_MAPS, world.key("one"), body, again)
+        live = await world.api.get(CONFIG_MAPS, world.key("one"))
+        assert live.metadata.resource_version == made.metadata.resource_version
 
     async def test_an_apply_to_a_successor_of_the_uid_is_refused(self, world: World) -> None:
         before = await world.config_map("one")

@@ -74,4 +74,6 @@ async def test_a_death_in_any_phase_still_restarts_each_member_and_leaves_none_d
         assert all(node.config["indices.first"] == 1 for node in scenario.nodes())
         assert all(id(node) != running[node.name] for node in scenario.nodes())
         assert not [pod for pod in scenario.world.store.all(PODS) if phase_of(pod)]
-        assert scenario.most_down <= (3 if phase in TOGETHER or asked == "schedule" else 1 + (death is pod_is_deleted))
+        # Half a second after the phase was written, another member than the dying one may be stopped already.
+        another = death is pod_is_deleted or (death is container_dies and phase == "schedule-rolling")
+        assert scenario.most_down <= (3 if phase in TOGETHER or asked == "schedule" else 1 + another)

@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from stateward.api.values import names
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
+from stateward.simulation.apiserver.documents import items
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.opensearch.shards import State
@@ -111,6 +113,34 @@ async def test_a_member_that_the_database_does_not_list_does_not_serve_though_it
     (database,) = processes.databases.values()
     run.watchdog.ensemble_observed(database)
     assert let_go(run.watchdog, run.world.clusters, member) == []
+
+
+async def test_a_member_that_has_joined_is_recorded_before_another_one_stops_if_the_database_is_available() -> None:
+    run = await foundationdb()
+    run.processes[0].kill()
+    store, clusters, watchdog = run.world.store, run.world.clusters, run.watchdog
+    first, other = [stored for stored in store.all(PODS) if "storage" in stored.key.name][:2]
+    key = Key(first.key.namespace, "logs")
+    resource = store.get(clusters, key)
+    assert resource is not None
+    unrecorded = first.labels[names.LABEL_MEMBER]
+    states = items(resource.doc, "status", "memberStates")
+    kept = [{**state, "version": ""} if state["name"] == unrecorded else state for state in states]
+    run.world.context.change(resource, ("status", "memberStates"), kept)
+    (database,) = run.world.foundationdb.databases.values()
+    options = DeleteOptions(preconditions=Preconditions(other.uid, other.meta["resourceVersion"]))
+    for available, told in ((True, [f"is stopped before it is recorded that {unrecorded} joined"]), (False, [])):
+        if not available:
+            for pod in store.all(PODS):
+                if "log" in pod.labels[names.LABEL_MEMBER].split("-"):
+                    run.world.foundationdb.pods[pod.key].cut()
+            await asyncio.sleep(60.0)
+        watchdog.violations.clear()
+        watchdog.read(clusters, key)
+        watchdog.ensemble_observed(database)
+        watchdog.writing(Write("delete", PODS, other.key, {}, options=options))
+        messages = [violation.message for violation in watchdog.violations]
+        assert [text.partition(" ")[2] for text in messages if "recorded" in text] == told
 
 
 async def test_members_of_a_renamed_pool_count_for_their_role_until_the_new_pool_serves() -> None:

@@ -65,8 +65,7 @@ def operator(api: WorldApi, *, leader_elect: bool = True, **more: Any) -> Operat
 
 
 def reconciler(of: Operator) -> Reconciler:
-    found: Any = of.controllers["opensearch"]._workers._reconcile
-    return found.__self__
+    return of.controllers["opensearch"]._reconciler
 
 
 SPEC = OpenSearchSpec(version="2.19.5", pools=[Pool(name="hot", replicas=1)])

@@ -8,12 +8,14 @@ from stateward.kube.events.events import EventRecorder
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model import actions as a
 
-ROUTINE = (a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.RecordData)
-"""Steps that mean nothing by themselves."""
+ROUTINE = (
+    *(a.Flush, a.RecordBootstrap, a.SetPhase, a.StartProcess, a.RecordData),
+    *(a.Stage, a.LimitAllocation, a.RestoreAllocation, a.ResumeBalancing),
+)
+"""Steps that mean nothing by themselves: each restart of a member has them, and is announced as one."""
 
 REASONS: dict[type[a.Action], str] = {
     a.Create: "MemberCreated",
-    a.Stage: "TemplateWritten",
     a.DeletePod: "PodDeleted",
     a.StopProcess: "ProcessStopping",
     a.FinishRestart: "RestartFinished",
@@ -33,9 +35,6 @@ REASONS: dict[type[a.Action], str] = {
     a.CreateDatabase: "DatabaseCreated",
     a.RestoreSnapshot: "RestoreCreated",
     a.ConfigureDatabase: "DatabaseConfigured",
-    a.LimitAllocation: "AllocationLimited",
-    a.RestoreAllocation: "AllocationRestored",
-    a.ResumeBalancing: "RebalancingResumed",
     a.Drain: "DrainUpdated",
     a.ExcludeVoters: "VotingExclusionsUpdated",
     a.MoveCopies: "CopiesMoving",

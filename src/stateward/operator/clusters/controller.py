@@ -18,6 +18,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.election.fence import Fence
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
+from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -114,12 +115,19 @@ class Controller:
         common.limit.count(self.caches.clusters)
         reconciler = self._reconciler = Reconciler(api, parts)
         listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
-        work = reconciler.reconcile
-        self._workers = Workers(self.queue, work, count=common.workers, clock=clock, observer=observer)
+        self._pace = EventPace(self.queue, clock)
+        self._workers = Workers(self.queue, self._reconcile, count=common.workers, clock=clock, observer=observer)
         self._workers.tell(listener)
         watching = ReflectorOptions(clock=clock, observer=common.metrics, rng=common.rng)
         self.reflectors = tuple(self.caches.reflectors(api, watching))
-        self.caches.on_change(self.queue.add)
+        self.caches.on_change(self._pace.add)
+
+    async def _reconcile(self, key: Key) -> float | None:
+        self._pace.begun(key)
+        again = await self._reconciler.reconcile(key)
+        if again is None:
+            self._pace.forget(key)
+        return again
 
     @property
     def missing(self) -> bool:

@@ -11,7 +11,6 @@ from zlib import crc32
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.kube.timing.rate import TokenBuckets
 from stateward.planning.model.actions import Action
 from stateward.planning.model.times import parse_time
 
@@ -32,10 +31,13 @@ requests.
 """
 SETTLED_SECONDS = 60.0
 """The resync interval of a cluster that matches its spec."""
-STATUS_SECONDS = 5.0
-"""The shortest time between two writes of a status that contain nothing urgent."""
-STATE_BURST = 20
-"""How many changes of members' states are written at once, beyond one in `STATUS_SECONDS`."""
+STATUS_SECONDS = 10.0
+"""The shortest time between a write of a status and the next one if only sentences, counts and times have changed."""
+STATE_SECONDS = 5.0
+"""The same if a member has changed its state."""
+LASTING_SECONDS = 2.0
+"""How long the states of members must have lasted before they are written: most states of a restart pass. States that
+never last are written with the sentences."""
 
 
 def next_reconciliation(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
@@ -73,22 +75,41 @@ class StatusPace:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._written: dict[Key, float] = {}
-        self._states = TokenBuckets(clock, STATE_BURST, STATUS_SECONDS)
+        self._differs: dict[Key, float] = {}
+        """Since when the status of a cluster differs from the written one."""
+        self._states: dict[Key, tuple[object, float]] = {}
+        """The states that are not written yet, and since when they last."""
 
-    def seconds_left(self, key: Key, *, state_changes: bool) -> float:
+    def seconds_left(self, key: Key, states: object = None) -> float:
         """Return the seconds until a change that is not urgent may be written; 0 or less: now.
 
-        A change of a member's state is written now, except for a cluster whose members change their states all the
-        time.
+        `states` are those of the members if one of them has changed, else None.
+
+        The bound holds however often members change their states. Plans do not rely on what waits.
         """
-        written = self._written.get(key)
-        left = 0.0 if written is None else written + STATUS_SECONDS - self._clock.monotonic()
-        return 0.0 if left > 0 and state_changes and self._states.take(str(key)) else left
+        now = self._clock.monotonic()
+        written = self._written.get(key, now - STATUS_SECONDS)
+        differs = self._differs.setdefault(key, now)
+        if states is None:
+            self._states.pop(key, None)
+            return max(differs + LASTING_SECONDS, written + STATUS_SECONDS) - now
+        known = self._states.get(key)
+        if known is None or known[0] != states:
+            known = self._states[key] = (states, now)
+        lasting = max(known[1] + LASTING_SECONDS, written + STATE_SECONDS)
+        return min(lasting, max(differs, written) + STATUS_SECONDS) - now
+
+    def same(self, key: Key) -> None:
+        """Note that the status is as it is written."""
+        self._differs.pop(key, None)
+        self._states.pop(key, None)
 
     def wrote(self, key: Key) -> None:
         """Note that the status is written now."""
         self._written[key] = self._clock.monotonic()
+        self.same(key)
 
     def forget(self, key: Key) -> None:
         """Drop what is known of a cluster that is gone."""
         self._written.pop(key, None)
+        self.same(key)

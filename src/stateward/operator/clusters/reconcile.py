@@ -45,6 +45,7 @@ from stateward.operator.detection.look import suspected
 from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.last_read import LastReads, is_restart
 from stateward.operator.objects.live import read_live
 from stateward.operator.objects.translate import observation, with_answers
 from stateward.operator.objects.waves import HANDOVER, Turn, turn
@@ -61,7 +62,7 @@ from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import Database, Refusal
-from stateward.planning.plan import plan
+from stateward.planning.plan import Plan, plan
 
 _log = structlog.get_logger(__name__)
 
@@ -144,6 +145,7 @@ class Reconciler:
         )
         self.tell_failure = self._status.tell_failure
         self._targets: dict[Key, Target] = {}
+        self._reads = LastReads(parts.clock)
         self._claimed: dict[Key, float] = {}
         """When this process first saw its claim on each cluster."""
 
@@ -189,6 +191,7 @@ class Reconciler:
         self._targets.pop(key, None)
         self._shared_objects.forget(key)
         self._claimed.pop(key, None)
+        self._reads.forget(key)
 
     async def _hand_over(self, key: Key, cluster: Cluster, whose: Turn) -> None:
         """Claim or release a cluster that this operator does not manage yet, or no longer; raises ApiError."""
@@ -209,13 +212,14 @@ class Reconciler:
         return HANDOVER - (self._clock.monotonic() - since)
 
     async def _round(self, key: Key, existing: ClusterObjects) -> float | None:
+        began = self._reads.begin()
         try:
             if suspected(existing.cluster, self._now()):
-                existing = await self._live(key)
+                existing = await self._live(key)  # A watch may have lost an event: nothing that it shows counts.
             turn = await self._decide(existing)
             if turn.plan.needs_live and not existing.live:
-                existing = await self._live(key)
-                turn = await self._decide(existing)
+                began = self._reads.begin()
+                existing, turn = await self._decide_live(key, existing, turn.plan)
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
@@ -225,6 +229,10 @@ class Reconciler:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
         outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan)
+        if turn.plan.actions:
+            self._reads.forget(key)
+        if existing.live and outcome.failure is None:
+            self._reads.keep(key, began, existing, turn.plan.actions)
         self._exit_watch.keep(key, turn.existing, ending(turn.observed, turn.plan))
         if outcome.failure is None:
             turn, failure = await self._administrator_created(turn)
@@ -245,14 +253,24 @@ class Reconciler:
         following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
         return min(following, written.held) if written.held > 0 else following
 
-    async def _live(self, key: Key) -> ClusterObjects:
+    async def _decide_live(self, key: Key, existing: ClusterObjects, made: Plan) -> tuple[ClusterObjects, Round]:
+        """Plan again from live reads; raises NotFound, ApiError."""
+        last = self._reads.take(key, self._caches.cluster_objects(key) or existing)
+        if last is not None and is_restart(made):
+            turn = await self._decide(last)
+            if is_restart(turn.plan):
+                return last, turn
+        existing = await self._live(key, existing)
+        return existing, await self._decide(existing)
+
+    async def _live(self, key: Key, cached: ClusterObjects | None = None) -> ClusterObjects:
         """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
 
         The disaster this prevents: objects that the garbage collector has just removed are created again, without an
         owner.
         """
         with span("read live"):
-            existing = await read_live(self._api, key, self._kind)
+            existing = await read_live(self._api, key, self._kind, cached=cached)
         if existing.cluster.metadata.deletion_timestamp is not None:
             raise NotFound(f"{key} is being deleted")
         if turn(existing.cluster, self._caches.wave) is not Turn.MANAGE:

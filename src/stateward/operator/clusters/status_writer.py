@@ -24,7 +24,7 @@ from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.intent import Wait
 from stateward.planning.report.reconcile_failure import failure_status
 from stateward.planning.report.status import status
-from stateward.planning.report.urgency import is_urgent, moves_on
+from stateward.planning.report.urgency import is_urgent, moves_on, states_of
 
 RECORDED = "the values that the status has just recorded are sent to the members"
 """Why a cluster is not Ready although all else is done: Ready means that nothing is left to write."""
@@ -111,9 +111,11 @@ class StatusWriter:
         # The history comes first: Ready means that nothing is left to write.
         later = await self.histories.write(key, settled=shown.settled)
         if after == before:
+            self.pace.same(key)
             return Written(shown.settled, idle, later)
         urgent = is_urgent(before, after) or is_new(failed, before)
-        held = 0.0 if urgent else self.pace.seconds_left(key, state_changes=moves_on(before, after))
+        states = states_of(after) if moves_on(before, after) else None
+        held = 0.0 if urgent else self.pace.seconds_left(key, states)
         if held > 0:
             return Written(shown.settled, idle, held)
         self.announcer.changed(turn.existing.cluster, before, after)

@@ -18,7 +18,7 @@ from stateward.operator.installations.execution.tasks import ExecAs, no_exec_as
 from stateward.operator.installations.objects.applier import Applier, ObjectTools
 from stateward.operator.installations.objects.cached_objects import CachedObjects
 from stateward.operator.installations.objects.faults import NotAllowedError
-from stateward.operator.installations.objects.views import INSTALLATIONS
+from stateward.operator.installations.objects.views import INSTALLATIONS, GroupKind, kinds_in
 from stateward.operator.installations.objects.watches import Watches
 from stateward.operator.installations.objects.write_memory import WriteMemory
 from stateward.packages.plans.steps import set_id
@@ -43,6 +43,8 @@ class SharedTools:
     image: str = ""
     """The operator's own image; empty if it is unknown."""
     written: dict[Key, str] = field(default_factory=dict[Key, str])
+    findable: dict[tuple[str, str, GroupKind], float] = field(default_factory=dict[tuple[str, str, GroupKind], float])
+    """Until when it is known, by the monotonic clock, that a user may list a kind in a namespace."""
 
     def wrote(self, live: Installation) -> None:
         """Record the version of an installation that this process has written."""
@@ -59,6 +61,25 @@ class SharedTools:
         if known is not None and fresh and known.metadata.resource_version == self.written.get(key):
             return known
         return await self.tools.api.get(INSTALLATIONS, key)
+
+    def is_gone(self, key: Key) -> bool:
+        """Return whether the watch shows that an installation does not exist; one that appears later is queued."""
+        return self.installations.has_synced and self.installations.get(key) is None and not self.unreadable(key)
+
+    def unreadable(self, key: Key) -> bool:
+        """Return whether the watch has an installation that it cannot decode."""
+        return key in self.installations.unreadable
+
+    def shown(self, key: Key) -> Installation | None:
+        """Return an installation as the watch shows it, if nothing is done for it before a plan begins; else None.
+
+        Its state may be outdated. The first write of a plan names its version, so an outdated state begins nothing.
+        """
+        known = self.installations.get(key)
+        if known is None or self.unreadable(key) or known.metadata.deletion_timestamp is not None:
+            return None
+        fresh = self.memory.renewed(set_id(key.name, key.namespace)) or not kinds_in(known.metadata.annotations)
+        return known if fresh else None
 
     def forget(self, key: Key) -> None:
         """Forget an installation that is gone."""

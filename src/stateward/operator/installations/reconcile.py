@@ -1,12 +1,13 @@
 """One reconciliation of one installation: read it, decide, continue, and write the result."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import Installation, InstallationStatus, RunStatus, StateStatus
 from stateward.kube.events.event_record import Severity
-from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.errors import ApiError, Conflict, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.annotations import remove_finalizer
 from stateward.operator.installations.context import SharedTools
@@ -55,6 +56,13 @@ class Found:
 
 async def reconcile(shared: SharedTools, key: ObjectKey) -> float | None:
     """Reconcile an installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
+    if shared.is_gone(key):
+        shared.forget(key)
+        return None
+    shown = shared.shown(key)
+    if shown is not None and await (first := Reconciliation(shared, shown)).begins():
+        with suppress(Conflict, NotFound):  # It is not as the watch shows it: only a read tells.
+            return await _attempt(shared, first)
     try:
         live = await shared.read(key)
     except NotFound:
@@ -63,8 +71,12 @@ async def reconcile(shared: SharedTools, key: ObjectKey) -> float | None:
     reconciliation = Reconciliation(shared, live)
     if live.metadata.deletion_timestamp is not None:
         return await reconciliation.end()
+    return await _attempt(shared, reconciliation)
+
+
+async def _attempt(shared: SharedTools, reconciliation: "Reconciliation") -> float | None:
     try:
-        shared.accounts.user_of(live)
+        shared.accounts.user_of(reconciliation.live)
         return await reconciliation.go()
     except (HeldError, Forbidden) as error:
         return await reconciliation.refused(error)
@@ -91,6 +103,20 @@ class Reconciliation:
         self._name = live.metadata.name
         self._namespace = live.metadata.namespace
         self._status_writer = StatusWriter(shared, live)
+
+    @property
+    def live(self) -> Installation:
+        """The installation after the last write."""
+        return self._status_writer.live
+
+    async def begins(self) -> bool:
+        """Return whether a plan begins: then a write that names the version comes before everything else."""
+        if self._spec.paused:
+            return False
+        try:
+            return isinstance((await self._decided()).decision, Begin)
+        except (HeldError, ApiError):
+            return False  # It is reported from what is read live.
 
     async def go(self) -> float | None:
         """Decide and continue."""

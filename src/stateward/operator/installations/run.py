@@ -15,7 +15,7 @@ from stateward.operator.installations.finish import Finisher
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.plans.choice import CLEANUP
-from stateward.packages.plans.progress import Result, Stage, StepName, advance, next_look, ready, stage
+from stateward.packages.plans.progress import ENDED, Result, Stage, StepName, advance, next_look, ready, stage
 from stateward.packages.plans.run_record import ended, failing, remembered, run_of, with_progress
 from stateward.packages.plans.steady_state import place_of
 from stateward.packages.plans.work import errand_of
@@ -64,8 +64,10 @@ async def continue_run(
         progress = advance(progress, results, status_writer.now())
         run = with_progress(run, progress)
         _tell(status_writer, execution.restarted)
+        if stage(package, progress) in ENDED:
+            break  # The end is written with it: an operator that stops in between repeats the last step.
         status = await status_writer.write(replace(status, run=run))
-        if stage(package, progress) is Stage.DONE or not any(r.stage is Stage.DONE for r in results.values()):
+        if not any(r.stage is Stage.DONE for r in results.values()):
             break
     progress = run_of(run, running.timeout)
     found = stage(package, progress)

@@ -17,6 +17,9 @@ from stateward.operator.installations.objects.views import INSTALLATIONS, GroupK
 from stateward.packages.plans.reporting import reported
 from stateward.planning.report.reconcile_failure import REASON
 
+FINDABLE_SECONDS = 600.0
+"""Seconds for which it is known that an account may list a kind. A right that is taken away later is reported when it
+is missed, as it is if it is taken away after the kind was recorded."""
 Stuck = tuple[str, str]
 """Why a person is needed: a reason for programs, and a sentence."""
 
@@ -85,10 +88,22 @@ class StatusWriter:
         served yet.
         """
         fresh = sorted(frozenset(kinds) - kinds_in(self.live.metadata.annotations))
-        may = [kind for kind in fresh if await findable(self._shared.tools_of(self.live), self.live, kind, sure=sure)]
+        may = [kind for kind in fresh if await self._findable(kind, sure=sure)]
         before, self.live = self.live, await add_marks(self._shared.tools.api, self.live, may)
         if self.live is not before:
             self._shared.wrote(self.live)
+
+    async def _findable(self, kind: GroupKind, *, sure: bool) -> bool:
+        """Return whether the account may list a kind; an answer holds for the other installations of the account."""
+        name = (self._shared.accounts.user_of(self.live), self.live.metadata.namespace, kind)
+        until, now = self._shared.findable.get(name, 0.0), self._shared.clock.monotonic()
+        if now < until:
+            return True
+        self._shared.findable.pop(name, None)
+        if not await findable(self._shared.tools_of(self.live), self.live, kind, sure=sure):
+            return False
+        self._shared.findable[name] = now + FINDABLE_SECONDS
+        return True
 
     def tell(self, severity: Severity, reason: str, note: str) -> None:
         """Tell people what happened."""

@@ -1,5 +1,13 @@
-"""A fresh read of one cluster from the API server: nothing is destroyed on a cached read."""
+"""A fresh read of one cluster from the API server: nothing is destroyed on a cached read.
 
+Nodes and storage classes belong to no cluster, and no action writes them. A plan judges by them only what is wrong: a
+node that is missing, not ready or tainted, a class that is missing. So a reader that knows them from a watch reads them
+live only if the watch shows anything like that for these pods and claims. If the watch is late, a node or a class
+counts as usable for a moment longer than it is: a member on it may restart in that moment, within the budget. Which
+members are down, and where copies are, is known from the pods and the database, which are always asked.
+"""
+
+from dataclasses import replace
 from typing import TypeVar
 
 from stateward.api.values import names
@@ -8,6 +16,7 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import DecodeError, Forbidden
 from stateward.kube.objects.metadata import Key, KubeObject, key_of
+from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.caches import controlled_by
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -17,14 +26,20 @@ T = TypeVar("T", bound=KubeObject)
 
 
 async def read_live(
-    api: Api, key: Key, kind: ClusterKind, *, secrets: bool = True, denied: list[str] | None = None
+    api: Api,
+    key: Key,
+    kind: ClusterKind,
+    *,
+    secrets: bool = True,
+    denied: list[str] | None = None,
+    cached: ClusterObjects | None = None,
 ) -> ClusterObjects:
     """Return the live state of the cluster and its objects from the API server.
 
     Raises NotFound if the cluster is gone, any other ApiError if a part could not be read: then nothing is known, and
     nothing may be destroyed. Without `secrets`, the existing have none: only for a reader that needs none, and has no
     right to them. With `denied`, a reader that changes nothing goes on without Secrets, nodes and storage classes that
-    it may not list; the list gets their kinds.
+    it may not list; the list gets their kinds. `cached` has the nodes and storage classes that a watch shows.
     """
 
     async def optional(resource: Resource[T], chosen: Selection) -> tuple[T, ...]:
@@ -40,17 +55,43 @@ async def read_live(
     labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
     selection = Selection(key.namespace, labels=labels)
     uid = cluster.metadata.uid
-    return ClusterObjects(
+    sets = tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid))
+    pods = await everything(api, kinds.PODS, selection)
+    claims = await everything(api, kinds.CLAIMS, selection)
+    owned = tuple(controlled_by(await optional(kinds.SECRETS, selection), uid)) if secrets else ()
+    existing = ClusterObjects(
         cluster=cluster,
-        sets=tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid)),
-        pods=await everything(api, kinds.PODS, selection),
-        claims=await everything(api, kinds.CLAIMS, selection),
-        secrets=tuple(controlled_by(await optional(kinds.SECRETS, selection), uid)) if secrets else (),
-        nodes={node.metadata.name: node for node in await optional(kinds.NODES, Selection())},
-        classes={cls.metadata.name: cls for cls in await optional(kinds.STORAGE_CLASSES, Selection())},
+        sets=sets,
+        pods=pods,
+        claims=claims,
+        secrets=owned,
+        nodes={} if cached is None else cached.nodes,
+        classes={} if cached is None else cached.classes,
         caught_up=True,
         live=True,
     )
+    if cached is None or not has_usable_nodes(existing):
+        nodes = {node.metadata.name: node for node in await optional(kinds.NODES, Selection())}
+        existing = replace(existing, nodes=nodes)
+    if cached is None or not has_classes(existing):
+        classes = {cls.metadata.name: cls for cls in await optional(kinds.STORAGE_CLASSES, Selection())}
+        existing = replace(existing, classes=classes)
+    return existing
+
+
+def has_usable_nodes(existing: ClusterObjects) -> bool:
+    """Return whether each pod's node is known, and nothing is wrong with it by which a plan judges."""
+    return all(is_usable(existing.nodes.get(pod.spec.node_name)) for pod in existing.pods if pod.spec.node_name)
+
+
+def has_classes(existing: ClusterObjects) -> bool:
+    """Return whether the storage class of each claim is known."""
+    return {claim.spec.storage_class_name or "" for claim in existing.claims} - {""} <= existing.classes.keys()
+
+
+def is_usable(node: Node | None) -> bool:
+    """Return whether a node exists, is ready, and has no taint by which a plan judges its pods."""
+    return node is not None and node.ready and all(taint.effect == "PreferNoSchedule" for taint in node.spec.taints)
 
 
 async def everything(api: Api, kind: Resource[T], selection: Selection) -> tuple[T, ...]:

@@ -114,9 +114,15 @@ def annotated(body: Json, verdict: Verdict) -> Json:
     if verdict.because:
         notes[ANNOTATION_BECAUSE] = ", ".join(verdict.because)
     made = _with(body, ("metadata", "annotations"), notes)
-    return (
-        _with(made, (*path, "metadata", "annotations"), {ANNOTATION_DIGEST: verdict.digest}) if verdict.digest else made
-    )
+    return with_digest(made, verdict.digest)
+
+
+def with_digest(body: Json, digest: str) -> Json:
+    """Return a workload with a digest in its pod template; unchanged without a digest, or without a template."""
+    path = template_path(body)
+    if path is None or not digest:
+        return body
+    return _with(body, (*path, "metadata", "annotations"), {ANNOTATION_DIGEST: digest})
 
 
 def _with(body: Json, path: tuple[str, ...], values: Mapping[str, str]) -> Json:

@@ -16,7 +16,12 @@ def is_urgent(before: ClusterStatus, after: ClusterStatus) -> bool:
 
 def moves_on(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Return whether a member changes its state: people want to see this soon, but no plan relies on it."""
-    return [(m.name, m.state) for m in before.member_states] != [(m.name, m.state) for m in after.member_states]
+    return states_of(before) != states_of(after)
+
+
+def states_of(status: ClusterStatus) -> list[tuple[str, str]]:
+    """Return the name and the state of each member."""
+    return [(m.name, m.state) for m in status.member_states]
 
 
 def relied_on(status: ClusterStatus) -> tuple[object, ...]:

@@ -208,9 +208,12 @@ class Watchdog:
         current.taken.add(member)
 
     def _check_records(self, member: str, key: Key, knowledge: DatabaseKnowledge, at: float) -> None:
-        """Check that every member in the database is recorded: without a record it will not count when it is lost."""
+        """Check that every member in the database is recorded: without a record it will not count when it is lost.
+
+        A database that is not available does not tell the operator its members.
+        """
         cluster = self._store.get(self._world.clusters, key)
-        if cluster is None or knowledge.at < at:
+        if cluster is None or knowledge.at < at or not knowledge.serves:
             return
         states = items(cluster.doc, "status", "memberStates")
         recorded = {state["name"] for state in states if state.get("version")}

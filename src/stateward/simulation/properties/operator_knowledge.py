@@ -35,6 +35,8 @@ class DatabaseKnowledge(Struct, frozen=True):
     """Nodes that the database drains."""
     tolerance: int | None = None
     """How many more failures lose no data, if the database reports this instead of its copies."""
+    serves: bool = True
+    """Whether the database was available at this read: one that is not has given no member any data."""
 
 
 def known_database(cluster: Cluster, at: float) -> DatabaseKnowledge:
@@ -75,7 +77,10 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
     live, no_nodes = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     tolerance = bearable(ensemble.cluster.state, live)
-    return DatabaseKnowledge(at, 0, there, seen | there, no_nodes, no_nodes, there, {}, {}, tolerance=tolerance)
+    state = ensemble.cluster.state
+    return DatabaseKnowledge(
+        *(at, 0, there, seen | there, no_nodes, no_nodes, there, {}, {}), tolerance=tolerance, serves=state.available
+    )
 
 
 def restarts_together(pod: Stored) -> bool:

@@ -11,8 +11,9 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     CLOSELY_SECONDS,
+    LASTING_SECONDS,
     SETTLED_SECONDS,
-    STATE_BURST,
+    STATE_SECONDS,
     STATUS_SECONDS,
     STUCK_SECONDS,
     StatusPace,
@@ -89,27 +90,43 @@ def test_a_round_that_only_does_what_the_one_before_did_moves_nothing_on() -> No
     assert not repeats_previous_round((refused, ConfigureDatabase(why="x")), (refused,))
 
 
-def test_a_status_without_anything_urgent_is_written_at_most_once_in_some_seconds() -> None:
+def test_a_status_without_anything_urgent_is_written_when_it_lasts_and_at_most_once_in_some_seconds() -> None:
     clock, key = MovedClock(), Key("x", "logs")
     pace = StatusPace(clock)
-    assert pace.seconds_left(key, state_changes=False) <= 0
+    assert pace.seconds_left(key) == LASTING_SECONDS
+    clock.later(LASTING_SECONDS)
+    assert pace.seconds_left(key) <= 0
     pace.wrote(key)
-    assert pace.seconds_left(key, state_changes=False) == STATUS_SECONDS
-    assert pace.seconds_left(Key("x", "other"), state_changes=False) <= 0
+    assert pace.seconds_left(key) == STATUS_SECONDS
+    assert pace.seconds_left(key, "Starting") == STATE_SECONDS
+    assert pace.seconds_left(Key("x", "other")) == LASTING_SECONDS
     clock.later(STATUS_SECONDS)
-    assert pace.seconds_left(key, state_changes=False) <= 0
+    assert pace.seconds_left(key) <= 0
     pace.wrote(key)
     pace.forget(key)
-    assert pace.seconds_left(key, state_changes=False) <= 0
+    assert pace.seconds_left(key) == LASTING_SECONDS
 
 
-def test_states_that_change_are_written_at_once_unless_they_change_all_the_time() -> None:
+def test_a_state_is_written_when_it_lasts_and_a_status_that_is_again_as_written_is_not() -> None:
     clock, key = MovedClock(), Key("x", "logs")
     pace = StatusPace(clock)
-    written = 0
-    for _ in range(10 * 60):  # Ten minutes in which a member changes its state every second.
-        if pace.seconds_left(key, state_changes=True) <= 0:
+    clock.later(1000.0)
+    pace.seconds_left(key, "Down")
+    clock.later(LASTING_SECONDS / 2)
+    assert pace.seconds_left(key, "Starting") == LASTING_SECONDS
+    pace.same(key)
+    clock.later(LASTING_SECONDS)
+    assert pace.seconds_left(key, "Starting") == LASTING_SECONDS
+
+
+@pytest.mark.parametrize("period", [0.5, 1.0, 3.0, 7.0])
+def test_states_that_never_last_are_written_at_a_bounded_rate(period: float) -> None:
+    clock, key = MovedClock(), Key("x", "logs")
+    pace, written, last = StatusPace(clock), 0, 0.0
+    for step in range(int(600 / 0.5)):
+        if pace.seconds_left(key, step * 0.5 // period) <= 0:
             pace.wrote(key)
-            written += 1
-        clock.later(1.0)
-    assert STATE_BURST < written <= STATE_BURST + 2 * 600 / STATUS_SECONDS
+            written, last = written + 1, step * 0.5
+        clock.later(0.5)
+    assert written <= 600 / STATE_SECONDS
+    assert last >= 600 - 2 * STATUS_SECONDS, "however quickly they change, people see them"

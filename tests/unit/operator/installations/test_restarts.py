@@ -1,11 +1,13 @@
 """When an installation's plan restarts pods, and for what: one case for each thing that decides it."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from bench.packages import parcel
 from stateward.kube.objects.metadata import Key
-from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE
+from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE, digest_in, with_digest
 from tests.unit.operator.installations.test_properties import Made, Usage
 from tests.unit.operator.installations.world import HOME, World
 
@@ -137,4 +139,25 @@ async def test_a_new_version_leaves_what_pods_have_seen_on_a_workload_that_says_
         assert world.rollouts == {}
         world.install("shop-2", MODE="fast")
         await world.until(world.ready)
+    assert world.rollouts == {"web": 1}
+
+
+async def test_a_digest_that_restart_control_has_changed_stays_when_the_workload_is_applied_again() -> None:
+    """The disaster this prevents: an apply sets the digest that the operator wrote last, and all pods restart."""
+    world = World()
+    texts = parcel.files()
+    world.package("parcel-1.0.0", texts)
+    later = texts["operator.yaml"].replace(b"1.0.0", b"1.0.1")
+    world.package("parcel-1.0.1", {**texts, "operator.yaml": later})
+    put(world, "outside-web", "0")
+    async with world.operator():
+        world.install("parcel-1.0.0")
+        await world.until(world.ready)
+        await asyncio.sleep(30.0)
+        live = world.there("Deployment", "web")
+        world.server.update("apps/deployments", Key(HOME, "web"), with_digest(live, "of-restart-control"))
+        await asyncio.sleep(30.0)
+        world.install("parcel-1.0.1")
+        await world.until(lambda: world.status()["installed"]["version"] == "1.0.1")
+    assert digest_in(world.there("Deployment", "web")) == "of-restart-control"
     assert world.rollouts == {"web": 1}

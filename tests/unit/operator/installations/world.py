@@ -30,6 +30,7 @@ PLURALS = {
     "ConfigMap": ("", "v1", "configmaps", True),
     "Secret": ("", "v1", "secrets", True),
     "Service": ("", "v1", "services", True),
+    "ServiceAccount": ("", "v1", "serviceaccounts", True),
     "Pod": ("", "v1", "pods", True),
     "Namespace": ("", "v1", "namespaces", False),
     "PersistentVolumeClaim": ("", "v1", "persistentvolumeclaims", True),

@@ -2,17 +2,21 @@
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stateward.api.values import names
 from stateward.api.values.base import API_VERSION, Json
-from stateward.kube.client.client import DeleteOptions, ListOptions, Page, Preconditions
+from stateward.kube.client.client import DeleteOptions, ListOptions, Page, PatchKind, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import DecodeError, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta
+from stateward.kube.objects.nodes import Node, NodeSpec, NodeStatus, Taint
+from stateward.kube.objects.pods import Condition
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.storage import StorageClass
 from stateward.kube.objects.watching import Unreadable
 from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.objects.live import read_live
@@ -137,3 +141,60 @@ async def test_nothing_is_done_for_a_cluster_that_is_being_deleted_though_the_ca
     await delete(api, OPENSEARCH.resource, "logs")
     with pytest.raises(NotFound):
         await one._live(KEY)
+
+
+async def lists(api: WorldApi, **known: Any) -> list[str]:
+    """Return the kinds that are listed by a live read, if a watch shows these nodes and storage classes."""
+    cached = replace(await read_live(api, KEY, OPENSEARCH), live=False, **known)
+    asked = list[str]()
+    plain = api.list
+
+    async def listed(resource: Resource[Any], selection: Selection, options: ListOptions | None = None) -> Page[Any]:
+        asked.append(resource.plural)
+        return await plain(resource, selection, options)
+
+    api.list = listed
+    found = await read_live(api, KEY, OPENSEARCH, cached=cached)
+    api.list = plain
+    assert found.live
+    return asked
+
+
+def node(*taints: Taint, ready: bool = True) -> dict[str, Node]:
+    status = NodeStatus(conditions=(Condition(type="Ready", status="True" if ready else "False"),))
+    return {"n1": Node(metadata=ObjectMeta(name="n1"), spec=NodeSpec(taints=taints), status=status)}
+
+
+OWNED = ["statefulsets", "pods", "persistentvolumeclaims", "secrets"]
+BAD = Taint(key="maintenance", effect="NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "asked"),
+    [
+        (node(), OWNED),
+        (node(Taint(key="full", effect="PreferNoSchedule")), OWNED),
+        (node(ready=False), [*OWNED, "nodes"]),
+        (node(BAD), [*OWNED, "nodes"]),
+        ({}, [*OWNED, "nodes"]),
+    ],
+    ids=["usable", "preferred", "not ready", "tainted", "unknown"],
+)
+async def test_nodes_are_read_live_only_if_the_watch_shows_anything_that_a_plan_judges(
+    api: Garbled, nodes: dict[str, Node], asked: list[str]
+) -> None:
+    bound = {"metadata": {"name": f"{MEMBER}-0"}, "spec": {"nodeName": "n1"}}
+    await api.patch(kinds.PODS, Key("data", f"{MEMBER}-0"), bound, kind=PatchKind.MERGE)
+    assert await lists(api, nodes=nodes) == asked
+
+
+@pytest.mark.parametrize(("classes", "asked"), [({"fast": StorageClass()}, OWNED), ({}, [*OWNED, "storageclasses"])])
+async def test_storage_classes_are_read_live_only_if_the_watch_lacks_one(
+    api: Garbled, classes: dict[str, StorageClass], asked: list[str]
+) -> None:
+    volume = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    labels = {names.LABEL_ORDINAL: "1", names.LABEL_MEMBER: "logs-hot-1"}
+    await make(
+        api, kinds.CLAIMS, "data-logs-hot-1", {"labels": LABELS | labels}, spec={**volume, "storageClassName": "fast"}
+    )
+    assert await lists(api, classes=classes) == asked

@@ -4,7 +4,8 @@ Objects are created by server-side apply. An existing object without an owner is
 has `adopt`; one of another installation never. Objects are removed by UID and version.
 
 An object that the caches show as the installation's own is applied by its UID, without a read before; one without
-changes is not written again.
+changes is not written again. One that they do not show is applied at a version that no object has: the server creates
+it if it does not exist, and otherwise refuses. Only then it is read, and its owner checked.
 """
 
 from collections.abc import Mapping
@@ -44,10 +45,18 @@ from stateward.packages.restarts.restarts import (
     annotated,
     digest_in,
     judge,
+    with_digest,
 )
 
 MOST_NESTED = 32
 """The depth to which parent installations are followed."""
+
+NO_VERSION = "1"
+"""A version that no object has, because the first write to a store gets the next one.
+
+An apply at it creates an object that does not exist, and is a Conflict with any that does: it can never merge into an
+object of another owner, not even where both agree. A server that refuses it otherwise costs one request.
+"""
 
 Bodies = Mapping[tuple[str, str], Json]
 """Objects as the server has just answered that they are, by kind and name."""
@@ -141,11 +150,12 @@ class Applier:
         kind, key = await self.find(body)
         wanted = self._wanted(use, place, body, key)
         seen = self._cached_objects.ours(kind, key)
-        known = await self._known(kind, key, wanted, seen, again=again) if seen is not None else None
+        known = await self._known(kind, key, wanted, seen, again=again, near=near) if seen is not None else None
         if known is not None:
             return known
         async with self._tools.claims.on(kind, key):
-            return await self._made(kind, key, wanted, keep=False, near=near)
+            created = await self._created(kind, key, wanted, near) if seen is None and not again else None
+            return created or await self._made(kind, key, wanted, keep=False, near=near)
 
     async def restore(self, use: Use, place: Place, body: Json) -> AppliedObject:
         """Apply an object again that was changed or removed; the record of its pods' data stays.
@@ -173,23 +183,74 @@ class Applier:
             return None
         return await self._applied(kind, key, wanted, text(at(live, "metadata", "resourceVersion")))
 
+    async def _created(self, kind: Raw, key: ObjectKey, wanted: Json, near: Bodies) -> AppliedObject | None:
+        """Create an object; None if it exists, or if that is not certain: a read tells."""
+        noted = _noted(wanted, None, await self._judged(None, wanted, near))
+        absent = {**noted, "metadata": {**noted["metadata"], "resourceVersion": NO_VERSION}}
+        try:
+            return await self._applied(kind, key, absent, "")
+        except Conflict:
+            return None
+        except UnknownResource:
+            self._tools.kinds.forget(kind.group)
+            raise
+
     async def _known(
-        self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool
+        self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, *, again: bool, near: Bodies
     ) -> AppliedObject | None:
         """Apply an object that is certainly ours, if necessary; None if it has to be read first."""
         plain = template_path(wanted) is None
         if (again or plain) and self._cached_objects.is_as_written(seen, wanted):
             if (kind.group, kind.kind) in AT_ONCE:
                 return AppliedObject(wanted, live=False)
-            live = await self.read(kind, key)
-            return AppliedObject(live) if live is not None and live["metadata"]["uid"] == seen.metadata.uid else None
-        if not plain or _once(wanted) or at(wanted, "spec", "replicas") is not None:
-            return None  # What pods have seen, whether work is done, how many somebody else has set: a read tells.
+            return await self._unhealthy(kind, key, seen)
+        if _once(wanted) or at(wanted, "spec", "replicas"):
+            return None  # Whether work is done, how many replicas another client has set: a read tells.
+        if not plain:
+            return await self._known_workload(kind, key, wanted, seen, near)
         exact = {**wanted, "metadata": {**wanted["metadata"], "uid": seen.metadata.uid}}
         try:
             return await self._applied(kind, key, exact, seen.metadata.resource_version)
         except (Conflict, Invalid, UnknownResource):
             return None  # Another object by now, or one that the server refuses: which of them, a read tells.
+
+    async def _unhealthy(self, kind: Raw, key: ObjectKey, seen: PartialObject) -> AppliedObject | None:
+        """Return an object that is as this process has written it, with its health; None if it is another by now.
+
+        While the watch shows the version that was read last, its status has not changed either.
+        """
+        memory = self._cached_objects.memory
+        live = memory.unchanged(self.set_id, seen.metadata) or await self.read(kind, key)
+        if live is None or live["metadata"]["uid"] != seen.metadata.uid:
+            return None
+        memory.observed(self.set_id, live)
+        return AppliedObject(live)
+
+    async def _known_workload(
+        self, kind: Raw, key: ObjectKey, wanted: Json, seen: PartialObject, near: Bodies
+    ) -> AppliedObject | None:
+        """Apply a workload at the version that the caches show; None if it has to be read first.
+
+        Its record of the data that its pods have seen is in its metadata, and the digest in its pod template is known
+        if the workload is as this process left it. The server refuses the write if either has changed since.
+        """
+        meta, path = seen.metadata, template_path(wanted)
+        digest = self._cached_objects.memory.digest_in_template(self.set_id, meta)
+        if digest is None or path is None:
+            return None
+        live: Json = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"annotations": meta.annotations}}
+        live = with_digest(live, digest)
+        verdict = await self._judged(live, wanted, near)
+        noted = _noted(wanted, live, verdict)
+        exact = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        try:
+            made = await self._applied(
+                kind, key, {**noted, "metadata": {**noted["metadata"], **exact}}, meta.resource_version
+            )
+        except (Conflict, Invalid, UnknownResource):
+            return None
+        because = verdict.because if verdict is not None else ()
+        return replace(made, because=because, changed=state_of(meta) != _state(made.body))
 
     async def _applied(self, kind: Raw, key: ObjectKey, manifest: Json, before: str) -> AppliedObject:
         # An object that did not exist a moment ago is not taken from the client that has created it since.

@@ -56,8 +56,8 @@ class Server:
         if live is None:
             if options.subresource:
                 raise not_found(kind.partition("/")[2], key)
-            if given.get("uid") or given.get("resourceVersion"):
-                raise conflict(kind, key, "it is not there, and a UID or resourceVersion was asked for")
+            if given.get("uid"):  # A resourceVersion alone is no obstacle: the real server creates the object.
+                raise conflict(kind, key, "it is not there, and a UID was asked for")
             config = {n: v for n, v in body.items() if n != "status" or not kind_of(kind).status}
             return self._insert(kind, key, config, manager, dry=options.dry_run)
         self._same(live, given)

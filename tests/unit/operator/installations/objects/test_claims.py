@@ -121,17 +121,18 @@ async def test_two_that_begin_at_once_do_not_both_find_nothing(world: World) -> 
         assert not world.ready(other)
 
 
-async def test_what_a_user_makes_between_the_check_and_the_making_is_not_taken_from_them(
-    world: World,
+@pytest.mark.parametrize("mine", [{"of": "person"}, {"of": "first"}, {"another": "field"}])
+async def test_what_a_user_makes_right_before_the_apply_is_not_taken_from_them(
+    world: World, mine: dict[str, str]
 ) -> None:
     tasks: list[Any] = [{"name": "config", "kind": "Apply", "spec": {"resources": ["config.yaml"]}}]
     world.package("other-1", package(tasks, {"deploy": ["config"]}, config=CONFIG))
     world.install("other-1", "first")
 
     class Late:
-        """A client that sees a user's ConfigMap only at its second read."""
+        """A client that is overtaken by a user: their ConfigMap appears right before the first apply to it."""
 
-        looked = False
+        late = False
 
         def acting_as(self, _user: str) -> Any:
             return self
@@ -139,14 +140,14 @@ async def test_what_a_user_makes_between_the_check_and_the_making_is_not_taken_f
         def __getattr__(self, name: str) -> Any:
             return getattr(world.api, name)
 
-        async def get(self, resource: Any, key: Any) -> Any:
-            if resource.kind != "ConfigMap" or self.looked:
-                return await world.api.get(resource, key)
-            self.looked = True
-            mine = {"metadata": {"name": "config"}, "data": {"of": "person"}}
-            world.server.create("/configmaps", "prod", mine)
-            raise NotFound("there was no such map a moment ago")
+        async def apply(self, resource: Any, key: Any, body: Any, options: Any) -> Any:
+            if resource.kind == "ConfigMap" and not self.late:
+                self.late = True
+                world.server.create("/configmaps", "prod", {"metadata": {"name": "config"}, "data": mine})
+            return await world.api.apply(resource, key, body, options)
 
     async with world.operator(Late()):
         await world.until(lambda: "already exists" in waits_for(world, "first"))
-    assert world.there("ConfigMap", "config")["data"] == {"of": "person"}
+    theirs = world.there("ConfigMap", "config")
+    assert theirs["data"] == mine
+    assert "labels" not in theirs["metadata"]
