@@ -96,5 +96,17 @@ def test_the_words_of_the_command_line() -> None:
     chosen: argparse.Namespace = parser().parse_args(["micro", "--quick"])
     assert chosen.names == ["micro"]
     assert chosen.quick
-    usual = {"agent", "answers", "arrival", "inplace", "many", "micro", "packages", "rollout", "sandbox", "scale"}
+    usual = {
+        "agent",
+        "answers",
+        "arrival",
+        "forecasts",
+        "inplace",
+        "many",
+        "micro",
+        "packages",
+        "rollout",
+        "sandbox",
+        "scale",
+    }
     assert set(MEASUREMENTS) == usual | {"simulation"}
