@@ -91,7 +91,7 @@ class SecretKeeper:
         self._stored = StoredSecret(
             context.api, context.cluster.metadata, {**context.metadata, "name": keys_secret(context.cluster)}
         )
-        self._uid = context.cluster.metadata.uid
+        self._owner = f"{context.cluster.metadata.namespace}/{context.cluster.metadata.name}"
 
     async def keep(self, asked: Dashboards, *, doubt: bool) -> Secrets:
         """Return all secrets, with what was missing or due made again.
@@ -155,9 +155,9 @@ class SecretKeeper:
         if self._of.target.access is not None:
             if product_of(self._of.cluster) is ELASTICSEARCH:
                 for name in await self._tokens():
-                    if name.startswith(c.token_prefix(self._uid)):
+                    if name.startswith(c.token_prefix(self._owner)):
                         await self._delete_token(name)
-            elif (user := await self._user()) is not None and c.is_ours(user, self._uid):
+            elif (user := await self._user()) is not None and c.is_ours(user, self._owner):
                 await self._ask(lambda session: session.command("DELETE", c.USER_PATH))
         await self._stored.write(c.without_credentials(self._stored.texts))
 
@@ -165,7 +165,7 @@ class SecretKeeper:
 
     async def _keep_user(self, due: c.Due, *, doubt: bool) -> None:
         user, texts = await self._user(), self._stored.texts
-        if user is not None and not c.is_ours(user, self._uid):
+        if user is not None and not c.is_ours(user, self._owner):
             text = f"the database has a user {c.USER} that the operator did not make: delete it there"
             raise StopError("DashboardsUserTaken", text)
         coming, password = texts.get(c.NEXT_PASSWORD, ""), texts.get(c.PASSWORD, "")
@@ -189,7 +189,7 @@ class SecretKeeper:
         return found.get(c.USER)
 
     async def _write_user(self, password: str) -> None:
-        body = c.user_body(password, self._uid)
+        body = c.user_body(password, self._owner)
         await self._ask(lambda session: session.command("PUT", c.USER_PATH, body=body))
 
     async def _logs_in(self, password: str) -> bool:
@@ -211,7 +211,7 @@ class SecretKeeper:
         name = texts.get(c.TOKEN_NAME, "")
         if name in there and texts.get(c.TOKEN) and not due.of(texts):
             return
-        coming = c.next_token(texts, self._uid)
+        coming = c.next_token(texts, self._owner)
         await self._stored.write({**texts, c.NEXT_TOKEN: coming})
         if coming in there:  # Its value was lost on the way here.
             await self._delete_token(coming)

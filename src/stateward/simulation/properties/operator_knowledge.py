@@ -79,7 +79,17 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
     tolerance = bearable(ensemble.cluster.state, live)
     state = ensemble.cluster.state
     return DatabaseKnowledge(
-        *(at, 0, there, seen | there, no_nodes, no_nodes, there, {}, {}), tolerance=tolerance, serves=state.available
+        at=at,
+        version=0,
+        nodes=there,
+        seen=seen | there,
+        voters=no_nodes,
+        voting=no_nodes,
+        data=there,
+        holders={},
+        copies={},
+        tolerance=tolerance,
+        serves=state.available,
     )
 
 

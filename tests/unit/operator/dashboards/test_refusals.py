@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from stateward.engines.search.dashboards.credentials import user_body
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.opensearch.stored_objects import StoredObject
-from tests.unit.operator.dashboards.world import HOME, USER_PATH, World
+from tests.unit.operator.dashboards.world import HOME, NAME, USER_PATH, World
 
 FOREIGN: dict[str, Any] = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "logs-dashboards"}, "spec": {}}
 
@@ -41,6 +42,15 @@ async def test_a_user_of_others_is_not_taken_over_and_not_deleted() -> None:
         world.edit(dashboards=None)
         await world.until(lambda: not world.status())
     assert world.database.objects.by_path[USER_PATH] == StoredObject({"attributes": {}}, 1)
+
+
+async def test_a_cluster_that_is_made_again_on_its_kept_volumes_takes_over_the_user_of_its_database() -> None:
+    world = World()
+    world.database.objects.by_path[USER_PATH] = StoredObject(user_body("before", f"{HOME}/{NAME}"), 99)
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+    assert world.database.objects.by_path[USER_PATH].number != 99, "it has another password"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ database has taken it. A token comes from the database, and its name is in the S
 is deleted and made again. So a Secret without any of them says that the database has none.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -15,7 +16,10 @@ USER = "kibanaserver"
 """The user that OpenSearch's security plug-in knows as the server of the dashboards."""
 USER_PATH = f"/_plugins/_security/api/internalusers/{USER}"
 MARK = "stateward-cluster"
-"""Attribute of the user: the UID of the cluster that it was made for."""
+"""Attribute of the user: the cluster that it was made for, as `NAMESPACE/NAME`.
+
+Not its UID: a cluster that is made again on its kept volumes takes over what its database has.
+"""
 ROLE = "kibana_server"
 ACCOUNT = "/_security/service/elastic/kibana/credential"
 
@@ -45,15 +49,15 @@ class Due:
         return self.lifetime is not None and made.isdigit() and self.now >= float(made) + self.lifetime
 
 
-def user_body(password: str, uid: str) -> Json:
-    """Return the user as the database wants it written."""
-    return {"password": password, "opendistro_security_roles": [ROLE], "attributes": {MARK: uid}}
+def user_body(password: str, owner: str) -> Json:
+    """Return the user for this cluster, as the database wants it written."""
+    return {"password": password, "opendistro_security_roles": [ROLE], "attributes": {MARK: owner}}
 
 
-def is_ours(user: Json, uid: str) -> bool:
-    """Return whether a stored user was made for the cluster with this UID."""
+def is_ours(user: Json, owner: str) -> bool:
+    """Return whether a stored user was made for this cluster."""
     attributes = cast("Json | None", user.get("attributes"))
-    return (attributes or {}).get(MARK) == uid
+    return (attributes or {}).get(MARK) == owner
 
 
 def token_path(name: str) -> str:
@@ -61,14 +65,14 @@ def token_path(name: str) -> str:
     return f"{ACCOUNT}/token/{name}"
 
 
-def token_prefix(uid: str) -> str:
-    """Return what the names of a cluster's tokens begin with."""
-    return f"stateward-{uid[:8]}-"
+def token_prefix(owner: str) -> str:
+    """Return what the names of a cluster's tokens begin with: they may have no slash."""
+    return f"stateward-{hashlib.sha256(owner.encode()).hexdigest()[:8]}-"
 
 
-def next_token(stored: Texts, uid: str) -> str:
+def next_token(stored: Texts, owner: str) -> str:
     """Return the name of the next token, another one than the stored one."""
-    prefix, last = token_prefix(uid), stored.get(TOKEN_NAME, "")
+    prefix, last = token_prefix(owner), stored.get(TOKEN_NAME, "")
     number = last.removeprefix(prefix) if last.startswith(prefix) else ""
     return f"{prefix}{int(number) + 1 if number.isdigit() else 1}"
 
