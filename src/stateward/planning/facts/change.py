@@ -88,13 +88,15 @@ def member_target(facts: Facts, member: Member, pool: Pool) -> Inputs:
 
 
 def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
-    """Return the inputs that only a new member can change, as this member has them; None if it has never joined.
+    """Return the inputs that only a new member can change, as this member has them; None if it cannot have any data.
 
     The disaster this prevents: all members restart together for a knob, and each starts with the number of processes
-    that the spec now asks for; the data of the other processes stays behind on all volumes at once.
+    that the spec now asks for; the data of the other processes stays behind on all volumes at once. A member may have
+    data although no status records that it has joined: the database was not available meanwhile.
     """
     made = member.pod or member.workload
-    if made is None or not pool.retained or member.name not in facts.obs.records:
+    empty = member.name not in facts.obs.records and (not facts.formed or facts.never_had_data(member))
+    if made is None or not pool.retained or empty:
         return None
     return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
 

@@ -259,7 +259,8 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     A member whose StatefulSet was removed or scaled to zero counts as long as it has data or a vote, or while it will
     be created again because its pool has too few: no other member may stop in its place.
     """
-    if member.name not in obs.records and (database is None or member.name not in database.nodes):
+    there = database is not None and (member.name in database.nodes or member.name in database.partial)
+    if member.name not in obs.records and not there:
         return False
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True

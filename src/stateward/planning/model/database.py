@@ -143,6 +143,10 @@ class Database(Struct, frozen=True, tag=True):
     """The members of that zone."""
     tolerance: int | None = None
     """How many more failures cost no data and no availability; None if the database does not report it."""
+    partial: Mapping[str, str] = {}
+    """By member of which only a part is in the database: the newest version of that part. It does not serve, and may
+    hold data; only members with several processes can be so.
+    """
     connection: str = ""
     """How clients connect if not through a Service; empty otherwise, or if the database does not report it."""
     barrier: Barrier | None = None

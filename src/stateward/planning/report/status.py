@@ -138,13 +138,14 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     earlier = next((m for m in before.member_states if m.name == member.name), None)
     node = facts.node(member.name)
     seen = earlier.version if earlier else ""
-    joined = node.version if node is not None and newer(node.version, seen) else seen
+    there = node.version if node is not None else facts.database.partial.get(member.name, "") if facts.database else ""
+    joined = there if there and newer(there, seen) else seen
     state = intent.state.value if intent else State.LEAVING.value
     pending = intent.effect.name.lower() if intent and intent.effect else ""
     same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.last_transition_time
     volume = earlier.volume if earlier else ""
-    if node is not None and member.claim is not None:
-        joined = node.version if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
+    if there and member.claim is not None:
+        joined = there if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
         volume = member.claim.ref.uid
     address = member.pod.ip if node is not None and member.pod is not None else ""
     missing_since, cause = missing_status(facts, member, earlier)

@@ -224,6 +224,8 @@ async def test_members_with_too_few_processes_do_not_serve(model: Model) -> None
     database = await model.seen(processes={"ledger-log-0": 2})
     assert "ledger-log-0" not in database.nodes
     assert "ledger-log-1" in database.nodes
+    version = database.nodes["ledger-log-1"].version
+    assert database.partial == {"ledger-log-0": version}, "it may hold data"
 
 
 async def test_the_zone_of_a_member_that_goes_down_for_a_moment_is_in_maintenance_until_it_is_lifted(

@@ -192,6 +192,22 @@ def test_while_the_database_is_silent_no_member_that_was_away_is_taken_to_be_bac
         assert facts.away(facts.members["c-hot-2"]) is None
 
 
+def test_a_member_of_which_only_a_part_is_in_the_database_is_recorded_and_expected() -> None:
+    world = settled(managers(), hot(), indices=((2,),), version="2.19.5")
+    observed = world.observe()
+    assert isinstance(observed.database, Database)
+    nodes = {name: node for name, node in observed.database.nodes.items() if name != "c-hot-1"}
+    unrecorded = replace(
+        observed,
+        records={name: record for name, record in observed.records.items() if name != "c-hot-1"},
+        database=replace(observed.database, nodes=nodes, units=(), partial={"c-hot-1": "2.19.5"}),
+    )
+    earlier = [m for m in world.status.member_states if m.name != "c-hot-1"]
+    after = status(unrecorded, world.plan(), replace(world.status, member_states=earlier), world.now)
+    assert next(m for m in after.member_states if m.name == "c-hot-1").version == "2.19.5"
+    assert "c-hot-1" in derive(unrecorded, world.now).down
+
+
 def test_a_member_that_joins_with_another_volume_is_recorded_with_it_and_with_the_version_it_has() -> None:
     """An empty volume may hold any version: the one of before would keep a lower one from ever being wanted again."""
     world = settled(managers(), hot(), indices=((2,),), version="2.19.5")

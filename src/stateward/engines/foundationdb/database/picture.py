@@ -23,6 +23,7 @@ from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import current_coordinators, pending_settings, unmovable
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.spec.identity import description
+from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
 
 OTHERS = "(others)"
@@ -54,13 +55,13 @@ def decoded_observation(target: FoundationTarget, status: Status, proofs: Proofs
         return Unknown("the database lists no processes, or no coordinators")
     doubt = unclear_data_problem(status) or replication_problem(status)
     leaving, held = draining(status), problems_to_leave(target, status, seen, coordinators)
+    nodes = {name: node for name, m in seen.members.items() if (node := node_of(target, m, coordinators)) is not None}
     stuck = {name: unmovable(target, seen, coordinators, frozenset({name})) for name in sorted(coordinators)}
     return Database(
         identity=description(target.cluster),
         health=Health.GREEN if doubt is None else Health.YELLOW,
-        nodes={
-            name: node for name, m in seen.members.items() if (node := node_of(target, m, coordinators)) is not None
-        },
+        nodes=nodes,
+        partial={n: max(m.versions, key=parse) for n, m in seen.members.items() if n not in nodes and m.versions},
         units=tuple(units(target, status, seen, coordinators, leaving - proofs.empty, held)),
         voters=coordinators,
         draining=leaving,

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from stateward.planning.facts.change import Change
+from stateward.planning.facts.change import Change, immutable_inputs
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -202,7 +202,11 @@ def test_a_broken_member_gets_what_a_new_pod_can_apply_while_another_part_of_the
         members = tuple(broken if m.name == member.name else m for m in obs.members)
         return replace(obs, members=members, desired=replace(obs.desired, pools=(pool,)))
 
-    kept = derive(edit(base.obs, frozenset({"storage/processes"})), NOW)
+    observed = edit(base.obs, frozenset({"storage/processes"}))
+    unrecorded = derive(replace(observed, records={}), NOW)
+    (pool,) = unrecorded.obs.desired.pools
+    assert immutable_inputs(unrecorded, unrecorded.members["hot-1"], pool) == {"storage/processes": "one"}, "it has run"
+    kept = derive(observed, NOW)
     change = repair_change(kept, kept.members["hot-1"])
     assert change is not None
     assert change == Change(o.Effect.RECREATE, ("template/nodeSelector",))
