@@ -141,6 +141,20 @@ def has_config_of_other_version(facts: Facts, member: Member) -> bool:
     return "version" in differing(member.config, target) and "version" not in differing(pod.inputs, target)
 
 
+def has_config_of_next_version(facts: Facts, member: Member) -> bool:
+    """Return whether the configuration is right for the member's next pod, and for another version than this pod's.
+
+    The disaster this prevents: the template of an upgrade is written, and the process of the present pod is started
+    with its configuration. It does not know the settings of the later version; or it does start, the upgrade is taken
+    back, and the pod looks as if it had never read them. If its data is in that very pod, starting it is the only way.
+    """
+    pod = member.pod
+    if pod is None or member.config is None or facts.crossing or pod.beside or facts.ephemeral(member):
+        return False
+    other = "version" in differing(member.config, pod.inputs)
+    return other and staged(facts, member) and downgrade_problem(facts, member) is None
+
+
 def downgrade_problem(facts: Facts, member: Member) -> str | None:
     """Return why a member may not be recreated as desired: its data has a later version; None if it may."""
     pool, version = facts.pools.get(member.pool), newest_joined_version(facts.obs, member)

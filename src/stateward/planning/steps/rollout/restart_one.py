@@ -11,6 +11,7 @@ from stateward.planning.facts.change import (
     differing,
     downgrade_problem,
     effect_of,
+    has_config_of_next_version,
     has_config_of_other_version,
     inputs_after_restart,
     staged,
@@ -103,6 +104,9 @@ def start(facts: Facts, member: Member, process: Process) -> StepResult:
             restart_intent(member, "is started when its configuration is for the version of its pod"),
             StepResult(actions=actions),
         )
+    if has_config_of_next_version(facts, member):
+        why = "its configuration is for the version of its next pod"
+        return merge(restart_intent(member, f"is recreated: {why}"), recreate_pod(facts, member, why))
     wanted = member.config_checksum
     if wanted and process.mounted != wanted:
         return merge(

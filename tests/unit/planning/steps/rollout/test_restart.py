@@ -243,6 +243,20 @@ def test_a_member_that_misbehaves_is_kept_stopped_until_it_may_start_again() -> 
     assert made.did(a.StartProcess) == ["c-hot-1"]
 
 
+def test_a_process_never_starts_with_the_configuration_of_its_next_version() -> None:
+    """A user stops a member whose template of the upgrade is written already, and lets it start again."""
+    made = world().edit(version="2.19.5")
+    made.until(lambda w: any(s.workload is not None and s.workload.version == "2.19.5" for s in w.observe().members))
+    name = next(m.name for m in made.observe().members if m.workload is not None and m.workload.version == "2.19.5")
+    before, pod = uids(made)[name], made.bodies[name].pod
+    assert pod is not None
+    pod.phase, pod.process, pod.ready = Phase.STOP.value, "stopped", False
+    made.run()
+    assert name not in made.did(a.StartProcess)
+    assert uids(made)[name] != before
+    assert made.did(a.DeletePod).count(name) == 1
+
+
 def test_names_of_unknown_members_are_reported() -> None:
     made = world()
     made.kept_stopped = frozenset({"c-hot-9"})
