@@ -10,7 +10,7 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.validation import errors, validate_access
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.connection.base import Target
 from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.decision import Asked, Decision, Health, Seen, decide
@@ -24,11 +24,12 @@ from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import Deployment
 from stateward.operator.beside.control import Tools
-from stateward.operator.beside.owned import GoingError, Memo, Owned, StopError, TakenError
+from stateward.operator.beside.hindrance import HINDRANCES, Reasons, hindrance
+from stateward.operator.beside.owned import Memo, Owned, StopError
 from stateward.operator.beside.pod_check import Offered, check_pods
 from stateward.operator.beside.pods import pods_of
+from stateward.operator.beside.remove import removed, tidy
 from stateward.operator.dashboards.health import AsksHealth, access_of
-from stateward.operator.dashboards.remove import removed
 from stateward.operator.dashboards.report import Reporter, dashboards_status, stopped
 from stateward.operator.dashboards.routes import keep_routes
 from stateward.operator.dashboards.secrets import Context, SecretKeeper
@@ -42,6 +43,7 @@ WAIT_SECONDS = 5.0
 STOPPED_SECONDS = 30.0
 """Seconds until the next attempt while a person is needed."""
 PATH = "spec.dashboards.podTemplate"
+REASONS = Reasons("DashboardsNameTaken", "DashboardsStarting", "DashboardsRefused", "DashboardsNoDatabase")
 
 
 @dataclass(frozen=True)
@@ -141,25 +143,12 @@ class Round:
             if asked is None:
                 return before if before is None else await self._removed(before)
             return await self._kept(asked, before)
-        except StopError as error:
-            return stopped(before, error.reason, error.message, self._now)
-        except TakenError as error:
-            return stopped(before, "DashboardsNameTaken", str(error), self._now)
-        except GoingError as error:
-            return stopped(before, "DashboardsStarting", str(error), self._now)
-        except EngineError as error:
-            return self._without_database(before, error)
-
-    def _without_database(self, before: DashboardsStatus | None, error: EngineError) -> DashboardsStatus:
-        """Return the status after a request that the database refused, or did not answer."""
-        if isinstance(error, RefusedError) and error.lasting:
-            return stopped(
-                before, "DashboardsRefused", f"the database refuses a request: {str(error)[:500]}", self._now
-            )
-        return stopped(before, "DashboardsNoDatabase", str(error)[:500], self._now)
+        except HINDRANCES as error:
+            return stopped(before, *hindrance(error, REASONS), self._now)
 
     async def _removed(self, before: DashboardsStatus) -> DashboardsStatus | None:
-        left = await removed(self._owned, self._live, self._selector)
+        # The keys stay until the cluster is deleted: saved objects that are encrypted with them stay, too.
+        left = await removed(self._owned, dashboards_name(self._live), self._selector, keys_secret(self._live))
         if left:
             return stopped(before, "DashboardsRemoving", left, self._now)
         target = self._target()
@@ -257,7 +246,7 @@ class Round:
         except (BadRequest, Invalid) as error:
             raise StopError("DashboardsNotAccepted", f"{PATH}: the API server says: {error.message[:300]}") from error
         if made.available and not changed:
-            await self._tidy(config)
+            await tidy(self._owned, self._selector, config, keys_secret(self._live))
             await keeper.retire()
 
     def _deployment(self, asked: Dashboards, made: Decision, secrets: Secrets, config: str) -> Json:
@@ -297,13 +286,6 @@ class Round:
                 await owned.apply(kind, body)
             else:
                 await owned.delete(kind, dashboards_name(live))
-
-    async def _tidy(self, config: str) -> None:
-        """Delete the configurations that no instance uses any more; raises ApiError."""
-        keep = (config, keys_secret(self._live))
-        for secret in self._owned.mine(await self._owned.labelled(kinds.SECRETS, self._selector)):
-            if secret.metadata.name not in keep:
-                await self._owned.delete_read(kinds.SECRETS, secret)
 
     def _status(
         self, asked: Dashboards, before: DashboardsStatus | None, made: Decision, seen: Seen

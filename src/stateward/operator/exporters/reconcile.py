@@ -1,12 +1,10 @@
 """One round of one cluster's exporter: read live, apply, report."""
 
-from typing import Any
-
 from stateward.api.kinds.access.metrics import Metrics, MetricsStatus
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.validation import errors, validate_access
 from stateward.api.values.base import Json
-from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.connection.base import Target
 from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.exporter import objects
 from stateward.engines.search.exporter.objects import exporter_name, keys_secret
@@ -14,12 +12,13 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import BadRequest, Invalid
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.pods import Pod
-from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import Deployment
 from stateward.operator.beside.control import Tools
-from stateward.operator.beside.owned import GoingError, Memo, Owned, StopError, TakenError
+from stateward.operator.beside.hindrance import HINDRANCES, Reasons, hindrance
+from stateward.operator.beside.owned import Memo, Owned, StopError
 from stateward.operator.beside.pod_check import Offered, check_pods
 from stateward.operator.beside.pods import pods_of
+from stateward.operator.beside.remove import removed, tidy
 from stateward.operator.exporters.credentials import Context, CredentialKeeper
 from stateward.operator.exporters.health import AsksExporter
 from stateward.operator.exporters.report import Reporter, dated, stopped
@@ -34,7 +33,7 @@ STOPPED_SECONDS = 30.0
 PATH = "spec.metrics.podTemplate"
 SOON = ("MetricsStarting", "MetricsRemoving", "MetricsWaitForDatabase")
 """Reasons that usually end within seconds."""
-BESIDE: tuple[Resource[Any], ...] = (kinds.SERVICES, kinds.NETWORK_POLICIES)
+REASONS = Reasons("MetricsNameTaken", "MetricsStarting", "MetricsRefused", "MetricsWaitForDatabase")
 
 
 class Round:
@@ -85,17 +84,8 @@ class Round:
         before = self._reporter.live.status.metrics
         try:
             return await self._removed(before) if asked is None else await self._kept(asked, before)
-        except StopError as error:
-            return stopped(before, error.reason, error.message, self._now)
-        except TakenError as error:
-            return stopped(before, "MetricsNameTaken", str(error), self._now)
-        except GoingError as error:
-            return stopped(before, "MetricsStarting", str(error), self._now)
-        except EngineError as error:
-            if isinstance(error, RefusedError) and error.lasting:
-                text = f"the database refuses a request: {str(error)[:500]}"
-                return stopped(before, "MetricsRefused", text, self._now)
-            return stopped(before, "MetricsWaitForDatabase", str(error)[:500], self._now)
+        except HINDRANCES as error:
+            return stopped(before, *hindrance(error, REASONS), self._now)
 
     def _target(self) -> Target | None:
         return self._tools.databases.target(self._live.kind, key_of(self._live))
@@ -115,14 +105,9 @@ class Round:
 
     async def _removed(self, before: MetricsStatus | None) -> MetricsStatus | None:
         """Remove pods first, then what they use, then the users of the database, and their Secret last."""
-        gone = await self._owned.delete(kinds.DEPLOYMENTS, self._name)
-        for kind in BESIDE:
-            gone = await self._owned.delete(kind, self._name) and gone
-        if not gone:
-            return stopped(before, "MetricsRemoving", "its objects are being deleted", self._now)
-        if await pods_of(self._owned, self._name, self._selector):
-            return stopped(before, "MetricsRemoving", "its pod is ending", self._now)
-        await self._tidy(keys_secret(self._live))
+        left = await removed(self._owned, self._name, self._selector, keys_secret(self._live))
+        if left:
+            return stopped(before, "MetricsRemoving", left, self._now)
         target = self._target()
         if target is None:
             return stopped(before, "MetricsWaitForDatabase", "its users are still in the database", self._now)
@@ -153,7 +138,7 @@ class Round:
         await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed")
         changed = await self._apply(body, content)
         if now.available and not changed:
-            await self._tidy(keys_secret(self._live), config)
+            await tidy(self._owned, self._selector, config, keys_secret(self._live))
             await keeper.retire()
         return stopped(before, "MetricsStarting", "the exporter restarts", self._now) if changed and pods else now
 
@@ -193,9 +178,3 @@ class Round:
             return await owned.apply(kinds.DEPLOYMENTS, body)
         except (BadRequest, Invalid) as error:
             raise StopError("MetricsNotAccepted", f"{PATH}: the API server says: {error.message[:300]}") from error
-
-    async def _tidy(self, *keep: str) -> None:
-        """Delete the configurations that no pod uses any more; raises ApiError."""
-        for secret in self._owned.mine(await self._owned.labelled(kinds.SECRETS, self._selector)):
-            if secret.metadata.name not in keep:
-                await self._owned.delete_read(kinds.SECRETS, secret)
