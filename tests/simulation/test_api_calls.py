@@ -1,14 +1,12 @@
 """How many requests to the API server each operation takes: a table, so that none of them grows unnoticed."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from stateward.api.values.base import Json
-from stateward.simulation.apiserver.client import WorldApi, kind_name
 from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot, managers
+from tests.support.requests import counted_requests
 
 pytestmark = pytest.mark.simulation
 
@@ -23,24 +21,7 @@ SETTING: Json = {"config": {"indices.query.bool.max_clause_count": 2000}}
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count the operator's requests, except watches and the requests of leader election."""
-    counted = Counter[str]()
-
-    def counting(verb: str) -> Callable[..., Any]:
-        plain = getattr(WorldApi, verb)
-
-        async def call(self: WorldApi, resource: Any, *rest: Any, subresource: str = "", **more: Any) -> Any:
-            if self.name == "stateward":
-                part = "history" if rest and str(getattr(rest[0], "name", "")).endswith("-history") else subresource
-                counted[f"{verb} {kind_name(resource)} {part}".strip()] += 1
-            if subresource:
-                more["subresource"] = subresource
-            return await plain(self, resource, *rest, **more)
-
-        return call
-
-    for verb in ("get", "list", "create", "apply", "patch", "delete"):
-        monkeypatch.setattr(WorldApi, verb, counting(verb))
-    return counted
+    return counted_requests(monkeypatch, "stateward")
 
 
 def within(calls: Counter[str], limits: dict[str, int], live_reads: int) -> None:

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from collections.abc import AsyncGenerator
 
 import pytest
 
 from bench.packages import parcel
-from stateward.simulation.apiserver.client import WorldApi, kind_name
+from tests.support.requests import counted_requests
 from tests.unit.operator.installations.world import HOME, World
 
 INSTALLATIONS = "stateward.dev/swinstallations"
@@ -21,22 +20,7 @@ TOLD = {f"patch {INSTALLATIONS} status": 3, "create events.k8s.io/events": 2}
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count requests, except watches."""
-    counted = Counter[str]()
-
-    def counting(verb: str) -> Callable[..., Any]:
-        plain = getattr(WorldApi, verb)
-
-        async def call(self: WorldApi, resource: Any, *rest: Any, subresource: str = "", **more: Any) -> Any:
-            counted[f"{verb} {kind_name(resource)} {subresource}".strip()] += 1
-            if subresource:
-                more["subresource"] = subresource
-            return await plain(self, resource, *rest, **more)
-
-        return call
-
-    for verb in ("get", "list", "create", "apply", "patch", "delete"):
-        monkeypatch.setattr(WorldApi, verb, counting(verb))
-    return counted
+    return counted_requests(monkeypatch)
 
 
 @pytest.fixture
