@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -24,7 +25,7 @@ async def over(done: asyncio.Event, seconds: float) -> bool:
 
 
 @dataclass
-class AcknowledgedWrites:
+class AcknowledgedWrites(ABC):
     """Writes one thing after the other, and remembers those that the database acknowledged."""
 
     subject: str
@@ -36,9 +37,9 @@ class AcknowledgedWrites:
     _task: asyncio.Task[None] | None = field(default=None, kw_only=True)
     _done: asyncio.Event = field(default_factory=asyncio.Event, kw_only=True)
 
+    @abstractmethod
     async def write(self, number: int) -> str:
         """Write one thing; returns its name if the database acknowledged it, else an empty text."""
-        raise NotImplementedError
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run())

@@ -61,6 +61,7 @@ from tests.integration.packages.test_restart_guards import Place as Workloads
 from tests.integration.rights.edges import EDGES, INGRESSES
 from tests.integration.rights.rights import SYSTEM, Right, Uses, as_account, granted, installed, manifest
 from tests.integration.rights.tenants import package
+from tests.integration.rights.unplayed import explained
 from tests.integration.shipped import bind, subject
 from tests.support.fakes import FakeDatabase, FakeKubelet
 
@@ -361,26 +362,6 @@ def uses(control_plane: Path) -> Uses:
 
 
 GRANTED = sorted(granted(manifest(*ROLES)))
-BY_HAND = {
-    "list": "a server that does not stream what there is when a watch begins is asked for pages",
-    "patch events.events.k8s.io": "an event that repeats within minutes is counted, and not written anew",
-    "create leases.coordination.k8s.io": "the first operator ever makes the lease",
-    "delete poddisruptionbudgets.policy": "a pool that is removed, or needs no budget any more",
-    "delete configmaps": "a pool that is removed",
-    "delete services": "a pool that is removed",
-    "watch cronjobs.batch": "CronJobs of a package are watched as its Deployments are",
-    "clusterpackages.stateward.dev": "a package for all namespaces is read as one of the namespace is",
-    "esclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
-    "fdbclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
-    "patch osclusters.stateward.dev": "annotations that ask for a restart are taken off when it is done",
-    "/finalizers.stateward.dev": "asked for where the admission plugin OwnerReferencesPermissionEnforcement is on",
-}
-"""Rights that no scenario here uses, by their name or its end, and their users."""
-
-
-def explained(right: Right) -> bool:
-    """Return whether it is said what uses a right."""
-    return right.verb in BY_HAND or any(str(right).endswith(name) for name in BY_HAND)
 
 
 def test_nothing_that_the_operator_asks_for_is_refused(uses: Uses) -> None:
