@@ -16,7 +16,7 @@ from stateward.cli.page.server import open_page
 from stateward.cli.tour.host import TourHost
 from stateward.cli.tour.player import Player
 from stateward.simulation.interactive.scenario import scenario
-from tests.support.browser import Tab, program, tab
+from tests.integration.browser.chromium import Tab, program, tab
 from tests.support.memory_server import MemoryServer, cluster, many
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from stateward.cli.main import cli
 from stateward.packages.distribution.oci import artifact
 from stateward.packages.format.reading import read_package
-from tests.support.registry import PASSWORD, USER, TestRegistry, registry
+from tests.unit.cli.packages.registry import PASSWORD, USER, TestRegistry, registry
 from tests.unit.packages.samples import files, shop
 
 
