@@ -14,7 +14,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
-from stateward.kube.objects.resource import Selection
+from tests.e2e.beside import require_gone
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client, client, places, ready, secret
@@ -54,10 +54,7 @@ async def scraped(sandbox: Sandbox, clusters: Clusters, name: str) -> AsyncGener
 
 async def gone(clusters: Clusters, person: Client) -> None:
     """Require that nothing of the exporter is left, in Kubernetes and in the database."""
-    selection = Selection(clusters.namespace, labels="stateward.dev/metrics-of=logs")
-    for each in (kinds.DEPLOYMENTS, kinds.SERVICES, kinds.NETWORK_POLICIES, kinds.SECRETS, kinds.PODS):
-        kind = each.metadata_only()
-        assert not (await clusters.api.list(kind, selection)).items, kind.kind
+    await require_gone(clusters, "stateward.dev/metrics-of=logs", kinds.NETWORK_POLICIES, kinds.SECRETS)
     for path in (f"{USERS}-1", f"{USERS}-2", ROLE):
         assert (await person.ask(path))[0] == 404
 
