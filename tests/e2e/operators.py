@@ -23,6 +23,7 @@ from stateward.kube.objects.resource import Selection
 
 CHART = Path(__file__).parents[2] / "charts/stateward"
 NAMESPACE = "stateward-system"
+VERIFIERS = "stateward-verify-snapshots"
 DEPLOYED = "deployment/stateward"
 WEBHOOK = CHART / "webhook/webhook.yaml"
 PATCHED = ("-n", NAMESPACE, "patch", DEPLOYED, "--type=json", "-p")
@@ -68,6 +69,29 @@ def secure_new_clusters(sandbox: Sandbox, value: str) -> None:
     """Set whether the operator secures new clusters, as a value of the chart does."""
     kubectl(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
     kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
+
+
+@contextmanager
+def verifying_snapshots(sandbox: Sandbox) -> Generator[None]:
+    """Allow the operator to make throw-away clusters, as `verifySnapshots` of the chart does, for the block."""
+    rules = [
+        {"apiGroups": ["stateward.dev"], "resources": ["osclusters", "esclusters"], "verbs": ["create", "delete"]},
+        {"apiGroups": ["stateward.dev"], "resources": ["searchobjects"], "verbs": ["create"]},
+    ]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": VERIFIERS}}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": VERIFIERS}
+    account = {"kind": "ServiceAccount", "name": "stateward", "namespace": NAMESPACE}
+    binding = {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [account]}
+    made = yaml.safe_dump_all([{**role, "rules": rules}, binding])
+    kubectl(sandbox, "apply", "-f", "-", stdin=made)
+    kubectl(sandbox, *PATCHED, json.dumps([{"op": "add", "path": f"{ARGUMENTS}/-", "value": "--verify-snapshots"}]))
+    try:
+        kubectl(sandbox, *ROLLED_OUT)
+        yield
+    finally:
+        kubectl(sandbox, *PATCHED, json.dumps([{"op": "replace", "path": ARGUMENTS, "value": ["operator"]}]))
+        kubectl(sandbox, "delete", "-f", "-", stdin=made)
+        kubectl(sandbox, *ROLLED_OUT)
 
 
 @contextmanager

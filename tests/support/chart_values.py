@@ -30,6 +30,7 @@ SETS: dict[str, Values] = {
         "databaseView": True,
         "networkPolicies": True,
         "routes": True,
+        "verifySnapshots": True,
         "secureNewClusters": False,
         "podPolicy": "restricted",
         "podReferences": "any",

@@ -41,6 +41,15 @@ app.kubernetes.io/component: operator
 - apiGroups: [stateward.dev]
   resources: [searchobjects/status, searchusers/status, searchsnapshots/status, searchsnapshotschedules/status, searchrestores/status]
   verbs: [patch]
+{{- if .Values.verifySnapshots }}
+# The throw-away clusters in which snapshots are verified, and their repositories.
+- apiGroups: [stateward.dev]
+  resources: [osclusters, esclusters]
+  verbs: [create, delete]
+- apiGroups: [stateward.dev]
+  resources: [searchobjects]
+  verbs: [create]
+{{- end }}
 # What a cluster is made of.
 - apiGroups: [apps]
   resources: [statefulsets]

@@ -287,6 +287,7 @@ def declared_control(operator: Operator, watched: Mapping[str, Store[SourceView]
             kinds=[controller.caches for controller in operator.controllers.values()],
             secrets=watched.get(SECRET),
             namespaces=options.namespaces or ("",),
+            verifies=options.verify_snapshots,
             rng=operator.rng,
             gauge=operator.metrics,
             metrics=operator.metrics,

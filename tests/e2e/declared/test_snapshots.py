@@ -17,7 +17,8 @@ from tests.e2e.declared.snapshots import (
     save_and_restore,
     upgraded_after_a_snapshot,
 )
-from tests.e2e.operators import OperatorPods
+from tests.e2e.declared.verified import damaged, verified
+from tests.e2e.operators import OperatorPods, verifying_snapshots
 from tests.e2e.secured import client, ready
 
 LARGER = {"limits": {"memory": "1Gi"}, "requests": {"memory": "768Mi", "cpu": "50m"}}
@@ -74,3 +75,12 @@ async def test_an_upgrade_begins_after_a_snapshot_with_all_indices(
     shared: Path,
 ) -> None:
     await upgraded_after_a_snapshot(clusters, stateward, shared)
+
+
+@pytest.mark.images("opensearch:2.19.3")
+async def test_a_snapshot_is_restored_into_a_throw_away_cluster_and_a_damaged_one_is_found(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
+) -> None:
+    with verifying_snapshots(stateward):
+        snapshots = await verified(clusters, stateward, operator, shared)
+        await damaged(snapshots, shared)

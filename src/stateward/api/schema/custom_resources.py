@@ -269,6 +269,7 @@ SEARCH_SNAPSHOT_SCHEDULE_COLUMNS = (
     _ACTIVITY,
     _AGE,
     Column("Next", ".status.nextScheduleTime", "The next time.", priority=1),
+    Column("Verified", ".status.verification.lastSuccess.name", "The last snapshot that was restored.", priority=1),
     Column("Paused", ".spec.paused", "No snapshots are taken.", type="boolean", priority=1),
     _STALLED,
 )

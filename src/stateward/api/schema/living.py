@@ -268,6 +268,7 @@ SNAPSHOTS: Mapping[str, Change] = {
 _ELSEWHERE = Change(Does.REFUSED, "Make another SearchSnapshotSchedule; snapshots of this one stay when it is deleted.")
 _NEXT = Change(Does.AT_ONCE, "It applies to the next snapshot.")
 _EXPIRED = Change(Does.AT_ONCE, "Snapshots that have expired by it are deleted.")
+_VERIFIED = Change(Does.AT_ONCE, "It applies to the next verification.")
 SCHEDULES: Mapping[str, Change] = {
     "cluster.kind": _ELSEWHERE,
     "cluster.name": _ELSEWHERE,
@@ -279,7 +280,14 @@ SCHEDULES: Mapping[str, Change] = {
     "retention.maxCount": _EXPIRED,
     "retention.minCount": _EXPIRED,
     "retention.maxAge": _EXPIRED,
-    "paused": Change(Does.AT_ONCE, "No snapshot is taken or deleted; afterwards missed times are made up for once."),
+    "verify.schedule": Change(Does.AT_ONCE, "It decides when the next snapshot is restored."),
+    "verify.storageSize": _VERIFIED,
+    **{f"verify.resources.{part}": _VERIFIED for part in ("requests", "limits", "claims")},
+    "verify.timeLimit": Change(Does.AT_ONCE, "It counts for a verification that runs, too."),
+    "paused": Change(
+        Does.AT_ONCE,
+        "No snapshot is taken or deleted, and no verification begins; afterwards missed times are made up for once.",
+    ),
 }
 """Fields of a schedule."""
 

@@ -53,6 +53,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option("--database-view", is_flag=True, help="Also tell viewers of secured clusters what `plan` needs.")
 @click.option("--network-policies", is_flag=True, help="Close all ports to all clients but the known ones.")
 @click.option("--routes", is_flag=True, help="Let writers of clusters take host names, by Ingresses and HTTPRoutes.")
+@click.option("--verify-snapshots", is_flag=True, help="Let schedules restore snapshots into throw-away clusters.")
 @click.option(
     "--webhook-client-ca",
     metavar="CONFIGMAP",
@@ -139,6 +140,7 @@ def options(ctx: click.Context, *, files: bool) -> Values:
         "webhook_client_ca": "webhookClientCA",
         "network_policies": "networkPolicies",
         "routes": "routes",
+        "verify_snapshots": "verifySnapshots",
         "database_view": "databaseView",
         "secure_new_clusters": "secureNewClusters",
         "pod_policy": "podPolicy",

@@ -138,6 +138,11 @@ OPTIONS = (
         "Make the Ingresses and HTTPRoutes that clusters ask for; without it spec.routes has no effect. With it, users"
         " that may write clusters may take any host name.",
     ),
+    option(
+        "verify_snapshots",
+        "Restore snapshots into throw-away clusters, as spec.verify of schedules asks. With it, users that may write"
+        " schedules cause one more member to run, and the operator may create and delete clusters.",
+    ),
     option("log_level", kind=click.Choice(["debug", "info", "warning", "error"])),
     option("grace_seconds", "Time that running steps get to finish when the operator stops.", click.FloatRange(min=0)),
     option(

@@ -5,6 +5,7 @@ from typing import Any
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.cli.shared.session import Session
 from stateward.cli.status.advice import UNKNOWN, Advice
 from stateward.cli.status.explanation import told
@@ -27,6 +28,7 @@ KINDS: tuple[Resource[Any], ...] = (
     SEARCH_SNAPSHOT_SCHEDULES,
     SEARCH_RESTORES,
 )
+FAILED = "VerificationFailed"
 _UNTIL_ANSWER = "the database answers"
 DECLARED_ADVICE = {
     "Changing": Advice("no other client changes the object at the same time"),
@@ -78,6 +80,11 @@ DECLARED_ADVICE = {
         "the database can use the repository; it is asked again every minute",
         "see the reason in the message: check its storage, its credentials, and whether it may only be read",
     ),
+    "NoDataPool": Advice("the cluster has a pool with data", "add one, or remove spec.verify"),
+    "NoSnapshot": Advice("the schedule has taken a snapshot"),
+    "RepositoryNotDeclared": Advice(
+        "a SearchObject declares the repository", "declare it as docs/snapshots.md shows, or remove spec.verify"
+    ),
     "RepositoryBusy": Advice("the other snapshot in the repository is finished"),
     "RestoreFailed": Advice(
         "nothing more is done for this resource", "delete the index, and restore it from another snapshot"
@@ -99,6 +106,19 @@ DECLARED_ADVICE = {
     "SnapshotInProgress": Advice("the snapshot is finished"),
     "SnapshotMissing": Advice("the repository has the snapshot", "correct the name, or make another resource"),
     "Starting": Advice("the database shows what it has begun"),
+    FAILED: Advice(
+        "a later verification succeeds", "correct what the message says; it is tried at the next time of the schedule"
+    ),
+    "VerificationDisabled": Advice(
+        "the operator may make throw-away clusters, or spec.verify is removed",
+        "have an administrator install it with `verifySnapshots: true` (--verify-snapshots)",
+    ),
+    "VerificationEnds": Advice("the throw-away cluster is gone"),
+    "VerificationNameTaken": Advice("the name is free", "delete or rename the resource that has it"),
+    "VerificationRuns": Advice(
+        "the snapshot is restored, or spec.verify.timeLimit has passed",
+        "see what the throw-away cluster waits for with `explain`",
+    ),
     "VersionsUnknown": Advice("all nodes of the database answer"),
 }
 """For each reason of a declared resource: what ends it, and what the user can do."""
@@ -119,9 +139,24 @@ async def declared_lines(session: Session, cluster: Cluster) -> list[str]:
             continue
         for each in sorted(found, key=lambda item: item.metadata.name):
             spec = each.spec.cluster
-            if (spec.kind, spec.name) == (cluster.kind, cluster.metadata.name) and not is_ready(each.status):
-                lines += _explained(kind.kind, each)
+            if (spec.kind, spec.name) == (cluster.kind, cluster.metadata.name):
+                lines += [] if is_ready(each.status) else _explained(kind.kind, each)
+                lines += _verification(each) if kind is SEARCH_SNAPSHOT_SCHEDULES else []
     return lines
+
+
+def _verification(found: SearchSnapshotSchedule) -> Iterator[str]:
+    """Yield what the verification of snapshots waits for, and that the last one failed."""
+    status, name = found.status.verification, found.metadata.name
+    if status is None:
+        return
+    if status.reason:
+        yield f"SearchSnapshotSchedule {name}, spec.verify ({status.reason}): {status.activity}."
+        yield from told(DECLARED_ADVICE.get(status.reason, UNKNOWN))
+    success, failed = status.last_success, status.last_failure
+    if failed is not None and (success is None or success.time < failed.time):
+        yield f"SearchSnapshotSchedule {name} ({FAILED}): {failed.name} could not be restored: {failed.reason}."
+        yield from told(DECLARED_ADVICE[FAILED])
 
 
 def _explained(kind: str, found: Any) -> Iterator[str]:

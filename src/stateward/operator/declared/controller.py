@@ -72,6 +72,8 @@ class Setting:
     secrets: Store[SourceView] | None = None
     """The Secrets of the namespaces, without their data; None: they are read again after some minutes."""
     namespaces: tuple[str, ...] = ("",)
+    verifies: bool = False
+    """Whether snapshots are verified in throw-away clusters."""
     workers: int = 4
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
@@ -161,8 +163,9 @@ class KindControl(Generic[R]):
         if self._tools is None:
             s = self._setting
             key = await digest_key(s.api, s.namespace)
+            kind, databases, known = self._kind.resource, s.databases, self.objects
             self._tools = Tools(
-                s.api, self._kind.resource, s.databases, self.objects, s.recorder, s.clock, key, s.metrics, self._locks
+                s.api, kind, databases, known, s.recorder, s.clock, key, s.metrics, self._locks, s.verifies
             )
         return self._tools
 

@@ -6,12 +6,19 @@ from stateward.kube.objects.metadata import Key
 
 
 class SnapshotMetrics(Protocol):
-    """Shows whether schedules succeed."""
+    """Shows whether schedules succeed, and whether their snapshots can be restored."""
 
     def scheduled(self, schedule: Key, cluster: str, success: float | None, overdue: float | None) -> None:
         """Record the last success of a schedule, and when people are to be told; None: never, as while it is paused.
 
         Both are in seconds since the epoch.
+        """
+        ...
+
+    def verified(self, schedule: Key, cluster: str, success: tuple[float, int] | None, overdue: float | None) -> None:
+        """Record the last verification that succeeded, and when people are to be told; None: never.
+
+        `success` is its time, in seconds since the epoch, and the number of documents that were restored.
         """
         ...
 
@@ -28,6 +35,9 @@ class Unmeasured:
     """Metrics without a reader."""
 
     def scheduled(self, schedule: Key, cluster: str, success: float | None, overdue: float | None) -> None:
+        """Do nothing."""
+
+    def verified(self, schedule: Key, cluster: str, success: tuple[float, int] | None, overdue: float | None) -> None:
         """Do nothing."""
 
     def snapshot_failed(self, schedule: Key, cluster: str) -> None:

@@ -86,6 +86,8 @@ class Tools(Generic[R]):
     key: Key
     metrics: SnapshotMetrics
     locks: Locks
+    verifies: bool = False
+    """Whether the operator may create and delete throw-away clusters, to verify snapshots."""
 
 
 class StopError(Exception):
@@ -316,6 +318,11 @@ class Reconciliation(ABC, Generic[R]):
         made = reported(status, outcome, meta.generation if generation is None else generation, self.now())
         if outcome.stage is Stage.STALLED and outcome.message != status.activity:
             self.tell(Severity.WARNING, outcome.reason, outcome.message)
+        await self.store(made)
+
+    async def store(self, made: Any) -> None:
+        """Write a whole status if it is new; raises as `write` does."""
+        meta = self.live.metadata
         known: Any = self.tools.objects.get(key_of(self.live))
         if known is not None and known.metadata.resource_version == meta.resource_version and known.status == made:
             return

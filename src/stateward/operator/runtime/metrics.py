@@ -151,6 +151,19 @@ class Metrics:
             "When two times of a schedule have passed since its last success; no series while it is paused.",
             SCHEDULE,
         )
+        self.snapshot_verified = gauge(
+            "stateward_snapshot_last_verified_timestamp_seconds",
+            "When a snapshot of a schedule was last restored into a throw-away cluster; no series if none was.",
+            SCHEDULE,
+        )
+        self.verified_documents = gauge(
+            "stateward_snapshot_verified_documents", "Documents in the snapshot that was restored last.", SCHEDULE
+        )
+        self.verification_overdue = gauge(
+            "stateward_snapshot_verification_overdue_timestamp_seconds",
+            "When two times of `spec.verify.schedule` have passed since the last success; no series without it.",
+            SCHEDULE,
+        )
         self.snapshot_failures = counter(
             "stateward_snapshot_failures_total", "Snapshots of a schedule that did not succeed.", SCHEDULE
         )
@@ -250,6 +263,17 @@ class Metrics:
         _set(self.snapshot_overdue, labels, overdue)
         self.snapshot_failures.labels(*labels)
 
+    def verified(self, schedule: Key, cluster: str, success: tuple[float, int] | None, overdue: float | None) -> None:
+        """Record the last verification that succeeded, and when people are to be told; None: there is no such time.
+
+        `success` is its time, in seconds since the epoch, and the number of documents that were restored.
+        """
+        labels = (schedule.namespace, cluster, schedule.name)
+        time, documents = (None, None) if success is None else success
+        _set(self.snapshot_verified, labels, time)
+        _set(self.verified_documents, labels, documents)
+        _set(self.verification_overdue, labels, overdue)
+
     def snapshot_failed(self, schedule: Key, cluster: str) -> None:
         """Count a snapshot that did not succeed."""
         self.snapshot_failures.labels(schedule.namespace, cluster, schedule.name).inc()
@@ -257,7 +281,8 @@ class Metrics:
     def unscheduled(self, schedule: Key) -> None:
         """Drop the series of a schedule that is gone."""
         series = {"namespace": schedule.namespace, "name": schedule.name}
-        for metric in (self.snapshot_success, self.snapshot_overdue, self.snapshot_failures):
+        snapshots = (self.snapshot_success, self.snapshot_overdue, self.snapshot_failures)
+        for metric in (*snapshots, self.snapshot_verified, self.verified_documents, self.verification_overdue):
             metric.remove_by_labels(series)
 
     def failing(self, controller: str, key: str, failures: int) -> None:

@@ -54,6 +54,8 @@ class OperatorOptions:
     """URL of a collector of OpenTelemetry, for OTLP over HTTP; empty: no traces are recorded."""
     routes: bool = False
     """Whether clusters get the Ingresses and HTTPRoutes that they ask for."""
+    verify_snapshots: bool = False
+    """Whether schedules may have their snapshots restored into throw-away clusters."""
     log_level: str = "info"
     grace_seconds: float = 20.0
     secure_new_clusters: bool = False

@@ -148,6 +148,7 @@ class World:
         self.secured = False
         self.metrics = Metrics()
         self.wave = ""
+        self.verifies = False
         self.found: Cluster | None = msgspec.convert(CLUSTER, OpenSearchCluster)
         self.there = True
         for name in (HOME, "stateward"):
@@ -273,9 +274,10 @@ class World:
         api: Any = WorldApi(self.server, self.change_signal, network, "stateward")
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
-        return DeclaredControl(
-            Setting(api, self, recorder, clock, "stateward", kinds=(), metrics=self.metrics)
-        ), recorder
+        setting = Setting(
+            api, self, recorder, clock, "stateward", kinds=(), metrics=self.metrics, verifies=self.verifies
+        )
+        return DeclaredControl(setting), recorder
 
     @asynccontextmanager
     async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DeclaredControl]:

@@ -6,6 +6,8 @@ from msgspec import Meta, field
 
 from stateward.api.kinds.security import LIFETIME
 from stateward.api.kinds.snapshots.snapshot import SnapshotContent
+from stateward.api.kinds.snapshots.times import Times
+from stateward.api.kinds.snapshots.verification import SnapshotVerification, VerificationStatus
 from stateward.api.values.base import API_VERSION, Condition, Metadata, Record
 
 
@@ -41,20 +43,19 @@ class SearchSnapshotScheduleSpec(SnapshotContent, kw_only=True):
     """When snapshots are taken, what is in them, and how long they are kept."""
 
     schedule: Annotated[
-        Annotated[
-            str,
-            Meta(
-                pattern=r"^[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4}$",
-                max_length=200,
-                extra={"accepts": "must be five fields as in a crontab, for example 30 3 * * *"},
-            ),
-        ],
-        Meta(description="Minute, hour, day of month, month and day of week as in a crontab, in UTC."),
+        Times, Meta(description="Minute, hour, day of month, month and day of week as in a crontab, in UTC.")
     ]
     retention: Annotated[
         SnapshotRetention | None, Meta(description="How long snapshots are kept; for ever if left out.")
     ] = None
-    paused: Annotated[bool, Meta(description="Take and delete no snapshots.")] = False
+    verify: Annotated[
+        SnapshotVerification | None,
+        Meta(
+            description="When the newest snapshot is restored into a throw-away cluster of one member, to show that"
+            " it can be. Needs an operator with --verify-snapshots. Default: never."
+        ),
+    ] = None
+    paused: Annotated[bool, Meta(description="Take, delete and verify no snapshots.")] = False
 
 
 class ScheduledSnapshot(Record):
@@ -90,6 +91,9 @@ class SearchSnapshotScheduleStatus(Record):
     ] = None
     last_failure: Annotated[SnapshotFailure | None, Meta(description="The last snapshot that did not succeed.")] = None
     count: Annotated[int, Meta(description="Snapshots of this schedule in the repository.")] = 0
+    verification: Annotated[
+        VerificationStatus | None, Meta(description="Which snapshot was restored last, and what it waits for.")
+    ] = None
     activity: Annotated[str, Meta(description="One sentence: what is in progress, or why it waits.")] = ""
     conditions: Annotated[
         list[Condition],

@@ -21,6 +21,7 @@ from stateward.api.kinds.snapshots.schedule import (
 from stateward.api.values.base import GROUP
 from stateward.api.values.problem import Problem
 from stateward.engines.search.declared.decision import Decision, Do, doubt
+from stateward.engines.search.snapshots import verification
 from stateward.engines.search.snapshots.cron import Cron, CronError
 from stateward.engines.search.snapshots.decision import FOREIGN, complaint, creation, time_of
 from stateward.engines.search.snapshots.records import SUCCESS, Snapshot, age, newest
@@ -39,6 +40,7 @@ def problems(spec: SearchSnapshotScheduleSpec) -> Iterator[Problem]:
     except CronError as error:
         yield Problem("spec.schedule", spec.schedule, str(error))
     kept = spec.retention or SnapshotRetention()
+    yield from verification.problems(spec)
     if kept.max_count is not None and kept.min_count is not None and kept.min_count > kept.max_count:
         yield Problem("spec.retention.minCount", kept.min_count, f"must not exceed maxCount, {kept.max_count}")
 
@@ -190,7 +192,8 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     return [
         each.snapshot
         for each in own
-        if (generation := _generation(each, own)) >= (kept.min_count or 1)
+        if each.snapshot != verification.protected(desired.status)
+        and (generation := _generation(each, own)) >= (kept.min_count or 1)
         and not (failing and each.state == SUCCESS)
         and (
             (kept.max_count is not None and generation >= kept.max_count)

@@ -7,6 +7,7 @@ from dataclasses import replace as changed
 from msgspec.structs import replace
 
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule, SearchSnapshotScheduleStatus
+from stateward.api.kinds.snapshots.verification import VerificationStatus
 from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
@@ -24,6 +25,7 @@ from stateward.engines.search.snapshots.schedule import (
     failure,
     problems,
 )
+from stateward.engines.search.snapshots.verification import Wanted
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.declared.reporting import Outcome, Stage
@@ -33,6 +35,7 @@ from stateward.operator.declared.resource import (
     Tools,
 )
 from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
+from stateward.operator.declared.snapshots.verification import Verification
 from stateward.operator.declared.views import cluster_id
 from stateward.planning.model.times import parse_time, rfc3339
 
@@ -117,14 +120,27 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
     async def run(self) -> float | None:
         """Reconcile, and have metrics say what the status says, also if the database was not reached."""
         before = self.live.status
+        cluster = self.tools.databases.cluster(self.kind, self.where)
+        ours = self.live.metadata.deletion_timestamp is None and self.tools.databases.managed(cluster)
         try:
+            soon = await self._verify() if ours else None
             again = await super().run()
             self._announce(before)
         finally:
-            cluster = self.tools.databases.cluster(self.kind, self.where)
-            if self.live.metadata.deletion_timestamp is None and self.tools.databases.managed(cluster):
+            if ours:
                 self._measure()
-        return again
+        return again if soon is None or again is None else min(again, soon)
+
+    async def _verify(self) -> float:
+        """Do one step of the verification of a snapshot, and write its status; returns the seconds until the next one.
+
+        It does not need the database of the cluster, so it goes on without it.
+        """
+        allowed = self.tools.verifies
+        status, seconds = await Verification(self.tools.api, self.live, self.now(), allowed=allowed).run()
+        if status != self.live.status.verification:
+            await self.store(replace(self.live.status, verification=status))
+        return seconds
 
     async def settle(self, target: Target) -> Outcome:
         """Take what is due and delete what has expired; raises StopError, EngineError, ApiError, LostLease."""
@@ -132,7 +148,9 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         before = self.live.status
         if before.cluster_uuid != target.identity:
             last = before.last_schedule_time  # What was due before is of another database.
-            fresh = SearchSnapshotScheduleStatus(conditions=before.conditions, last_schedule_time=last)
+            fresh = SearchSnapshotScheduleStatus(
+                conditions=before.conditions, last_schedule_time=last, verification=before.verification
+            )
             self.keep(replace(fresh, cluster_uuid=target.identity))
         outcome = await self._taken(target)
         if not self.live.status.running:
@@ -221,6 +239,15 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         began = None if success is None else parse_time(success.start_time)
         overdue = None if self.live.spec.paused else self._desired_now().overdue()
         self.tools.metrics.scheduled(key_of(self.live), self.where.name, began, overdue)
+        meta, status = self.live.metadata, self.live.status
+        created = parse_time(meta.creation_timestamp or "") or self.now()
+        verified = None if status.verification is None else status.verification.last_success
+        self.tools.metrics.verified(
+            key_of(self.live),
+            self.where.name,
+            None if verified is None else (parse_time(verified.time) or 0.0, verified.documents),
+            Wanted(created, self.now(), self.live.spec, status).overdue(),
+        )
 
     def _announce(self, before: SearchSnapshotScheduleStatus) -> None:
         """Tell people and metrics what has happened since an earlier status."""
@@ -230,3 +257,13 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         failed, old = self.live.status.last_failure, before.last_failure
         if failed is not None and (old is None or old.name != failed.name):
             self.tools.metrics.snapshot_failed(key_of(self.live), self.where.name)
+        self._announce_verification(before.verification or VerificationStatus())
+
+    def _announce_verification(self, before: VerificationStatus) -> None:
+        """Tell people what has become of a verification since an earlier status."""
+        now = self.live.status.verification or VerificationStatus()
+        if (success := now.last_success) is not None and success != before.last_success:
+            text = f"{success.name} can be restored: {success.documents} documents in {success.indices} indices"
+            self.tell(Severity.NORMAL, "SnapshotVerified", text)
+        if (failed := now.last_failure) is not None and failed != before.last_failure:
+            self.tell(Severity.WARNING, "VerificationFailed", f"{failed.name} could not be restored: {failed.reason}")

@@ -1,0 +1,199 @@
+"""The throw-away cluster in which a snapshot is verified, its repository, and its restore, as manifests. Pure.
+
+All that decides what runs comes from the cluster whose snapshots they are: image, settings, plug-ins, pod template. The
+writer of a schedule chooses sizes only. The repository is read-only there, so that cluster cannot change a snapshot.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from stateward.api.kinds.cluster import Storage
+from stateward.api.kinds.search import Pool, SearchCluster
+from stateward.api.kinds.search_object import SearchObject
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
+from stateward.api.kinds.snapshots.verification import SnapshotVerification
+from stateward.api.values import names
+from stateward.api.values.base import API_VERSION, Json
+from stateward.api.values.quantity import format_quantity, parse_bytes
+
+POOL = "all"
+LONGEST = 40
+"""Characters of the name: with that of the pool it fits into the limit of 46 for both."""
+COPIED = ("version", "image", "podTemplate", "config", "secureSettings", "plugins", "pluginSource", "networkPolicy")
+"""Fields of the source's spec that the throw-away cluster has too."""
+COPIED_OF_POOL = ("config", "podTemplate", "resources")
+IGNORED = ("index.routing.allocation.*", "index.lifecycle.*", "index.plugins.index_state_management.*")
+"""Settings of restored indices that are for other nodes, or by which a policy may delete them."""
+ROOM = 1.5
+"""Size of the volume in sizes of the snapshot: the database places nothing on a disk that is 85 % full."""
+GIBI = 1 << 30
+REPOSITORY = "snapshotRepository"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The cluster whose snapshots are verified: as it is read, and its spec as it is stored."""
+
+    cluster: SearchCluster
+    spec: Json
+
+    def pool(self) -> Pool | None:
+        """Return the pool with data that has the largest volumes; None if no pool has data."""
+        able = [pool for pool in self.cluster.spec.pools if pool.roles is None or any(map(_holds_data, pool.roles))]
+        return max(able, key=lambda pool: parse_bytes(_storage(pool).size), default=None)
+
+
+def hindrances(source: Source) -> Iterator[tuple[str, str]]:
+    """Yield why no cluster can be made that is like a source: a reason, and a sentence."""
+    meta, status, version = source.cluster.metadata, source.cluster.status, source.cluster.spec.version
+    if meta.deletion_timestamp is not None:
+        yield "ClusterDeleted", f"{meta.name} is being deleted"
+    if status.version != version:
+        yield "MixedVersions", f"{meta.name} does not run the version {version} yet"
+    if source.pool() is None:
+        yield "NoDataPool", f"{meta.name} has no pool with data that the throw-away cluster could be like"
+
+
+def cluster_name(schedule: str) -> str:
+    """Return the name of the throw-away cluster of a schedule; its repository and its restore have the same."""
+    name = f"verify-{schedule}"
+    if len(name) <= LONGEST and re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", name):
+        return name
+    mark = hashlib.sha256(schedule.encode()).hexdigest()[:10]
+    return f"{re.sub(r'[^-a-z0-9]', '-', name)[: LONGEST - len(mark) - 1]}-{mark}"
+
+
+def cluster(schedule: SearchSnapshotSchedule, asked: SnapshotVerification, source: Source, pool: Pool) -> Json:
+    """Return the throw-away cluster, with one member like those of a pool of the source; it goes with its schedule."""
+    found = source.cluster
+    specs = cast("list[Json]", source.spec.get("pools", []))
+    own = next((each for each in specs if each.get("name") == pool.name), Json())
+    success = schedule.status.last_success
+    size = storage_size(asked, pool, None if success is None else success.size_bytes)
+    known = found.status.security
+    secured = known.enabled if known is not None else None
+    return {
+        "apiVersion": API_VERSION,
+        "kind": found.kind,
+        "metadata": _metadata(
+            schedule, reference(schedule.kind, schedule.metadata.name, schedule.metadata.uid), _wave(found)
+        ),
+        "spec": {
+            **_present(source.spec, COPIED),
+            **({} if secured is None else {"security": {"enabled": secured}}),
+            "volumes": {"whenDeleted": "Delete", "whenScaled": "Delete"},
+            "pools": [
+                {
+                    "name": POOL,
+                    "replicas": 1,
+                    **_present(own, COPIED_OF_POOL),
+                    **({} if asked.resources is None else {"resources": asked.resources}),
+                    "storage": {**_present(cast("Json", own.get("storage") or {}), ("storageClass",)), **size},
+                }
+            ],
+        },
+    }
+
+
+def storage_size(asked: SnapshotVerification, pool: Pool, snapshot: int | None) -> Json:
+    """Return the size of the volume; `snapshot` in bytes, None if it is not known."""
+    if asked.storage_size is not None:
+        return {"size": asked.storage_size}
+    usual = _storage(pool).size
+    if snapshot is None or snapshot * ROOM <= parse_bytes(usual):
+        return {"size": usual}
+    return {"size": format_quantity(math.ceil(snapshot * ROOM / GIBI) * GIBI)}
+
+
+def repository(schedule: SearchSnapshotSchedule, declared: SearchObject, owner: Json) -> Json:
+    """Return the read-only repository of the throw-away cluster, as `declared` for the source."""
+    spec = declared.spec
+    settings = {**cast("Json", spec.body.get("settings") or {}), "readonly": True}
+    values = [
+        {"secretName": each.secret_name, "key": each.key, "path": each.path}
+        for each in spec.values or ()
+        if each.path != "/settings/readonly"
+    ]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "SearchObject",
+        "metadata": _metadata(schedule, owner),
+        "spec": {
+            "cluster": _reference(schedule),
+            "object": f"{REPOSITORY}/{schedule.spec.repository}",
+            "deletionPolicy": "Retain",
+            "body": {**spec.body, "settings": settings},
+            **({"values": values} if values else {}),
+        },
+    }
+
+
+def restore(schedule: SearchSnapshotSchedule, snapshot: str, owner: Json) -> Json:
+    """Return the restore of all indices of a snapshot, without replicas: there is one member."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "SearchRestore",
+        "metadata": _metadata(schedule, owner),
+        "spec": {
+            "cluster": _reference(schedule),
+            "repository": schedule.spec.repository,
+            "snapshot": snapshot,
+            "includeAliases": False,
+            "indexSettings": {"index.number_of_replicas": 0, "index.auto_expand_replicas": False},
+            "ignoreIndexSettings": list(IGNORED),
+        },
+    }
+
+
+def declared_repository(schedule: SearchSnapshotSchedule, objects: Iterable[SearchObject]) -> SearchObject | None:
+    """Return the object that declares a schedule's repository in the source; None if none does."""
+    wanted = f"{REPOSITORY}/{schedule.spec.repository}"
+    return next(
+        (each for each in objects if each.spec.object == wanted and each.spec.cluster == schedule.spec.cluster), None
+    )
+
+
+def _reference(schedule: SearchSnapshotSchedule) -> Json:
+    return {"kind": str(schedule.spec.cluster.kind), "name": cluster_name(schedule.metadata.name)}
+
+
+def reference(kind: str, name: str, uid: str) -> Json:
+    """Return the owner reference to a resource of Stateward: garbage collection deletes what it owns with it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "name": name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def _wave(found: SearchCluster) -> Json:
+    """Return the label by which an operator of a wave manages the source."""
+    wave = found.metadata.labels.get(names.LABEL_WAVE)
+    return {} if wave is None else {names.LABEL_WAVE: wave}
+
+
+def _metadata(schedule: SearchSnapshotSchedule, owner: Json, labels: Json | None = None) -> Json:
+    return {
+        "name": cluster_name(schedule.metadata.name),
+        "labels": {"app.kubernetes.io/managed-by": names.FIELD_MANAGER, **(labels or {})},
+        "ownerReferences": [owner],
+    }
+
+
+def _holds_data(role: str) -> bool:
+    return role == "data" or role.startswith("data_")
+
+
+def _storage(pool: Pool) -> Storage:
+    return pool.storage or Storage()
+
+
+def _present(spec: Json, fields: Iterable[str]) -> Json:
+    return {field: spec[field] for field in fields if spec.get(field) is not None}
