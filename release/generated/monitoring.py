@@ -3,8 +3,8 @@
 from typing import Any
 
 import yaml
-
 from stateward.exporter.catalog import METRICS
+
 from stateward.operator.runtime.metrics import Described, Metrics
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from stateward.engines.connection.base import Call
-from stateward.engines.search.exporter.settings import PASSWORD, SETTINGS, Settings
+from stateward.engines.exporter.settings import SETTINGS
+from stateward.engines.search.exporter.settings import PASSWORD, SearchSettings
 from stateward.kube.objects.metadata import Key
 from stateward.operator.beside.control import BesideControl, Setting
 from stateward.operator.exporters.controller import exporters_control
@@ -104,7 +105,7 @@ class World(base.World):
         texts = self.texts(volume["secret"]["secretName"])
         if SETTINGS not in texts:
             return None
-        found = msgspec.to_builtins(msgspec.json.decode(texts[SETTINGS], type=Settings))
+        found = msgspec.to_builtins(msgspec.json.decode(texts[SETTINGS], type=SearchSettings))
         return {**found, "password": texts[PASSWORD]}
 
     def owned(self) -> list[str]:

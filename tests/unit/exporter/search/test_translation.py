@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.exporter.catalog import HEALTH, INFO, MEMBERS, METRICS, PREFIX, STATUS, paths, wanted
-from stateward.exporter.translation import Sample, health_samples, node_samples, pool_of, readable
-from tests.unit.exporter.recordings import LABELS, NAMES, WHOSE, recorded
+from stateward.exporter.metric import PREFIX, paths
+from stateward.exporter.samples import Sample, pool_of
+from stateward.exporter.search.catalog import HEALTH, INFO, MEMBERS, METRICS, STATUS, wanted
+from stateward.exporter.search.translation import health_samples, node_samples, readable
+from tests.unit.exporter.search.recordings import LABELS, NAMES, WHOSE, recorded
 
 NODE = (*LABELS, "hot", "logs-hot-0")
 
