@@ -38,7 +38,7 @@ def problem(status: object, whose: FoundationSettings) -> str:
     if mapping(cluster.get("processes")):
         return ""
     told = (word(mapping(each).get("description"), 200) for each in items(client.get("messages"), 10))
-    return " ".join(("the database reports nothing about itself", *filter(None, told)))
+    return ": ".join(("the database reports nothing about itself", *filter(None, told)))
 
 
 def status_samples(status: object, whose: FoundationSettings) -> Iterator[Sample]:
