@@ -51,19 +51,20 @@ class Pod:
 
     def start(self, pause: str = "0.05", killed: str = "5", largest: int = 1 << 20) -> subprocess.Popen[bytes]:
         path = f"{self.root / 'bin'}:{os.environ['PATH']}"
-        found = subprocess.Popen(
-            ["bash", str(self.root / "ask.sh"), pause, "40", killed, str(largest), MARK],
-            env={"PATH": path, "STATEWARD_ROOT": str(self.root)},
-            start_new_session=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        words = ["bash", str(self.root / "ask.sh"), pause, "40", killed, str(largest), MARK]
+        values = {"PATH": path, "STATEWARD_ROOT": str(self.root)}
+        with self.said.open("wb") as said:
+            found = subprocess.Popen(words, env=values, start_new_session=True, stdout=said, stderr=said)
         self.running.append(found)
         return found
 
     def asked(self) -> list[str]:
         path = self.root / "asked"
         return path.read_text().splitlines() if path.exists() else []
+
+    @property
+    def said(self) -> Path:
+        return self.root / "said"
 
     @property
     def answer(self) -> Path:
@@ -159,5 +160,4 @@ def test_it_prints_nothing(pod: Pod) -> None:
     pod.prints(f"ERROR: {FIRST}")
     pod.start()
     pod.until(lambda: len(pod.asked()) > 2)
-    pod.running[0].send_signal(signal.SIGTERM)
-    assert pod.running[0].communicate()[0] == b""
+    assert pod.said.read_bytes() == b""
