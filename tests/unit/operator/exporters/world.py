@@ -25,6 +25,11 @@ ROLES = {
 IMAGE = "stateward:test"
 
 
+def image_of(pod: Stored, container: str) -> str:
+    """Return the image of a container."""
+    return next(each["image"] for each in pod.doc["spec"]["containers"] if each["name"] == container)
+
+
 class Database(base.Database):
     """A database that lets the exporter's users read statistics, and nothing else."""
 
