@@ -154,7 +154,7 @@ def test_a_crash_after_each_write_of_creation_upgrade_and_removal_is_survived(de
 
 
 async def one_life(deaths: int) -> None:
-    world = World(secured=True)
+    world, image = World(secured=True), f"{OFFICIAL}:{NEW}"
     world.network_policies = True
     world.ask_for()
     await lives(world, deaths, 0.0)
@@ -163,9 +163,7 @@ async def one_life(deaths: int) -> None:
     world.upgrade(NEW)
     await lives(world, deaths, 0.0)
     async with world.operator():
-        await world.until(
-            lambda: world.available() and len(world.pods()) == 1 and world.program() == f"{OFFICIAL}:{NEW}"
-        )
+        await world.until(lambda: world.available() and len(world.pods()) == 1 and world.program() == image)
     world.edit(metrics=None)
     await lives(world, deaths, 0.0)
     async with world.operator():
