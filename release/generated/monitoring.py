@@ -103,7 +103,7 @@ _FOUNDATIONDB = """
 ### FoundationDB
 
 `process` is the number of a process in its member, from 1 on. Counters of the cluster begin at 0 when the database
-recovers. The number of series is bounded: about 40 for each process and 120 for each cluster.
+recovers. The number of series is bounded: about 30 for each process and 110 for each cluster.
 
 | metric | type | unit | labels | meaning |
 | --- | --- | --- | --- | --- |

@@ -149,7 +149,7 @@ async def test_the_pod_gets_no_more_than_those_of_a_cluster_may(spec: dict[str, 
 
 
 @pytest.mark.parametrize("deaths", range(1, 8))
-def test_a_crash_after_each_write_of_creation_upgrade_and_removal_is_survived(deaths: int) -> None:
+def test_a_crash_after_each_write_of_creation_upgrade_and_removal_of_an_exporter_is_survived(deaths: int) -> None:
     played(one_life(deaths))
 
 
