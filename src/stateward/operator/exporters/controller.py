@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
 from stateward.engines.exporter.objects import asked_of
+from stateward.engines.foundationdb.exporter.objects import running
 from stateward.operator.beside.control import BesideControl, Setting, Tools
 from stateward.operator.beside.owned import Memo
 from stateward.operator.exporters.health import AsksExporter
@@ -25,7 +27,8 @@ class ExportersPart:
         asked = asked_of(cluster)
         if asked is None and cluster.status.metrics is None:
             return None
-        return (asked, cluster.spec.image, cluster.status.bootstrap)
+        programs = running(cluster) if isinstance(cluster, FoundationDBCluster) else ""
+        return (asked, cluster.spec.image, cluster.status.bootstrap, programs)
 
     def round(self, tools: Tools, live: Cluster, memo: Memo) -> Round:
         """Return a round of a cluster."""

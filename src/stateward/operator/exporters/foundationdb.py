@@ -21,7 +21,7 @@ class FoundationPart:
 
     def unready(self) -> str:
         """Return that the database was not formed yet."""
-        known = formed(self._live) and self._live.status.version
+        known = formed(self._live) and objects.running(self._live)
         return "" if known else "the database has not been created yet"
 
     async def files(self, *, doubt: bool) -> dict[str, str]:  # noqa: ARG002 - there are no credentials to doubt

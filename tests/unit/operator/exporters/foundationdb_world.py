@@ -56,6 +56,12 @@ class World(search.World):
         assert texts["ask.sh"].startswith("#!/bin/bash")
         return msgspec.to_builtins(found)
 
+    def joined(self, **versions: str) -> None:
+        """Let members have joined with versions, as the rounds of the database record them."""
+        live = self.cluster_object()
+        states = [{"name": f"logs-{name}", "version": version} for name, version in versions.items()]
+        self.context.change(live, ("status",), {**live.doc["status"], "memberStates": states})
+
     def program(self) -> str:
         """Return the image of the program that asks the database."""
         (pod,) = self.pods()

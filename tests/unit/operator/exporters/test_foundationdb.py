@@ -62,9 +62,10 @@ async def test_it_follows_the_version_that_runs_and_not_the_one_that_is_asked_fo
         await asyncio.sleep(300)
         assert world.program() == f"{OFFICIAL}:{OLD}"
         assert world.available()
+        world.joined(log=OLD, storage=OLD)
         world.deployed = NEW  # The processes were switched, and the status does not say so yet.
         await world.until(lambda: world.reason == "MetricsUnavailable")
-        world.set_status(NEW)
+        world.joined(log=OLD, storage=NEW)
         image = f"{OFFICIAL}:{NEW}"
         await world.until(lambda: world.available() and len(world.pods()) == 1 and world.program() == image)
 

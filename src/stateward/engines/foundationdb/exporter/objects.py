@@ -19,10 +19,12 @@ from stateward.engines.foundationdb.exporter.settings import (
     FoundationSettings,
 )
 from stateward.engines.foundationdb.spec import security
+from stateward.engines.foundationdb.spec.build import series
 from stateward.engines.foundationdb.spec.identity import cluster_file, description
 from stateward.engines.foundationdb.spec.inputs import IMAGE
 from stateward.engines.pods import images
 from stateward.engines.pods.read_only import container_rights
+from stateward.planning.facts.upgrade_order import newer, parse
 
 RESOURCES: Json = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}}
 """Measured: see `docs/monitoring.md`."""
@@ -42,12 +44,23 @@ def files(cluster: FoundationDBCluster, engine: str) -> dict[str, str]:
     return {SETTINGS: msgspec.json.encode(settings).decode(), SCRIPT: script()}
 
 
+def running(cluster: FoundationDBCluster) -> str:
+    """Return the version whose programs reach the database; empty before it was created.
+
+    In an upgrade to a version that does not talk to the one before, all processes change at one moment, long before
+    each pod has the new image: the first member that has joined with the new version tells.
+    """
+    deployed = cluster.status.version
+    newest = max((member.version for member in cluster.status.member_states), key=parse, default="")
+    return newest if deployed and newer(newest, deployed) and series(newest) != series(deployed) else deployed
+
+
 def additions(cluster: FoundationDBCluster) -> Additions:
-    """Return the container that asks the database, in the version that runs; the status must have one."""
+    """Return the container that asks the database, in the version that runs; there must be one."""
     spec = cluster.spec
     asker: Json = {
         "name": ASKER,
-        "image": images.image_for(IMAGE, spec.image, spec.version, cluster.status.version),
+        "image": images.image_for(IMAGE, spec.image, spec.version, running(cluster)),
         "command": ["/bin/bash", f"{FOLDER}/{SCRIPT}", *map(str, (PAUSE, PATIENCE, KILLED, LARGEST)), MARK],
         "env": security.client_environment(cluster),
         "resources": RESOURCES,

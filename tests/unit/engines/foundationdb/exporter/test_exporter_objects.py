@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.security import SecurityStatus
+from stateward.api.kinds.status import MemberStatus
 from stateward.api.pod_policy import Level, violations
 from stateward.api.validation import validate, validate_access
 from stateward.engines.exporter import objects as common
@@ -78,6 +79,26 @@ def test_the_container_that_serves_sees_neither_the_cluster_file_nor_certificate
 def test_the_program_has_the_version_that_runs(runs: str, image: str | None, wanted: str) -> None:
     found = running(runs) if image is None else running(runs, image=image)
     assert container(found, "fdbcli")["image"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("deployed", "joined", "wanted"),
+    [
+        ("7.1.67", [], "7.1.67"),
+        ("7.1.67", ["7.1.67", "", "7.1.67"], "7.1.67"),
+        ("7.1.57", ["7.1.57", "7.1.67"], "7.1.57"),  # Both reach the database.
+        ("7.1.67", ["7.1.67", "7.3.63"], "7.3.63"),
+        ("7.3.63", ["7.1.67", "7.3.63"], "7.3.63"),
+        ("7.3.63", ["nonsense"], "7.3.63"),
+        ("", ["7.1.67"], ""),
+    ],
+)
+def test_the_first_member_of_an_incompatible_version_tells_what_runs(
+    deployed: str, joined: list[str], wanted: str
+) -> None:
+    found = running(deployed)
+    states = [MemberStatus(name=f"m{number}", version=version) for number, version in enumerate(joined)]
+    assert objects.running(replace(found, status=replace(found.status, member_states=states))) == wanted
 
 
 def test_a_cluster_with_tls_is_asked_with_the_certificate_of_clients_and_trusts_members_alone() -> None:
