@@ -30,7 +30,8 @@ ENGINE = "foundationdb"
 
 def running(version: str = "7.1.67", *, tls: bool = False, **spec: Any) -> FoundationDBCluster:
     """Return a cluster that runs a version."""
-    found = cluster(**{"metrics": {}, **spec})
+    wanted: dict[str, Any] = {"metrics": {}, **spec}
+    found = cluster(**wanted)
     status = replace(found.status, version=version, security=SecurityStatus(enabled=tls))
     return replace(found, status=status)
 
