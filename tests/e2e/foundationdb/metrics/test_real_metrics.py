@@ -6,7 +6,7 @@ from sandbox import Sandbox
 from sandbox.foundationdb import real
 from tests.e2e.clusters import Clusters
 from tests.e2e.foundationdb.database import Fdb
-from tests.e2e.foundationdb.exporters import members_of, until, value
+from tests.e2e.foundationdb.metrics.exporters import members_of, until, value
 from tests.e2e.foundationdb.real_clusters import CHANGED, written
 from tests.e2e.metrics.scraping import scraped, served
 from tests.e2e.secured import places

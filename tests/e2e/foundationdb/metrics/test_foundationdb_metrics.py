@@ -5,7 +5,7 @@ import pytest
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.foundationdb.database import Fdb, pools
-from tests.e2e.foundationdb.exporters import asker_images, members_of, until, value
+from tests.e2e.foundationdb.metrics.exporters import asker_images, members_of, until, value
 from tests.e2e.metrics.scraping import nothing_left, scraped, served
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import places
