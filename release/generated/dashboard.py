@@ -37,6 +37,7 @@ def _forecast_ratio(quantile: float) -> str:
 
 
 _NODE = "{{node}}"
+_PROCESS = "{{node}} {{process}}"
 _STATUS = {"0": "green", "1": "yellow", "2": "red"}
 _COLORS = {0: "green", 1: "yellow", 2: "red"}
 
@@ -51,6 +52,11 @@ def _rate(name: str) -> str:
 
 def _share(part: str, whole: str) -> str:
     return f"{_database(part)} / {_database(whole)}"
+
+
+def _disk_in_use(match: str) -> str:
+    only = f', engine{match}"foundationdb"'
+    return f"1 - {_database('disk_available_bytes', only)} / {_database('disk_total_bytes', only)}"
 
 
 def _latency(name: str) -> str:
@@ -132,7 +138,7 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
             {f"{{{{kind}}}} {name}": _forecast_ratio(quantile) for quantile, name in ((0.5, "50 %"), (0.9, "90 %"))},
         ),
     ),
-    "Database (clusters with spec.metrics)": (
+    "Search database (OpenSearch and Elasticsearch clusters with spec.metrics)": (
         Panel("Status that the database reports", {_NAMES: _status()}, "state-timeline", texts=_STATUS, colors=_COLORS),
         Panel("Answers the exporter", {_NAMES: _database("up")}, "state-timeline", texts={"0": "no", "1": "yes"}),
         Panel("Heap in use", {_NODE: _share("jvm_heap_used_bytes", "jvm_heap_max_bytes")}, unit="percentunit"),
@@ -140,7 +146,7 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
             "Time in garbage collection", {f"{_NODE} {{{{generation}}}}": _rate("jvm_gc_seconds")}, unit="percentunit"
         ),
         Panel("CPU of the process", {_NODE: _database("process_cpu_ratio")}, unit="percentunit"),
-        Panel("Disk in use", {_NODE: f"1 - {_share('disk_available_bytes', 'disk_total_bytes')}"}, unit="percentunit"),
+        Panel("Disk in use", {_NODE: _disk_in_use("!=")}, unit="percentunit"),
         Panel("Indexed documents", {_NODE: _rate("indexing")}, unit="ops"),
         Panel("Time to index a document", {_NODE: _latency("indexing")}, unit="s"),
         Panel("Queries of searches, for each shard", {_NODE: _rate("search_query")}, unit="ops"),
@@ -161,6 +167,76 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
             {f"{_NODE} in": _rate("transport_received_bytes"), f"{_NODE} out": _rate("transport_sent_bytes")},
             unit="Bps",
         ),
+    ),
+    "FoundationDB (clusters with spec.metrics)": (
+        Panel(
+            "Takes reads and writes",
+            {_NAMES: _database("available")},
+            "state-timeline",
+            texts={"0": "no", "1": "yes"},
+            colors={0: "red", 1: "green"},
+        ),
+        Panel(
+            "Data and recovery",
+            {
+                f"{_NAMES} data {{{{state}}}}": f"{_database('data_state')} == 1",
+                f"{_NAMES} recovery {{{{state}}}}": f"{_database('recovery_state')} == 1",
+            },
+            "state-timeline",
+            texts={"1": "now"},
+        ),
+        Panel(
+            "Fault domains that may fail",
+            {f"{_NAMES} {{{{keeps}}}}": _database("tolerated_zone_failures")},
+        ),
+        Panel("Replicas of the data with the fewest", {_NAMES: _database("replicas_remaining")}),
+        Panel("Coordinators that are reached", {_NAMES: _database("coordinators_reachable")}),
+        Panel("Moving data", {f"{_NAMES} {{{{stage}}}}": _database("moving_data_bytes")}, unit="bytes"),
+        Panel(
+            "Transactions",
+            {
+                f"{_NAMES} {name}": _rate(f"transactions_{name}")
+                for name in ("started", "committed", "conflicted", "rejected")
+            },
+            unit="ops",
+        ),
+        Panel("Latency of the probe", {f"{_NAMES} {{{{operation}}}}": _database("probe_seconds")}, unit="s"),
+        Panel("Reads and writes", {f"{_NAMES} reads": _rate("reads"), f"{_NAMES} writes": _rate("writes")}, unit="ops"),
+        Panel(
+            "Read and written",
+            {f"{_NAMES} read": _rate("read_bytes"), f"{_NAMES} written": _rate("written_bytes")},
+            unit="Bps",
+        ),
+        Panel("Longest queue", {f"{_NAMES} {{{{role}}}}": _database("worst_queue_bytes")}, unit="bytes"),
+        Panel(
+            "Lag of the slowest storage process",
+            {
+                f"{_NAMES} disk": _database("worst_durability_lag_seconds"),
+                f"{_NAMES} logs": _database("worst_data_lag_seconds"),
+            },
+            unit="s",
+        ),
+        Panel(
+            "What limits transactions",
+            {f"{_NAMES} {{{{reason}}}}": f"{_database('performance_limited')} == 1"},
+            "state-timeline",
+            texts={"1": "now"},
+        ),
+        Panel("CPU of a process", {_PROCESS: _database("process_cpu_cores")}, unit="short"),
+        Panel(
+            "Memory of a process",
+            {_PROCESS: _share("process_memory_resident_bytes", "process_memory_limit_bytes")},
+            unit="percentunit",
+        ),
+        Panel("Busy disks", {_PROCESS: _database("disk_busy_ratio")}, unit="percentunit"),
+        Panel("Space of the disks in use", {_PROCESS: _disk_in_use("=")}, unit="percentunit"),
+        Panel("Size of the keys and values", {_NAMES: _database("key_value_bytes")}, unit="bytes"),
+        Panel("Queue of a log on its disk", {_PROCESS: _database("log_queue_disk_used_bytes")}, unit="bytes"),
+        Panel(
+            "Processes that are not well",
+            {f"{_NAMES} {name}": _database(f"processes_{name}") for name in ("unreachable", "excluded", "degraded")},
+        ),
+        Panel("Clients", {_NAMES: _database("clients")}),
     ),
     "Operator": (
         Panel(

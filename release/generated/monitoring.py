@@ -1,21 +1,33 @@
 """The reference pages of metrics and alerts: from the tables of operator and exporter, and from the chart's rules."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
 
-from stateward.exporter.catalog import METRICS
+from stateward.exporter.catalogs import FOUNDATIONDB, SEARCH
+from stateward.exporter.metric import Metric
 from stateward.operator.runtime.metrics import Described, Metrics
 
 
 def metrics_page() -> str:
     """Return the reference page of the metrics."""
-    return "".join((_METRICS, *map(_row, Metrics().described), _DATABASES, *map(_row, of_databases())))
+    parts = (_METRICS, *_rows(Metrics().described), _SEARCH, *_rows(described(SEARCH)))
+    return "".join((*parts, _FOUNDATIONDB, *_rows(described(FOUNDATIONDB))))
 
 
 def of_databases() -> list[Described]:
-    """Return the metrics of the exporter, as those of the operator are described."""
-    return [Described(each.name, each.type, each.labels, each.meaning) for each in METRICS]
+    """Return the metrics of all exporters; one of two databases is there twice."""
+    return [*described(SEARCH), *described(FOUNDATIONDB)]
+
+
+def described(metrics: Iterable[Metric]) -> list[Described]:
+    """Return the metrics of an exporter, as those of the operator are described."""
+    return [Described(each.name, each.type, each.labels, each.meaning) for each in metrics]
+
+
+def _rows(metrics: Iterable[Described]) -> Iterator[str]:
+    return map(_row, metrics)
 
 
 def _row(metric: Described) -> str:
@@ -44,13 +56,17 @@ def _section(rule: dict[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """Return an annotation with the names of its values in place of the templates."""
-    for word in ("namespace", "name", "resource", "controller", "store", "cluster", "pool", "node", "breaker"):
+    for word in _WORDS:
         text = text.replace(f"{{{{ $labels.{word} }}}}", word.upper())
     return text.replace("{{ $value | humanizeDuration }}", "(duration)").replace("{{ $value }}", "(number)")
 
 
+_WORDS = (
+    *("namespace", "name", "resource", "controller", "store", "cluster", "pool", "node", "breaker", "role", "reason"),
+)
+
 _METRICS = """\
-<!-- Generated from operator/runtime/metrics.py and exporter/catalog.py of src/stateward; renew it with `make docs`. -->
+<!-- Generated from the tables of operator/runtime/metrics.py and exporter/catalogs.py; renew it with `make docs`. -->
 # Metrics
 
 There are metrics [of the operator](#metrics-of-the-operator) and [of the databases](#metrics-of-the-databases).
@@ -68,14 +84,26 @@ whose reconciliation fails, and about 200 for each process. Labels contain names
 | --- | --- | --- | --- | --- |
 """
 
-_DATABASES = """
+_SEARCH = """
 ## Metrics of the databases
 
 The [exporter](../monitoring.md) of a cluster with `spec.metrics` serves them on port 9114, path `/metrics`. `engine`,
 `namespace` and `name` identify the cluster, as for the operator's metrics; `node` is the member and `pool` its pool. A
 value that the database did not give has no sample. Counters begin at 0 when the member's process starts.
 
+### OpenSearch and Elasticsearch
+
 The number of series is bounded: about 120 for each member and 20 for each cluster. No series depends on indices.
+
+| metric | type | unit | labels | meaning |
+| --- | --- | --- | --- | --- |
+"""
+
+_FOUNDATIONDB = """
+### FoundationDB
+
+`process` is the number of a process in its member, from 1 on. Counters of the cluster begin at 0 when the database
+recovers. The number of series is bounded: about 30 for each process and 110 for each cluster.
 
 | metric | type | unit | labels | meaning |
 | --- | --- | --- | --- | --- |

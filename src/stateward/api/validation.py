@@ -63,7 +63,10 @@ def validate_access(cluster: Cluster) -> list[Problem]:
 
     It is apart from `validate`, because nothing beside the database may stop a change or a repair of the database.
     """
-    if not isinstance(cluster, SearchCluster) or list(depth.check(cluster)):
+    if list(depth.check(cluster)):
         return []
-    found = list(access.check(cluster))
+    if isinstance(cluster, FoundationDBCluster):
+        found = list(access.check_metrics(cluster.spec.metrics, access.EXPORTER, access.ASKER))
+    else:
+        found = list(access.check(cluster)) if isinstance(cluster, SearchCluster) else []
     return list({(problem.path, problem.message): problem for problem in found}.values())

@@ -3,6 +3,6 @@
 import asyncio
 import sys
 
-from stateward.exporter.serving import run
+from stateward.exporter.process import run
 
 asyncio.run(run(sys.argv[1]))

@@ -360,25 +360,25 @@ def network_control(operator: Operator) -> NetworkControl:
 
 def dashboards_control(operator: Operator, health: AsksHealth) -> BesideControl:
     """Return the controller of dashboards and routes beside an operator; `health` asks their instances."""
-    return dashboards_beside(beside(operator), health, routes=operator.options.routes)
+    search = {engine: each for engine, each in operator.controllers.items() if isinstance(each.family, SearchFamily)}
+    return dashboards_beside(beside(operator, search), health, routes=operator.options.routes)
 
 
 def exporters_control(operator: Operator, ask: AsksExporter) -> BesideControl:
     """Return the controller of exporters of metrics beside an operator; `ask` asks them."""
-    return exporters_beside(beside(operator), operator.options.agent_image, ask)
+    return exporters_beside(beside(operator, operator.controllers), operator.options.agent_image, ask)
 
 
-def beside(operator: Operator) -> BesideSetting:
-    """Return the setting of controllers of what is beside search clusters."""
+def beside(operator: Operator, controllers: Mapping[str, Controller]) -> BesideSetting:
+    """Return the setting of a controller of what is beside the clusters of some kinds."""
     options = operator.options
-    search = {engine: each for engine, each in operator.controllers.items() if isinstance(each.family, SearchFamily)}
     return BesideSetting(
         api=operator.api,
         databases=ReachedDatabases(operator.api, operator.controllers, operator.fence, options.wave),
         recorder=operator.recorder,
         clock=operator.clock,
-        kinds=[controller.caches for controller in search.values()],
-        rights={engine: controller.rights for engine, controller in search.items()},
+        kinds=[controller.caches for controller in controllers.values()],
+        rights={engine: controller.rights for engine, controller in controllers.items()},
         namespaces=options.namespaces or ("",),
         rng=operator.rng,
         gauge=operator.metrics,

@@ -1,21 +1,17 @@
 """The own metrics of a real secured database, from a real exporter: no member changes, and nothing is left behind."""
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
 import pytest
 
 from sandbox import Sandbox
-from stateward.api.kinds.cluster import Cluster
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
-from tests.e2e.beside import require_gone
 from tests.e2e.clusters import Clusters, pool
+from tests.e2e.metrics.scraping import nothing_left, scraped, served, total
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client, client, places, ready, secret
 
@@ -27,34 +23,9 @@ STEP = 5.2
 """Seconds after which the exporter asks the database again."""
 
 
-def served(cluster: Cluster) -> bool:
-    return cluster.status.metrics is not None and cluster.status.metrics.available
-
-
-def total(text: str, metric: str) -> float:
-    """Return the sum of all series of a metric; raises AssertionError if there is none."""
-    found = re.findall(rf"^{metric}(?:{{.*}})? (\S+)$", text, re.MULTILINE)
-    assert found, f"{metric} is not in\n{text}"
-    return sum(float(each) for each in found)
-
-
-@asynccontextmanager
-async def scraped(sandbox: Sandbox, clusters: Clusters, name: str) -> AsyncGenerator[Any]:
-    """Give a function that scrapes the exporter through its Service."""
-    with sandbox.relay(f"{name}-metrics.{clusters.namespace}.svc", 9114) as port:
-        async with aiohttp.ClientSession() as session:
-
-            async def scrape() -> str:
-                async with session.get(f"http://127.0.0.1:{port}/metrics") as answer:
-                    assert answer.status == 200
-                    return await answer.text()
-
-            yield scrape
-
-
 async def gone(clusters: Clusters, person: Client) -> None:
     """Require that nothing of the exporter is left, in Kubernetes and in the database."""
-    await require_gone(clusters, "stateward.dev/metrics-of=logs", kinds.NETWORK_POLICIES, kinds.SECRETS)
+    await nothing_left(clusters, "logs")
     for path in (f"{USERS}-1", f"{USERS}-2", ROLE):
         assert (await person.ask(path))[0] == 404
 

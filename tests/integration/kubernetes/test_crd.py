@@ -125,6 +125,13 @@ def test_a_good_elasticsearch_cluster_is_accepted(api: KubeApi, version: str) ->
     assert api.post(COLLECTIONS["ElasticsearchCluster"] + DRY, of)["spec"] == of["spec"]
 
 
+def test_a_foundationdb_cluster_has_metrics_and_no_users_to_rotate(api: KubeApi) -> None:
+    of = foundationdb(metrics={"resources": {"limits": {"memory": "128Mi"}}, "podTemplate": {"spec": {}}})
+    assert api.post(COLLECTIONS["FoundationDBCluster"] + DRY, of)["spec"] == of["spec"]
+    with pytest.raises(ApiError, match=r"unknown field.*rotateCredentialsAfter"):
+        api.post(COLLECTIONS["FoundationDBCluster"] + DRY, foundationdb(metrics={"rotateCredentialsAfter": "90d"}))
+
+
 def test_a_storage_engine_stays_what_it_is(api: KubeApi) -> None:
     of = foundationdb(name="kept", storageEngine="ssd-2", knobs={"a": "1"}, redundancy="triple")
     path = f"{COLLECTIONS['FoundationDBCluster']}/kept"

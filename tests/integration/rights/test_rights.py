@@ -342,6 +342,21 @@ async def beside(setup: RestrictedOperator) -> None:
     await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body is None)
     await setup.until(CLUSTERS, "logs", lambda body: "dashboards" not in (body or {}).get("status", {}))
     await setup.delete(CLUSTERS, "logs")
+    await beside_foundationdb(setup)
+
+
+async def beside_foundationdb(setup: RestrictedOperator) -> None:
+    """An exporter of FoundationDB from first to last; its database does not answer, and needs not."""
+    kind, spec = FOUNDATIONDB.resource, {"version": "7.3.59", "update": {"paused": True}, "pools": FOUNDATION_POOLS}
+    await setup.make(kind, "ledger", spec={**spec, "metrics": {}})
+    await setup.until(kind, "ledger", lambda body: "MetricsWaitForDatabase" in str(body))
+    formed = {"status": {"version": "7.3.59", "bootstrap": {"member": "", "volume": "", "formed": True}}}
+    await setup.admin.patch(kind.raw(), setup.key("ledger"), formed, kind=PatchKind.MERGE, subresource="status")
+    await setup.until(kinds.DEPLOYMENTS, "ledger-metrics", lambda body: body)
+    await setup.admin.patch(kind.raw(), setup.key("ledger"), {"spec": {"metrics": None}}, kind=PatchKind.MERGE)
+    await setup.until(kinds.DEPLOYMENTS, "ledger-metrics", lambda body: body is None)
+    await setup.until(kind, "ledger", lambda body: "metrics" not in (body or {}).get("status", {}))
+    await setup.delete(kind, "ledger")
 
 
 STORIES = (clusters, beside, guarded, closed, restarts, installations, edges, judged)

@@ -17,7 +17,7 @@ from stateward.api.kinds.search import OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.values.base import Metadata
 from stateward.cli.run.chart import ORDER, merged, objects, rendered
 from stateward.cli.shared.failures import Failure
-from stateward.engines.search.exporter import objects as exporter
+from stateward.engines.exporter import objects as exporter
 from tests.support.chart_values import SETS, leaves
 
 CHART = Path(__file__).parents[3] / "charts/stateward"

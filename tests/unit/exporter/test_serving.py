@@ -15,12 +15,12 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from stateward.engines.search.exporter.settings import PASSWORD, SETTINGS, TRUSTED
-from stateward.exporter.serving import run
-from stateward.exporter.settings import read
+from stateward.engines.exporter.settings import SETTINGS
+from stateward.engines.search.exporter.settings import PASSWORD, TRUSTED, SearchSettings
+from stateward.exporter.process import access_in, run, settings_in
 from stateward.kube.timing.background import in_background
 from tests.support.ports import lasting_port
-from tests.unit.exporter.recordings import WHOSE, recorded
+from tests.unit.exporter.search.recordings import WHOSE, recorded
 
 
 @asynccontextmanager
@@ -64,21 +64,23 @@ def test_credentials_are_read_from_files_and_shown_nowhere(tmp_path: Path) -> No
     folder(tmp_path, server="logs.prod.svc", user="stateward-metrics-1")
     (tmp_path / PASSWORD).write_text("very secret")
     (tmp_path / TRUSTED).write_text("authority")
-    settings, access = read(tmp_path)
+    settings = settings_in(tmp_path)
+    assert isinstance(settings, SearchSettings)
+    access = access_in(tmp_path, settings)
     assert access is not None
     assert (access.name, access.trusted, access.user) == ("logs.prod.svc", "authority", "stateward-metrics-1")
     assert "very secret" not in f"{settings} {access}"
 
 
 def test_without_security_there_are_no_credentials(tmp_path: Path) -> None:
-    assert read(folder(tmp_path))[1] is None
+    assert access_in(folder(tmp_path), WHOSE) is None
 
 
 async def test_a_process_serves_metrics_until_it_is_told_to_stop(tmp_path: Path) -> None:
     port = lasting_port()
     async with database() as url:
         code = (
-            f"import asyncio; from stateward.exporter.serving import run; asyncio.run(run({str(tmp_path)!r}, {port}))"
+            f"import asyncio; from stateward.exporter.process import run; asyncio.run(run({str(tmp_path)!r}, {port}))"
         )
         folder(tmp_path, endpoint=url)
         process = await asyncio.create_subprocess_exec(
@@ -87,7 +89,7 @@ async def test_a_process_serves_metrics_until_it_is_told_to_stop(tmp_path: Path)
         status, kind, text = await get(port, "/metrics")
         assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8")
         assert 'stateward_database_up{engine="opensearch",name="logs",namespace="prod"} 1.0' in text
-        assert (await get(port, "/status"))[2] == '{"up":true,"why":""}'
+        assert (await get(port, "/status"))[2] == '{"up":true,"why":"","starting":false}'
         assert (await get(port, "/healthz"))[::2] == (200, "ok")
         process.send_signal(signal.SIGTERM)
         _, said = await process.communicate()

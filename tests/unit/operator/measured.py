@@ -23,6 +23,8 @@ from stateward.api.validation import errors, validate
 from stateward.api.values.base import Json
 from stateward.cli.preview.preview import Kind as Change
 from stateward.cli.preview.preview import preview
+from stateward.engines.exporter import objects as exporter
+from stateward.engines.exporter.objects import asked_of
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import redundancy_change
@@ -32,7 +34,6 @@ from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.frontend import frontend
 from stateward.engines.search.dashboards.routes import manifest, routes_of
 from stateward.engines.search.dashboards.settings import Secrets, files
-from stateward.engines.search.exporter import objects as exporter
 from stateward.forecast.forecast import run_forecast
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
@@ -157,17 +158,24 @@ class SettledCluster:
         policy = cluster.spec.replacement or ReplacementPolicy()
         job = [cron_job(PLACE, "engine", Key("data", "c"), policy)] if policy.enabled else []
         network = network_policy(cluster, self.family.kind.engine, PLACE.namespace)
-        beside = beside_the_database(cluster, self.family.kind.engine) if isinstance(cluster, SearchCluster) else []
-        return [*self.family.cluster_objects(existing, ()), *job, network, *beside]
+        engine = self.family.kind.engine
+        beside = beside_the_database(cluster, engine) if isinstance(cluster, SearchCluster) else []
+        return [*self.family.cluster_objects(existing, ()), *job, network, *beside, *exporter_of(cluster, engine)]
+
+
+def exporter_of(cluster: Cluster, engine: str) -> list[Json]:
+    """Return the exporter of metrics."""
+    asked = asked_of(cluster)
+    if asked is None:
+        return []
+    return [exporter.deployment(cluster, asked, engine, image="stateward:1", config="config")]
 
 
 def beside_the_database(cluster: SearchCluster, engine: str) -> list[Json]:
-    """Return the objects of the dashboards and of the exporter, and the routes."""
+    """Return the objects of the dashboards, and the routes."""
     which, asked = frontend(cluster), cluster.spec.dashboards
     safe = secured(cluster)
     found = [manifest(route, cluster, {}) for route in routes_of(cluster, secured=safe)]
-    if cluster.spec.metrics is not None:
-        found.append(exporter.deployment(cluster, cluster.spec.metrics, engine, image="stateward:1", config="config"))
     if asked is None:
         return found
     version = asked.version or cluster.spec.version

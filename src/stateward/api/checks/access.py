@@ -10,6 +10,7 @@ from stateward.api.checks.config import check_settings
 from stateward.api.checks.template import check_template, listed, mapped
 from stateward.api.checks.update import check_service
 from stateward.api.kinds.access.dashboards import Dashboards
+from stateward.api.kinds.access.metrics import Metrics
 from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
@@ -20,8 +21,8 @@ from stateward.api.values.version import parse_version
 
 CONTAINER = "dashboards"
 """Name of the container in the pods."""
-EXPORTER = "exporter"
-"""Name of the container in the pod of the exporter."""
+EXPORTER, ASKER = "exporter", "fdbcli"
+"""Names of the containers in the pod of the exporter; the second one is there with FoundationDB."""
 _PATH = "spec.dashboards"
 
 
@@ -36,9 +37,7 @@ class _Container:
 def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with `dashboards`, `metrics` and `routes`."""
     asked = cluster.spec.dashboards
-    if cluster.spec.metrics is not None:
-        exporter = _Container(EXPORTER, "spec.metrics")
-        yield from check_template("spec.metrics.podTemplate", cluster.spec.metrics.pod_template, exporter)
+    yield from check_metrics(cluster.spec.metrics, EXPORTER)
     yield from _routes("spec.routes", cluster.spec.routes)
     if asked is None:
         return
@@ -57,6 +56,14 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
             yield Problem(
                 f"{_PATH}.routes.hosts[{i}]", host, "must not be a host of spec.routes, which lead to the database"
             )
+
+
+def check_metrics(asked: Metrics | None, *containers: str) -> Iterator[Problem]:
+    """Yield what is wrong with `metrics`; `containers` are those that the operator starts in the pod."""
+    if asked is None:
+        return
+    for name in containers:
+        yield from check_template("spec.metrics.podTemplate", asked.pod_template, _Container(name, "spec.metrics"))
 
 
 def _environment(asked: Dashboards) -> Iterator[Problem]:

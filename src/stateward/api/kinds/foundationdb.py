@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from stateward.api.kinds.access.metrics import Metrics
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool
 from stateward.api.kinds.security import TransportSecurity
 from stateward.api.kinds.shapes import version
@@ -98,6 +99,13 @@ class FoundationDBSpec(ClusterSpec, kw_only=True):
         ),
     ] = None
     security: Annotated[TransportSecurity | None, Meta(description="TLS between the processes and for clients.")] = None
+    metrics: Annotated[
+        Metrics | None,
+        Meta(
+            description="The database's own metrics for Prometheus, from an exporter beside the database. A second"
+            " container of its pod, fdbcli, asks the database."
+        ),
+    ] = None
 
 
 class FoundationDBCluster(Cluster):

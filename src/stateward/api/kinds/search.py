@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from stateward.api.kinds.access.dashboards import Dashboards
-from stateward.api.kinds.access.metrics import Metrics
+from stateward.api.kinds.access.metrics import SearchMetrics
 from stateward.api.kinds.access.routes import Routes
 from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.kinds.additions.keystore import SecureSettings
@@ -111,7 +111,7 @@ class SearchSpec(ClusterSpec, kw_only=True):
         Meta(description="OpenSearch Dashboards, or Kibana with Elasticsearch, beside the database."),
     ] = None
     metrics: Annotated[
-        Metrics | None,
+        SearchMetrics | None,
         Meta(description="The database's own metrics for Prometheus, from an exporter beside the database."),
     ] = None
     routes: Annotated[

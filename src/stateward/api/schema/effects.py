@@ -38,6 +38,19 @@ _ROUTES = (
     "parentRefs[].sectionName",
 )
 
+METRICS: Mapping[str, Change] = {
+    f"metrics.{field}": Change(Does.AT_ONCE, "The exporter restarts; no member is touched.")
+    for field in (
+        "resources.requests",
+        "resources.limits",
+        "resources.claims",
+        "podTemplate.metadata.labels",
+        "podTemplate.metadata.annotations",
+        "podTemplate.spec",
+    )
+}
+"""Fields for the exporter of metrics, of all kinds of clusters."""
+
 ACCESS: Mapping[str, Change] = {
     "dashboards.replicas": Change(Does.AT_ONCE, "Instances start or stop; no member is touched."),
     "dashboards.version": Change(
@@ -62,17 +75,7 @@ ACCESS: Mapping[str, Change] = {
     "dashboards.rotateCredentialsAfter": Change(
         Does.NOTHING, "The credentials change when they are as old; the instances then restart one after the other."
     ),
-    **{
-        f"metrics.{field}": Change(Does.AT_ONCE, "The exporter restarts; no member is touched.")
-        for field in (
-            "resources.requests",
-            "resources.limits",
-            "resources.claims",
-            "podTemplate.metadata.labels",
-            "podTemplate.metadata.annotations",
-            "podTemplate.spec",
-        )
-    },
+    **METRICS,
     "metrics.rotateCredentialsAfter": Change(
         Does.NOTHING, "The credentials change when they are as old; the exporter then restarts, and no member."
     ),

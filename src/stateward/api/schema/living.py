@@ -25,7 +25,7 @@ from stateward.api.schema.custom_resources import (
     SEARCH_USER,
     Kind,
 )
-from stateward.api.schema.effects import ACCESS, Change, Does
+from stateward.api.schema.effects import ACCESS, METRICS, Change, Does
 from stateward.api.values.base import Json
 
 _POLICY = Change(Does.AT_ONCE, "It applies to later decisions; no member is touched.")
@@ -193,6 +193,7 @@ ONLY_FOUNDATIONDB: Mapping[str, Change] = {
     "security.certificateLifetime": Change(
         Does.NOTHING, "For certificates that are issued later; existing ones stay until they are due."
     ),
+    **METRICS,
     "faultDomain": Change(Does.RECREATE),
     "knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),
     "pools[].knobs": Change(Does.RESTART, "All processes together, once each pod has the new ones."),

@@ -24,6 +24,7 @@ from stateward.cli.shared.session import Session
 from stateward.cli.shared.stored_history import read_history
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, RefusedError, Speed, Target, UnreachableError
+from stateward.engines.exporter.preview import exporter_notes
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.search.configuration.security import secured
 from stateward.engines.search.dashboards.preview import access_notes
@@ -104,7 +105,7 @@ async def read_inputs(
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
     notes += (outdated(pending),) if (pending := cluster.status.outdated_pods) else ()
-    notes += tuple(access_notes(cluster))
+    notes += (*access_notes(cluster), *exporter_notes(cluster))
     problems = (*validate(cluster), *validate_access(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
     if SECRETS.kind in denied:

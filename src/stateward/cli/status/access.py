@@ -8,6 +8,7 @@ from stateward.cli.shared.ages import age
 from stateward.cli.shared.picture import dashboards_standing, metrics_standing
 from stateward.cli.status.advice import UNKNOWN, Advice
 from stateward.cli.status.explanation import told
+from stateward.engines.exporter.objects import asked_of
 
 _SPEC = "correct the field named above; `validate -f` checks a file before you apply it"
 ACCESS_ADVICE = {
@@ -169,7 +170,7 @@ def _explained(cluster: Cluster, now: float) -> Iterator[str]:
 def _metrics(cluster: Cluster, now: float) -> Iterator[str]:
     found = cluster.status.metrics
     if found is None:
-        if isinstance(cluster, SearchCluster) and cluster.spec.metrics is not None:
+        if asked_of(cluster) is not None:
             yield "The operator has not observed the exporter of metrics yet."
         return
     yield f"Metrics: {metrics_standing(cluster.status)}."

@@ -1,4 +1,4 @@
-"""The controller of one kind of thing beside search clusters: watches clusters and Deployments, and runs rounds.
+"""The controller of one kind of thing beside clusters: watches clusters and Deployments, and runs rounds.
 
 Each kind has a queue of its own, beside that of the databases: dashboards that hang delay no database and no exporter.
 """
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level
 from stateward.api.values import names
 from stateward.kube.cache.deltas import Delta
@@ -57,7 +56,7 @@ class Setting:
     recorder: EventRecorder
     clock: Clock
     kinds: Sequence[Caches]
-    """The caches of the kinds of search clusters."""
+    """The caches of the kinds of clusters that have it."""
     rights: Mapping[str, PodRights]
     """What decides whether pods may have what a spec gives them, by engine."""
     namespaces: tuple[str, ...] = ("",)
@@ -112,17 +111,17 @@ class Part(Protocol):
         """The label of its Deployments, with the name of the cluster."""
         ...
 
-    def matters(self, cluster: SearchCluster) -> tuple[object, ...] | None:
+    def matters(self, cluster: Cluster) -> tuple[object, ...] | None:
         """Return what of a cluster begins a round if it changes; None if the cluster has nothing of this."""
         ...
 
-    def round(self, tools: Tools, live: SearchCluster, memo: Memo) -> Round:
+    def round(self, tools: Tools, live: Cluster, memo: Memo) -> Round:
         """Return a round of a cluster."""
         ...
 
 
 class BesideControl:
-    """Keeps one part beside all search clusters that this operator manages."""
+    """Keeps one part beside all clusters that this operator manages."""
 
     def __init__(self, setting: Setting, part: Part) -> None:
         self._setting = setting
@@ -193,7 +192,7 @@ class BesideControl:
         except NotFound:
             return None
         gone = live.metadata.deletion_timestamp is not None
-        if gone or not isinstance(live, SearchCluster) or not self._setting.databases.managed(live):
+        if gone or not self._setting.databases.managed(live):
             return None
         return self._part.round(self._tools(caches), live, self._memos.setdefault(place, {}))
 
@@ -213,7 +212,7 @@ class BesideControl:
 
     def _matters(self, cluster: Cluster | None) -> tuple[object, ...] | None:
         """Return the parts of a cluster whose change begins a round: not each step of its members."""
-        found = self._part.matters(cluster) if isinstance(cluster, SearchCluster) else None
+        found = self._part.matters(cluster) if cluster is not None else None
         if cluster is None or found is None:
             return None
         meta, status = cluster.metadata, cluster.status

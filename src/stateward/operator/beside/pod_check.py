@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import violations
 from stateward.api.values.base import Json
 from stateward.operator.beside.control import Tools
@@ -22,7 +22,7 @@ class Offered:
     overrides: Json
 
 
-async def check_pods(tools: Tools, live: SearchCluster, offered: Offered, reason: str) -> None:
+async def check_pods(tools: Tools, live: Cluster, offered: Offered, reason: str) -> None:
     """Raise StopError with `reason` if the pods would get more than their author may give them; raises ApiError."""
     found = next(iter(violations(tools.level, offered.body["spec"]["template"])), None)
     if found is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.operator.beside.control import BesideControl, Setting, Tools
@@ -19,16 +20,20 @@ class DashboardsPart:
     name: str = "dashboards"
     label: str = names.LABEL_DASHBOARDS
 
-    def matters(self, cluster: SearchCluster) -> tuple[object, ...] | None:
+    def matters(self, cluster: Cluster) -> tuple[object, ...] | None:
         """Return what of a cluster begins a round if it changes; None without dashboards, routes and their rests."""
+        if not isinstance(cluster, SearchCluster):
+            return None
         status, spec = cluster.status, cluster.spec
         asked = (spec.dashboards or spec.routes) is not None
         if not asked and status.dashboards is None and status.routes is None:
             return None
         return (spec.dashboards, spec.routes)
 
-    def round(self, tools: Tools, live: SearchCluster, memo: Memo) -> Round:
-        """Return a round of a cluster."""
+    def round(self, tools: Tools, live: Cluster, memo: Memo) -> Round:
+        """Return a round of a cluster; raises TypeError if its engine has no dashboards."""
+        if not isinstance(live, SearchCluster):
+            raise TypeError(f"{type(live).__name__} has no dashboards")
         return Round(tools, self.asks, live, memo)
 
 

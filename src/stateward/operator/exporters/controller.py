@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
-from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
+from stateward.engines.exporter.objects import asked_of
+from stateward.engines.foundationdb.exporter.objects import running
 from stateward.operator.beside.control import BesideControl, Setting, Tools
 from stateward.operator.beside.owned import Memo
 from stateward.operator.exporters.health import AsksExporter
@@ -19,13 +22,15 @@ class ExportersPart:
     name: str = "metrics"
     label: str = names.LABEL_METRICS
 
-    def matters(self, cluster: SearchCluster) -> tuple[object, ...] | None:
+    def matters(self, cluster: Cluster) -> tuple[object, ...] | None:
         """Return what of a cluster begins a round if it changes; None without an exporter and its rests."""
-        if cluster.spec.metrics is None and cluster.status.metrics is None:
+        asked = asked_of(cluster)
+        if asked is None and cluster.status.metrics is None:
             return None
-        return (cluster.spec.metrics,)
+        programs = running(cluster) if isinstance(cluster, FoundationDBCluster) else ""
+        return (asked, cluster.spec.image, cluster.status.bootstrap, programs)
 
-    def round(self, tools: Tools, live: SearchCluster, memo: Memo) -> Round:
+    def round(self, tools: Tools, live: Cluster, memo: Memo) -> Round:
         """Return a round of a cluster."""
         return Round(tools, self.image, self.ask, live, memo)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
-from stateward.api.kinds.access.metrics import Metrics
+from stateward.api.kinds.access.metrics import SearchMetrics
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.security import lifetime_seconds
 from stateward.api.values.base import Json
@@ -55,7 +55,7 @@ class CredentialKeeper:
         metadata = {**context.metadata, "name": keys_secret(context.cluster)}
         self._stored = StoredSecret(context.api, context.cluster.metadata, metadata)
 
-    async def keep(self, asked: Metrics, *, doubt: bool) -> Access | None:
+    async def keep(self, asked: SearchMetrics, *, doubt: bool) -> Access | None:
         """Return the exporter's access, with what was missing or due made again; None without security.
 
         With `doubt`, the login is tried, because the exporter reports that it cannot read. Raises StopError,
@@ -98,7 +98,7 @@ class CredentialKeeper:
         if role is not None and self._requests.is_our_role(role, self._owner):
             await self._ask(lambda session: session.command("DELETE", path))
 
-    def _due(self, asked: Metrics) -> bool:
+    def _due(self, asked: SearchMetrics) -> bool:
         """Return whether the user is as old as it may become."""
         made = self._stored.texts.get(c.MADE, "")
         try:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from stateward.engines.connection.base import Call, EngineError, Transport
 from stateward.engines.connection.decoding import decoded
-from stateward.engines.search.exporter.settings import PORT, STANDING_PATH, Standing
+from stateward.engines.exporter.settings import PORT, STANDING_PATH, Standing
 
 PATIENCE = 12.0
 """Seconds for one answer: the exporter waits up to 9 s for the database."""
@@ -19,6 +19,8 @@ class Report(Struct, frozen=True):
 
     up: bool | None
     said: str = ""
+    starting: bool = False
+    """Whether the first answer of the database is on its way."""
 
 
 class AsksExporter(Protocol):
@@ -49,4 +51,4 @@ class ExporterQuestions:
             standing = decoded(Standing, answer.body, f"{endpoint} cannot be read:")
         except EngineError as error:
             return Report(None, str(error)[:300])
-        return Report(standing.up, standing.why[:300])
+        return Report(standing.up, standing.why[:300], standing.starting and not standing.up)

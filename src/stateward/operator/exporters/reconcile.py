@@ -1,16 +1,16 @@
 """One round of one cluster's exporter: read live, apply, report."""
 
+from collections.abc import Mapping
+
 from stateward.api.kinds.access.metrics import Metrics, MetricsStatus
-from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.validation import errors, validate_access
 from stateward.api.values.base import Json
-from stateward.engines.connection.base import Target
+from stateward.engines.exporter import objects
+from stateward.engines.exporter.objects import asked_of, exporter_name
 from stateward.engines.pods.beside import config_secret
-from stateward.engines.search.exporter import objects
-from stateward.engines.search.exporter.objects import exporter_name, keys_secret
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import BadRequest, Invalid
-from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.workloads import Deployment
 from stateward.operator.beside.control import Tools
@@ -19,8 +19,8 @@ from stateward.operator.beside.owned import Memo, Owned, StopError
 from stateward.operator.beside.pod_check import Offered, check_pods
 from stateward.operator.beside.pods import pods_of
 from stateward.operator.beside.remove import removed, tidy
-from stateward.operator.exporters.credentials import Context, CredentialKeeper
 from stateward.operator.exporters.health import AsksExporter
+from stateward.operator.exporters.part import part_of
 from stateward.operator.exporters.report import Reporter, dated, stopped
 from stateward.operator.objects.translate import trouble
 
@@ -39,13 +39,14 @@ REASONS = Reasons("MetricsNameTaken", "MetricsStarting", "MetricsRefused", "Metr
 class Round:
     """One round of one cluster, from its live state; `image` is the operator's own."""
 
-    def __init__(self, tools: Tools, image: str, ask: AsksExporter, live: SearchCluster, memo: Memo) -> None:
+    def __init__(self, tools: Tools, image: str, ask: AsksExporter, live: Cluster, memo: Memo) -> None:
         self._tools = tools
         self._image = image
         self._exporter = ask
         self._live = live
         self._name = exporter_name(live)
         self._owned = Owned(tools.api, live, memo)
+        self._part = part_of(tools, live, self._owned)
         self._selector = objects.selector(live, tools.engine)
         self._reporter = Reporter(tools.api, tools.kind, tools.recorder, live)
         self._now = tools.clock.now().timestamp()
@@ -55,12 +56,12 @@ class Round:
 
         Raises ApiError, LostLease.
         """
-        asked, known = self._live.spec.metrics, self._live.status.metrics
+        asked, known = asked_of(self._live), self._live.status.metrics
         if asked is None and known is None:
             return None
         if not self._live.status.conditions:
             return WAIT_SECONDS  # The first round of the database writes the status.
-        if asked is not None and known is not None and known.available and self._target() is None:
+        if asked is not None and known is not None and known.available and self._part.unready():
             return WAIT_SECONDS  # This process has just started, and nothing has changed about the exporter.
         if asked is not None and known is None:
             # A process that dies from here on leaves a trace: what it made is found when the block is removed.
@@ -76,7 +77,7 @@ class Round:
     async def fail(self, sentence: str) -> None:
         """Report that rounds fail; raises ApiError."""
         live = self._live
-        if live.status.conditions and (live.spec.metrics is not None or live.status.metrics is not None):
+        if live.status.conditions and (asked_of(live) is not None or live.status.metrics is not None):
             await self._reporter.report(stopped(live.status.metrics, "MetricsReconcileFailing", sentence, self._now))
 
     async def _standing(self, asked: Metrics | None) -> MetricsStatus | None:
@@ -87,33 +88,12 @@ class Round:
         except HINDRANCES as error:
             return stopped(before, *hindrance(error, REASONS), self._now)
 
-    def _target(self) -> Target | None:
-        return self._tools.databases.target(self._live.kind, key_of(self._live))
-
-    def _keeper(self, target: Target) -> CredentialKeeper:
-        tools, live = self._tools, self._live
-        return CredentialKeeper(
-            Context(
-                api=tools.api,
-                cluster=live,
-                metadata=objects.metadata(live, tools.engine),
-                target=target,
-                ask=lambda where, work: tools.databases.ask(live.kind, where, work),
-                now=self._now,
-            )
-        )
-
     async def _removed(self, before: MetricsStatus | None) -> MetricsStatus | None:
-        """Remove pods first, then what they use, then the users of the database, and their Secret last."""
-        left = await removed(self._owned, self._name, self._selector, keys_secret(self._live))
+        """Remove pods first, then what they use, then what the engine has kept for them."""
+        left = await removed(self._owned, self._name, self._selector, *self._part.keeps)
         if left:
             return stopped(before, "MetricsRemoving", left, self._now)
-        target = self._target()
-        if target is None:
-            return stopped(before, "MetricsWaitForDatabase", "its users are still in the database", self._now)
-        await self._keeper(target).clear()
-        if not await self._owned.delete(kinds.SECRETS, keys_secret(self._live)):
-            return stopped(before, "MetricsRemoving", "the Secret with its credentials is being deleted", self._now)
+        await self._part.clear()
         return None
 
     async def _kept(self, asked: Metrics, before: MetricsStatus | None) -> MetricsStatus:
@@ -122,15 +102,12 @@ class Round:
             raise StopError("MetricsInvalid", "; ".join(problem.public for problem in problems))
         if not self._image:
             raise StopError("MetricsNoImage", "the operator does not know its own image, from which exporters run")
-        target = self._target()
-        if target is None or not target.identity:
-            raise StopError("MetricsWaitForDatabase", "the operator has not reached the database yet")
+        if unready := self._part.unready():
+            raise StopError("MetricsWaitForDatabase", unready)
         deployment = await self._owned.get(kinds.DEPLOYMENTS, self._name)
         pods = await pods_of(self._owned, self._name, self._selector)
         now = await self._seen(deployment, pods, before)
-        keeper = self._keeper(target)
-        access = await keeper.keep(asked, doubt=now.reason == "MetricsUnavailable")
-        content = objects.files(self._live, self._tools.engine, access)
+        content = await self._part.files(doubt=now.reason == "MetricsUnavailable")
         config = objects.config_name(self._live, content)
         body = self._deployment(asked, config)
         bare = self._deployment(objects.bare(asked), config)["spec"]["template"]
@@ -138,12 +115,13 @@ class Round:
         await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed")
         changed = await self._apply(body, content)
         if now.available and not changed:
-            await tidy(self._owned, self._selector, config, keys_secret(self._live))
-            await keeper.retire()
+            await tidy(self._owned, self._selector, config, *self._part.keeps)
+            await self._part.settle()
         return stopped(before, "MetricsStarting", "the exporter restarts", self._now) if changed and pods else now
 
     def _deployment(self, asked: Metrics, config: str) -> Json:
-        return objects.deployment(self._live, asked, self._tools.engine, image=self._image, config=config)
+        live, engine, more = self._live, self._tools.engine, self._part.additions()
+        return objects.deployment(live, asked, engine, image=self._image, config=config, additions=more)
 
     async def _seen(
         self, deployment: Deployment | None, pods: tuple[Pod, ...], before: MetricsStatus | None
@@ -163,9 +141,10 @@ class Round:
         if report.up:
             return dated(before, MetricsStatus(available=True, url=where), self._now)
         reason = "MetricsSilent" if report.up is None else "MetricsUnavailable"
+        reason = "MetricsStarting" if report.starting else reason
         return dated(before, MetricsStatus(url=where, reason=reason, message=report.said), self._now)
 
-    async def _apply(self, body: Json, content: dict[str, str]) -> bool:
+    async def _apply(self, body: Json, content: Mapping[str, str]) -> bool:
         """Apply all objects, first those that the pod uses; returns whether the Deployment was sent."""
         live, engine, owned = self._live, self._tools.engine, self._owned
         await owned.apply(kinds.SECRETS, config_secret(objects.metadata(live, engine), content))

@@ -15,11 +15,11 @@ from stateward.api.kinds.network import NetworkAccess
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.engines.exporter import objects as exporter
 from stateward.engines.foundationdb.spec.identity import PORT as FOUNDATIONDB_PORT
 from stateward.engines.pods import agent
 from stateward.engines.pods.objects import shared_metadata
 from stateward.engines.search.dashboards import objects as dashboards
-from stateward.engines.search.exporter import objects as exporter
 from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
@@ -53,9 +53,8 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
         {"from": [{"podSelector": {"matchLabels": labels}}], "ports": list(door.members)},
         {"from": [operator_pods(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
     ]
-    if isinstance(cluster, SearchCluster):
-        peers = [{"podSelector": {"matchLabels": pods}} for pods in _beside(cluster, engine)]
-        ingress += [{"from": [peer], "ports": list(door.clients)} for peer in peers]
+    peers = [{"podSelector": {"matchLabels": pods}} for pods in _beside(cluster, engine)]
+    ingress += [{"from": [peer], "ports": list(door.clients)} for peer in peers]
     if access.clients is None:
         ingress.append({"ports": [*door.clients, *more]})
     elif access.clients:
@@ -70,11 +69,11 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
     }
 
 
-def _beside(cluster: SearchCluster, engine: str) -> Iterator[dict[str, str]]:
+def _beside(cluster: Cluster, engine: str) -> Iterator[dict[str, str]]:
     """Yield the labels of pods beside the cluster that connect to it."""
-    if cluster.spec.dashboards is not None:
+    if isinstance(cluster, SearchCluster) and cluster.spec.dashboards is not None:
         yield dashboards.selector(cluster, engine)
-    if cluster.spec.metrics is not None:
+    if exporter.asked_of(cluster) is not None:
         yield exporter.selector(cluster, engine)
 
 

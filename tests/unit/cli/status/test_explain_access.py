@@ -48,6 +48,21 @@ def test_an_exporter_that_waits_is_told_with_what_ends_it(run: Run, api: FakeApi
     assert "the exporter reads the database" in said
 
 
+def test_an_exporter_of_foundationdb_is_told_too(run: Run, api: FakeApi) -> None:
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster"}
+    meta = {"name": "ledger", "namespace": "default", "uid": "u", "generation": 1}
+    pools = [{"name": each, "processClass": each} for each in ("storage", "log", "stateless")]
+    spec = {"version": "7.1.67", "pools": pools, "metrics": {}}
+    conditions = cluster()["status"]["conditions"]
+    api.add("fdbclusters", {**head, "metadata": meta, "spec": spec, "status": {"conditions": conditions}})
+    assert "The operator has not observed the exporter of metrics yet." in run("explain", "ledger").output
+    waits = {"reason": "MetricsWaitForDatabase", "message": "the database has not been created yet"}
+    status = {"conditions": conditions, "metrics": waits}
+    api.add("fdbclusters", {**head, "metadata": meta, "spec": spec, "status": status})
+    assert "not available: the database has not been created yet" in run("explain", "ledger").output
+    assert "the database has not been created yet" in run("status", "ledger").output
+
+
 def test_each_reason_of_dashboards_metrics_and_routes_has_an_advice() -> None:
     found: set[str] = set()
     for room in ("operator/dashboards", "operator/exporters", "engines/search/dashboards"):

@@ -26,7 +26,7 @@ from stateward.operator.beside.control import BesideControl, Setting
 from stateward.operator.dashboards.controller import dashboards_control
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.caches import Caches
-from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.objects.kinds import ELASTICSEARCH, FOUNDATIONDB, OPENSEARCH, ClusterKind
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.pki.files import authority_files
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
@@ -44,7 +44,11 @@ HOME = "prod"
 NAME = "logs"
 USER_PATH = f"{USERS}kibanaserver"
 SERVICE_NAME = "logs.prod.svc"
-PLURALS = {OPENSEARCH.engine: "stateward.dev/osclusters", ELASTICSEARCH.engine: "stateward.dev/esclusters"}
+PLURALS = {
+    OPENSEARCH.engine: "stateward.dev/osclusters",
+    ELASTICSEARCH.engine: "stateward.dev/esclusters",
+    FOUNDATIONDB.engine: "stateward.dev/fdbclusters",
+}
 TOKENS = "/_security/service/elastic/kibana/credential"
 
 
@@ -183,13 +187,16 @@ class World:
         self.routes = False
         self.network_policies = False
         self.labelled = True
+        self.secured = True
         for name in (HOME, "stateward"):
             self.server.create("/namespaces", "", {"metadata": {"name": name}})
         self.secret("logs-ca", **authority_files(self.authority))
-        pools = [{"name": "all", "replicas": 3, "storage": {"size": "1Gi"}}]
         head = {"apiVersion": "stateward.dev/v1alpha1", "kind": kind.resource.kind, "metadata": {"name": NAME}}
-        self.server.create(self.plural, HOME, {**head, "spec": {"version": version, "pools": pools}})
+        self.server.create(self.plural, HOME, {**head, "spec": self.first_spec(version)})
         self.set_status(version)
+
+    def first_spec(self, version: str) -> dict[str, Any]:
+        return {"version": version, "pools": [{"name": "all", "replicas": 3, "storage": {"size": "1Gi"}}]}
 
     def make_database(self, seed: int) -> Database:
         return Database(self.wire(seed), self.authority.bundle)
@@ -257,7 +264,8 @@ class World:
         live = self.cluster_object()
         condition = {"type": "Ready", "status": "True", "reason": "Ready", "message": ""}
         known = live.doc.get("status", {})
-        fields = {"version": version, "clusterUUID": "uuid-1", "conditions": [condition], "security": {"enabled": True}}
+        security = {"enabled": self.secured}
+        fields = {"version": version, "clusterUUID": "uuid-1", "conditions": [condition], "security": security}
         self.context.change(live, ("status",), {**known, **fields})
 
     def secret(self, name: str, /, **values: str) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from stateward.engines.connection.base import Call
-from stateward.engines.search.exporter.settings import PASSWORD, SETTINGS, Settings
+from stateward.engines.exporter.settings import SETTINGS
+from stateward.engines.search.exporter.settings import PASSWORD, SearchSettings
 from stateward.kube.objects.metadata import Key
 from stateward.operator.beside.control import BesideControl, Setting
 from stateward.operator.exporters.controller import exporters_control
@@ -22,6 +23,11 @@ ROLES = {
     True: "/_security/role/stateward-metrics",
 }
 IMAGE = "stateward:test"
+
+
+def image_of(pod: Stored, container: str) -> str:
+    """Return the image of a container."""
+    return next(each["image"] for each in pod.doc["spec"]["containers"] if each["name"] == container)
 
 
 class Database(base.Database):
@@ -104,7 +110,7 @@ class World(base.World):
         texts = self.texts(volume["secret"]["secretName"])
         if SETTINGS not in texts:
             return None
-        found = msgspec.to_builtins(msgspec.json.decode(texts[SETTINGS], type=Settings))
+        found = msgspec.to_builtins(msgspec.json.decode(texts[SETTINGS], type=SearchSettings))
         return {**found, "password": texts[PASSWORD]}
 
     def owned(self) -> list[str]:

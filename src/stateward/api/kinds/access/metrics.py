@@ -1,4 +1,4 @@
-"""The exporter of a search cluster's metrics, as people write it."""
+"""The exporter of a database's metrics, as people write it."""
 
 from typing import Annotated
 
@@ -15,19 +15,24 @@ class Metrics(Record):
     resources: Annotated[
         Json | None,
         Meta(
-            description="Resource requests and limits of the container. Default: 10m of CPU, 64Mi of memory, and a"
-            " limit of 256Mi.",
+            description="Resource requests and limits of the container exporter. Default: 10m of CPU, 64Mi of memory,"
+            " and a limit of 256Mi.",
             extra={"shape": RESOURCES},
         ),
     ] = None
     pod_template: Annotated[
         Json | None,
         Meta(
-            description="Overrides of the pod (metadata and spec), merged by the rules of Kubernetes. The container is"
-            " named exporter.",
+            description="Overrides of the pod (metadata and spec), merged by the rules of Kubernetes. The container"
+            " that serves the metrics is named exporter.",
             extra={"shape": POD_TEMPLATE},
         ),
     ] = None
+
+
+class SearchMetrics(Metrics):
+    """An exporter beside a search cluster, which has a user of the database if that is secured."""
+
     rotate_credentials_after: Annotated[
         Lifetime | None,
         Meta(

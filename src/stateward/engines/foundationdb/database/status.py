@@ -201,9 +201,14 @@ class Status(_Record, frozen=True, kw_only=True):
 
 
 def parse_status(output: bytes | str) -> Status:
-    """Return the decoded output of `fdbcli --exec "status json"`; raise GarbledError for anything else.
+    """Return the decoded output of `fdbcli --exec "status json"`; raise GarbledError for anything else."""
+    return decoded(Status, document(output), "fdbcli printed a status that cannot be read:")
 
-    Only the lines that the program prints beside any answer may precede or follow the document.
+
+def document(output: bytes | str) -> str:
+    """Return the document in the output of `fdbcli --exec "status json"`; raise GarbledError if there is none.
+
+    Only the lines that the program prints beside any answer may precede or follow it.
     """
     text = output.decode(errors="replace") if isinstance(output, bytes) else output
     start, end = text.find("{"), text.rfind("}") + 1
@@ -211,4 +216,4 @@ def parse_status(output: bytes | str) -> Status:
     rest = without_asides(text if start < 0 else f"{text[:start]}\n{text[end:]}").strip()
     if rest or start < 0:
         raise GarbledError(f"fdbcli printed no status: {without_keys(rest)[:200] or 'nothing'}")
-    return decoded(Status, text[start:end], "fdbcli printed a status that cannot be read:")
+    return text[start:end]

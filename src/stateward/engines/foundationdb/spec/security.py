@@ -83,14 +83,23 @@ def client_name(cluster: FoundationDBCluster) -> str:
 
 def environment(cluster: FoundationDBCluster) -> list[Json]:
     """Return the environment variables for TLS of server and command line: certificates and trust rules."""
+    # Either name is enough: a bar separates alternative rules.
+    return _environment(cluster, f"{trust_rule(member_name(cluster))}|{trust_rule(client_name(cluster))}")
+
+
+def client_environment(cluster: FoundationDBCluster) -> list[Json]:
+    """Return the environment variables for TLS of a client: its certificate, and trust in the members alone."""
+    return _environment(cluster, trust_rule(member_name(cluster)))
+
+
+def _environment(cluster: FoundationDBCluster, trusted: str) -> list[Json]:
     if not secured(cluster):
         return []
     values = {
         "FDB_TLS_CERTIFICATE_FILE": f"{FOLDER}/tls.crt",
         "FDB_TLS_KEY_FILE": f"{FOLDER}/tls.key",
         "FDB_TLS_CA_FILE": f"{FOLDER}/ca.crt",
-        # Either name is enough: a bar separates alternative rules.
-        "FDB_TLS_VERIFY_PEERS": f"{trust_rule(member_name(cluster))}|{trust_rule(client_name(cluster))}",
+        "FDB_TLS_VERIFY_PEERS": trusted,
     }
     return [{"name": name, "value": value} for name, value in values.items()]
 
@@ -106,8 +115,17 @@ def arguments(cluster: FoundationDBCluster) -> list[str]:
 
 
 def volumes(cluster: FoundationDBCluster) -> list[Json]:
-    """Return the volume with the certificates."""
-    source = {"secretName": members_secret(cluster), "defaultMode": 0o440}
+    """Return the volume with the certificates of a member."""
+    return _volumes(cluster, members_secret(cluster))
+
+
+def client_volumes(cluster: FoundationDBCluster) -> list[Json]:
+    """Return the volume with the certificate of a client."""
+    return _volumes(cluster, client_secret(cluster))
+
+
+def _volumes(cluster: FoundationDBCluster, secret: str) -> list[Json]:
+    source = {"secretName": secret, "defaultMode": 0o440}
     return [{"name": "tls", "secret": source}] if secured(cluster) else []
 
 

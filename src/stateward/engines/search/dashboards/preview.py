@@ -1,4 +1,4 @@
-"""What a changed spec does to the dashboards, the exporter and routes, in sentences for `plan`."""
+"""What a changed spec does to the dashboards and routes, in sentences for `plan`."""
 
 from collections.abc import Iterator
 
@@ -34,9 +34,6 @@ def access_notes(cluster: Cluster) -> Iterator[str]:
                 if not runs
                 else f"{which.title} stops, and starts with {goal.version}"
             )
-    exporter = cluster.status.metrics is not None
-    if (cluster.spec.metrics is not None) is not exporter:
-        yield "the exporter of metrics is removed" if exporter else "an exporter of metrics starts; no member changes"
     for route in routes_of(cluster, secured=False):
         hosts, place = ", ".join(route.routes.hosts), f"{route.service}:{route.port}"
         yield f"{hosts}: {route.kind} to {place}, if the operator makes routes (--routes)"

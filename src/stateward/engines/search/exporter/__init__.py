@@ -1,5 +1,5 @@
-"""The exporter of a search cluster's metrics, as the operator sees it: its settings, credentials and objects. Pure.
+"""The exporter of a search cluster's metrics, as the operator sees it: its settings and credentials. Pure.
 
-Input: the cluster as written, the operator's own image, and the credentials. Output: manifests, and the requests for
-the user of the database. The process itself is `stateward.exporter`.
+Input: the cluster as written, and the credentials. Output: the configuration, and the requests for the user of the
+database. The objects are those of `engines.exporter`, the process itself is `stateward.exporter`.
 """

@@ -9,11 +9,13 @@ from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster, 
 from stateward.api.pod_policy import Level, violations
 from stateward.api.validation import validate, validate_access
 from stateward.engines.connection.access import Access
+from stateward.engines.exporter import objects
+from stateward.engines.exporter.preview import exporter_notes
+from stateward.engines.exporter.settings import SETTINGS
 from stateward.engines.pods.beside import config_secret
-from stateward.engines.search.dashboards.preview import access_notes
-from stateward.engines.search.exporter import objects
 from stateward.engines.search.exporter.credentials import next_user, requests_of
-from stateward.engines.search.exporter.settings import PASSWORD, SETTINGS, TRUSTED, Settings
+from stateward.engines.search.exporter.objects import files
+from stateward.engines.search.exporter.settings import PASSWORD, TRUSTED, SearchSettings
 from stateward.operator.network.policy import network_policy
 
 ACCESS = Access("logs.prod.svc", "authority", user="stateward-metrics-1", password="very secret")
@@ -52,9 +54,9 @@ def test_the_pod_is_no_member_and_no_service_of_the_cluster_selects_it() -> None
 
 
 def test_the_configuration_of_a_secured_cluster_verifies_the_database_and_logs_in() -> None:
-    found = objects.files(cluster(), "opensearch", ACCESS)
-    settings = msgspec.json.decode(found[SETTINGS], type=Settings)
-    assert settings == Settings(
+    found = files(cluster(), "opensearch", ACCESS)
+    settings = msgspec.json.decode(found[SETTINGS], type=SearchSettings)
+    assert settings == SearchSettings(
         "opensearch", "prod", "logs", "https://logs.prod.svc:9200", "logs.prod.svc", "stateward-metrics-1"
     )
     assert (found[PASSWORD], found[TRUSTED]) == ("very secret", "authority")
@@ -63,9 +65,9 @@ def test_the_configuration_of_a_secured_cluster_verifies_the_database_and_logs_i
 
 
 def test_without_security_there_is_no_password() -> None:
-    found = objects.files(cluster(), "opensearch", None)
+    found = files(cluster(), "opensearch", None)
     assert found.keys() == {SETTINGS}
-    assert msgspec.json.decode(found[SETTINGS], type=Settings).endpoint == "http://logs.prod.svc:9200"
+    assert msgspec.json.decode(found[SETTINGS], type=SearchSettings).endpoint == "http://logs.prod.svc:9200"
 
 
 def test_overrides_of_the_pod_are_merged_and_labels_of_the_operator_stay() -> None:
@@ -100,11 +102,11 @@ def test_the_port_for_prometheus_is_open_and_no_other() -> None:
 
 
 def test_a_plan_says_what_happens_to_the_exporter() -> None:
-    assert list(access_notes(cluster())) == ["an exporter of metrics starts; no member changes"]
+    assert list(exporter_notes(cluster())) == ["an exporter of metrics starts; no member changes"]
     there = msgspec.structs.replace(cluster(), status=status_with_metrics())
-    assert list(access_notes(there)) == []
+    assert list(exporter_notes(there)) == []
     left = msgspec.structs.replace(cluster(metrics=None), status=status_with_metrics())
-    assert list(access_notes(left)) == ["the exporter of metrics is removed"]
+    assert list(exporter_notes(left)) == ["the exporter of metrics is removed"]
 
 
 def status_with_metrics() -> Any:

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stateward.engines.search.exporter.settings import Settings
+from stateward.engines.search.exporter.settings import SearchSettings
 
 FOLDER = Path(__file__).with_name("recorded")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
-WHOSE = Settings("opensearch", "prod", "logs", "http://logs.prod.svc:9200")
+WHOSE = SearchSettings("opensearch", "prod", "logs", "http://logs.prod.svc:9200")
 LABELS = ("opensearch", "prod", "logs")
 
 

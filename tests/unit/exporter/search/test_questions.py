@@ -7,9 +7,10 @@ from typing import Any
 
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, TooLargeError, UnreachableError
-from stateward.exporter.questions import FRESH, Questions, Round
-from stateward.exporter.serving import text_of
-from tests.unit.exporter.recordings import WHOSE, recorded
+from stateward.exporter.rounds import FRESH, Round, Rounds
+from stateward.exporter.search.questions import Questions
+from stateward.exporter.text import text_of
+from tests.unit.exporter.search.recordings import WHOSE, recorded
 
 
 @dataclass
@@ -47,9 +48,9 @@ class Clock:
         return self.now
 
 
-def setup() -> tuple[Fake, Clock, Questions]:
+def setup() -> tuple[Fake, Clock, Rounds]:
     fake, clock = Fake(), Clock()
-    return fake, clock, Questions(fake, WHOSE, clock)
+    return fake, clock, Rounds(Questions(fake, WHOSE, clock), clock)
 
 
 def value(found: Round, name: str) -> float | None:

@@ -1,58 +1,30 @@
-"""All metrics of the exporter: for each its name, meaning, and where the database's answers have its value.
+"""All metrics of search clusters: for each its name, meaning, and where the database's answers have its value.
 
-The number of series is bounded: labels are the cluster, its members, and names from fixed lists. Nothing here depends
-on the number of indices. Times are seconds, sizes are bytes, shares are ratios from 0 to 1; counters begin at 0 when
-the member's process starts.
+Nothing here depends on the number of indices.
 """
 
-from collections.abc import Iterator, Mapping
+from stateward.exporter.metric import (
+    BUILD,
+    CLUSTER,
+    DURATION,
+    GAUGE,
+    KIBI,
+    MEMBER,
+    MILLI,
+    PERCENT,
+    PREFIX,
+    UP,
+    Each,
+    Metric,
+    metric,
+    paths,
+    same,
+)
 
-from msgspec import Struct
-
-PREFIX = "stateward_database_"
-CLUSTER = ("engine", "namespace", "name")
-"""Labels of every series: the same as those of the operator's metrics, so that both can be joined."""
-MEMBER = (*CLUSTER, "pool", "node")
-MILLI = 0.001
-PERCENT = 0.01
-KIBI = 1024.0
-GAUGE, COUNTER = "gauge", "counter"
-
-
-class Each(Struct, frozen=True):
-    """One series for each name of a fixed list; `names` maps the database's words to values of the label."""
-
-    label: str
-    names: Mapping[str, str]
-
-
-class Metric(Struct, frozen=True):
-    """One metric; `path` leads to its value, with `*` in place of a name of `each`."""
-
-    name: str
-    type: str
-    meaning: str
-    path: str = ""
-    """Empty: the value does not come from one place of an answer."""
-    factor: float = 1.0
-    """What the database's value is multiplied by, to get the base unit."""
-    each: Each | None = None
-    base: tuple[str, ...] = MEMBER
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the names of its labels."""
-        return (*self.base, *((self.each.label,) if self.each is not None else ()))
-
-
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
-
-
-GENERATIONS = Each("generation", {**_same("young", "old"), "G1 Concurrent GC": "concurrent"})
+GENERATIONS = Each("generation", {**same("young", "old"), "G1 Concurrent GC": "concurrent"})
 POOLS = Each(
     "thread_pool",
-    _same(
+    same(
         "analyze",
         "flush",
         "force_merge",
@@ -67,22 +39,21 @@ POOLS = Each(
 )
 BREAKERS = Each(
     "breaker",
-    {**_same("parent", "request", "fielddata", "in_flight_requests"), "inflight_requests": "in_flight_requests"},
+    {**same("parent", "request", "fielddata", "in_flight_requests"), "inflight_requests": "in_flight_requests"},
 )
-STAGES = Each("stage", _same("coordinating", "primary", "replica"))
+STAGES = Each("stage", same("coordinating", "primary", "replica"))
 SPANS = Each("minutes", {"1m": "1", "5m": "5", "15m": "15"})
-CACHES = Each("cache", _same("query", "request"))
-STATES = Each("state", _same("active", "relocating", "initializing", "unassigned", "delayed_unassigned"))
+CACHES = Each("cache", same("query", "request"))
+STATES = Each("state", same("active", "relocating", "initializing", "unassigned", "delayed_unassigned"))
 STATUSES = ("green", "yellow", "red")
 
 
 def _member(name: str, meaning: str, path: str, factor: float = 1.0, each: Each | None = None) -> Metric:
-    kind = COUNTER if name.endswith("_total") else GAUGE
-    return Metric(PREFIX + name, kind, meaning, path, factor, each)
+    return metric(MEMBER, name, meaning, path, factor, each)
 
 
 def _whole(name: str, meaning: str, path: str, factor: float = 1.0, each: Each | None = None) -> Metric:
-    return Metric(PREFIX + name, GAUGE, meaning, path, factor, each, CLUSTER)
+    return metric(CLUSTER, name, meaning, path, factor, each)
 
 
 def _work(name: str, path: str, count: str, time: str, what: str) -> tuple[Metric, Metric]:
@@ -93,8 +64,6 @@ def _work(name: str, path: str, count: str, time: str, what: str) -> tuple[Metri
     )
 
 
-UP = _whole("up", "1 if the database answered all questions of this scrape, else 0; 0 comes without stale values.", "")
-DURATION = _whole("scrape_duration_seconds", "How long the answers of the database took.", "")
 STATUS = Metric(
     f"{PREFIX}status",
     GAUGE,
@@ -103,7 +72,6 @@ STATUS = Metric(
 )
 SILENT = _whole("nodes_silent", "Nodes that did not answer with their statistics; they have no series.", "")
 INFO = Metric(f"{PREFIX}node_info", GAUGE, "Always 1; the roles of a node, with commas.", base=(*MEMBER, "roles"))
-BUILD = Metric("stateward_exporter_build_info", GAUGE, "Always 1; the version of the exporter.", base=("version",))
 OWN = (UP, DURATION, SILENT, STATUS, INFO, BUILD)
 
 HEALTH: tuple[Metric, ...] = (
@@ -244,18 +212,7 @@ DETAILS = "docs,store,indexing,get,search,merge,refresh,flush,segments,translog,
 """Parts of `indices` that are asked for: others cost the database time."""
 
 
-def paths(metric: Metric) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield for each series of a metric the value of its own label, empty without one, and the way to its value."""
-    if metric.each is None:
-        yield "", tuple(metric.path.split("."))
-        return
-    before, _, after = metric.path.partition("*")
-    for word, shown in metric.each.names.items():
-        start, end = before.split("."), after.split(".")
-        yield shown, (*start[:-1], f"{start[-1]}{word}{end[0]}", *end[1:])
-
-
 def wanted() -> str:
     """Return the filter of the answer, in parts of two steps: a request may have 4,096 bytes in its first line."""
-    found = {".".join(("nodes", "*", *way[:2])) for metric in MEMBERS for _, way in paths(metric)}
+    found = {".".join(("nodes", "*", *way[:2])) for each in MEMBERS for _, way in paths(each)}
     return ",".join(("_nodes", "nodes.*.name", "nodes.*.roles", *sorted(found)))

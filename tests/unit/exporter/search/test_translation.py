@@ -1,17 +1,18 @@
 """What is exported follows from the answers: each value is there, in base units, and an unknown one is not."""
 
 import copy
-import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.exporter.catalog import HEALTH, INFO, MEMBERS, METRICS, PREFIX, STATUS, paths, wanted
-from stateward.exporter.translation import Sample, health_samples, node_samples, pool_of, readable
-from tests.unit.exporter.recordings import LABELS, NAMES, WHOSE, recorded
+from stateward.exporter.metric import PREFIX, paths
+from stateward.exporter.samples import Sample, pool_of
+from stateward.exporter.search.catalog import HEALTH, INFO, MEMBERS, STATUS, wanted
+from stateward.exporter.search.translation import health_samples, node_samples, readable
+from tests.unit.exporter.damage import GARBAGE, MISSING, damage, places
+from tests.unit.exporter.search.recordings import LABELS, NAMES, WHOSE, recorded
 
 NODE = (*LABELS, "hot", "logs-hot-0")
 
@@ -107,27 +108,8 @@ def test_the_pool_follows_from_the_name_of_a_member(node: str, pool: str) -> Non
     assert pool_of(node, "logs") == pool
 
 
-def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the way to each part of a document."""
-    yield way
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in parts:
-        yield from places(part, (*way, key))
-
-
 ANSWERS = [recorded(name) for name in NAMES]
 WAYS = [list(places(each)) for each in ANSWERS]
-GARBAGE = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(max_value=-1)
-    | st.floats(max_value=-0.5)
-    | st.sampled_from([math.inf, math.nan, 10**400])
-    | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
-MISSING = object()
 
 
 @given(st.data())
@@ -147,30 +129,6 @@ def test_missing_and_garbled_fields_never_raise_and_never_become_a_value(data: s
             # A garbled name of a node moves its values to other labels, but makes none.
             assert known == value or (known is None and value in original.values())
     readable(answers.get("health"), answers.get("nodes"))
-
-
-def damage(document: Any, way: tuple[Any, ...], value: Any) -> Any:
-    """Return a document with another value at a place, or without it."""
-    if not way:
-        return None if value is MISSING else value
-    key, *rest = way
-    if isinstance(document, dict) and key in document:
-        if value is MISSING and not rest:
-            return {name: part for name, part in document.items() if name != key}
-        return {**document, key: damage(document[key], tuple(rest), value)}
-    if isinstance(document, list) and isinstance(key, int) and key < len(document):
-        return [damage(part, tuple(rest), value) if at == key else part for at, part in enumerate(document)]
-    return document
-
-
-def test_names_follow_the_conventions_of_prometheus() -> None:
-    names = [metric.name for metric in METRICS]
-    assert len(set(names)) == len(names)
-    for metric in METRICS:
-        assert metric.name.startswith("stateward_")
-        assert (metric.type == "counter") is metric.name.endswith("_total")
-        assert not any(word in metric.name for word in ("millis", "percent", "kilo"))
-        assert metric.meaning.endswith(".")
 
 
 def test_the_filter_fits_into_the_first_line_of_a_request_and_leaves_nothing_out() -> None:
