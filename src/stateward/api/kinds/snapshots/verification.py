@@ -71,6 +71,7 @@ class VerificationStatus(Record):
     stalled_time: Annotated[
         str, Meta(description="Since when it does not get on because something stalls; empty if nothing does.")
     ] = ""
+    stalled_message: Annotated[str, Meta(description="What stalled last, in a sentence.")] = ""
     ended: Annotated[bool, Meta(description="Whether the result is known, and the throw-away cluster may go.")] = False
     last_schedule_time: Annotated[str, Meta(description="The last time of the schedule that is dealt with.")] = ""
     next_schedule_time: Annotated[str, Meta(description="The next time of the schedule.")] = ""

@@ -74,8 +74,6 @@ def cluster(schedule: SearchSnapshotSchedule, asked: SnapshotVerification, sourc
     own = next((each for each in specs if each.get("name") == pool.name), Json())
     success = schedule.status.last_success
     size = storage_size(asked, pool, None if success is None else success.size_bytes)
-    known = found.status.security
-    secured = known.enabled if known is not None else None
     return {
         "apiVersion": API_VERSION,
         "kind": found.kind,
@@ -84,7 +82,7 @@ def cluster(schedule: SearchSnapshotSchedule, asked: SnapshotVerification, sourc
         ),
         "spec": {
             **_present(source.spec, COPIED),
-            **({} if secured is None else {"security": {"enabled": secured}}),
+            **_security(found),
             "volumes": {"whenDeleted": "Delete", "whenScaled": "Delete"},
             "pools": [
                 {
@@ -171,6 +169,17 @@ def reference(kind: str, name: str, uid: str) -> Json:
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+def _security(found: SearchCluster) -> Json:
+    """Return whether the throw-away cluster is secured: wherever the source is, or is to be, for it gets its data.
+
+    Its certificates and its administrator are its own: given ones are for the names of the source.
+    """
+    known, asked = found.status.security, found.spec.security
+    said = [*([known.enabled] if known is not None else []), *([asked.enabled] if asked is not None else [])]
+    decided = [each for each in said if each is not None]
+    return {"security": {"enabled": any(decided)}} if decided else {}
 
 
 def _wave(found: SearchCluster) -> Json:

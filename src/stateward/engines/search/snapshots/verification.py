@@ -155,7 +155,7 @@ def _begin(wanted: Wanted, seen: Seen) -> Step:
     """Return the next step while there is no cluster."""
     known, asked = wanted.known, wanted.spec.verify
     if asked is None or known.ended:
-        cleared = _told(replace(known, snapshot="", start_time="", stalled_time="", ended=False))
+        cleared = _told(replace(known, snapshot="", start_time="", stalled_time="", stalled_message="", ended=False))
         return Step(Do.NOTE if known.snapshot else Do.NOTHING, cleared)
     return _create(wanted, seen, asked) if wanted.running else _start(wanted, seen, asked)
 
@@ -233,7 +233,7 @@ def _result(wanted: Wanted, seen: Seen, asked: SnapshotVerification, cluster: Pa
     last = next((part.message for part in _parts(seen, cluster) if part.message), "the cluster is not formed")
     since = parse_time(known.stalled_time)
     if since is not None and wanted.now - since >= PATIENCE:
-        return _failed(wanted, last)
+        return _failed(wanted, known.stalled_message)
     return _too_long(wanted, asked, last)
 
 
@@ -249,10 +249,13 @@ def _stalling(wanted: Wanted, seen: Seen, cluster: Part) -> VerificationStatus:
     """
     known, restored, repository = wanted.known, seen.restored, seen.repository
     restoring = restored is not None and restored.phase == RestorePhase.RESTORING
-    stalled = any(part.stalled for part in _parts(seen, cluster))
-    if (restoring and not stalled) or (repository is not None and repository.ready and seen.restore is None):
-        return replace(known, stalled_time="")
-    return replace(known, stalled_time=known.stalled_time or rfc3339(wanted.now)) if stalled else known
+    stalled = next((part for part in _parts(seen, cluster) if part.stalled), None)
+    if (restoring and stalled is None) or (repository is not None and repository.ready and seen.restore is None):
+        return replace(known, stalled_time="", stalled_message="")
+    if stalled is None:
+        return known
+    since = known.stalled_time or rfc3339(wanted.now)
+    return replace(known, stalled_time=since, stalled_message=stalled.message[:LONGEST])
 
 
 def _too_long(wanted: Wanted, asked: SnapshotVerification, last: str) -> VerificationStatus | None:

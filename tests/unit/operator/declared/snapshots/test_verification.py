@@ -1,10 +1,18 @@
 """Snapshots are restored into a throw-away cluster of one member: counted, told, and nothing of it stays."""
 
+import re
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from stateward.api.kinds.search import OpenSearchCluster, Pool
+from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
+from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.engines.connection.base import Answer
+from stateward.engines.search.snapshots import throwaway
 from tests.unit.operator.declared.lives import lives
 from tests.unit.operator.declared.snapshots.verifying import (
     CLUSTERS,
@@ -17,6 +25,16 @@ from tests.unit.operator.declared.snapshots.verifying import (
     asleep,
 )
 from tests.unit.operator.declared.world import CLUSTER, HOME, now
+
+SCHEDULE: dict[str, Any] = {
+    "metadata": {"name": "hourly", "namespace": HOME, "uid": "u"},
+    "spec": {
+        "cluster": {"kind": "OpenSearchCluster", "name": "logs"},
+        "repository": "files",
+        "schedule": "0 * * * *",
+        "verify": VERIFY,
+    },
+}
 
 
 def series(world: VerifyingWorld, name: str) -> float | None:
@@ -86,6 +104,55 @@ async def test_the_cluster_is_one_member_like_those_of_the_largest_pool_with_dat
         ],
     }
     assert made["metadata"]["ownerReferences"][0]["name"] == "hourly"
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "secured"),
+    [
+        (True, None, True),
+        (None, True, True),
+        (False, True, True),
+        (True, False, True),
+        (False, None, False),
+        (None, False, False),
+        (None, None, None),
+    ],
+)
+def test_it_is_secured_wherever_the_source_is_or_is_to_be(
+    known: bool | None, asked: bool | None, secured: bool | None
+) -> None:
+    status = {} if known is None else {"security": {"enabled": known}}
+    spec = {**CLUSTER["spec"], "security": {"enabled": asked}}
+    cluster = msgspec.convert({**CLUSTER, "spec": spec, "status": status}, OpenSearchCluster)
+    source = throwaway.Source(cluster, spec)
+    pool, schedule = source.pool(), msgspec.convert(SCHEDULE, SearchSnapshotSchedule)
+    assert pool is not None
+    assert schedule.spec.verify is not None
+    made = throwaway.cluster(schedule, schedule.spec.verify, source, pool)["spec"]
+    assert made.get("security") == (None if secured is None else {"enabled": secured})
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "asked", "size"),
+    [
+        (None, None, "1Gi"),
+        (100 << 20, None, "1Gi"),
+        (3 << 30, None, "5Gi"),
+        (3 << 30, "2Gi", "2Gi"),
+    ],
+)
+def test_the_volume_has_room_for_the_snapshot(snapshot: int | None, asked: str | None, size: str) -> None:
+    pool = msgspec.convert(CLUSTER["spec"]["pools"][0], Pool)
+    verify = SnapshotVerification(schedule="0 0 * * *", storage_size=asked)
+    assert throwaway.storage_size(verify, pool, snapshot) == {"size": size}
+
+
+@given(st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?", fullmatch=True))
+def test_every_schedule_has_a_valid_cluster_name_of_its_own(name: str) -> None:
+    found = throwaway.cluster_name(name)
+    assert re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", found)
+    assert len(found) <= 42
+    assert throwaway.cluster_name(f"{name}a") != found
 
 
 async def test_the_repository_is_read_only_in_the_throw_away_cluster() -> None:
