@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from sandbox import Sandbox
+from stateward.cli.run.chart import objects
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
@@ -71,13 +72,17 @@ def secure_new_clusters(sandbox: Sandbox, value: str) -> None:
     kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
 
 
+def _roles(given: dict[str, Any]) -> list[Any]:
+    return [each for each in objects(given) if each["kind"] == "ClusterRole"]
+
+
 @contextmanager
 def verifying_snapshots(sandbox: Sandbox) -> Generator[None]:
     """Allow the operator to make throw-away clusters, as `verifySnapshots` of the chart does, for the block."""
-    rules = [
-        {"apiGroups": ["stateward.dev"], "resources": ["osclusters", "esclusters"], "verbs": ["create", "delete"]},
-        {"apiGroups": ["stateward.dev"], "resources": ["searchobjects"], "verbs": ["create"]},
-    ]
+    usual, wanted = (
+        [rule for role in _roles(given) for rule in role["rules"]] for given in ({}, {"verifySnapshots": True})
+    )
+    rules = [rule for rule in wanted if rule not in usual]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": VERIFIERS}}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": VERIFIERS}
     account = {"kind": "ServiceAccount", "name": "stateward", "namespace": NAMESPACE}

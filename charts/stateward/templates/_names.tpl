@@ -49,6 +49,9 @@ app.kubernetes.io/component: operator
 - apiGroups: [stateward.dev]
   resources: [searchobjects]
   verbs: [create]
+- apiGroups: [stateward.dev]
+  resources: [searchsnapshotschedules/finalizers]
+  verbs: [update]
 {{- end }}
 # What a cluster is made of.
 - apiGroups: [apps]

@@ -201,6 +201,22 @@ def test_an_operator_of_some_namespaces_has_rights_in_these_alone() -> None:
     ]
 
 
+def test_only_an_operator_that_verifies_snapshots_may_create_and_delete_clusters() -> None:
+    def granted(given: dict[str, Any]) -> set[tuple[str, str]]:
+        rules = [rule for each in objects(given) if each["kind"] == "ClusterRole" for rule in each["rules"]]
+        operator = [rule for rule in rules if rule["apiGroups"] == ["stateward.dev"] and "patch" not in rule["verbs"]]
+        return {(resource, verb) for rule in operator for resource in rule["resources"] for verb in rule["verbs"]}
+
+    assert granted({"userRoles": False, "verifySnapshots": True}) - granted({"userRoles": False}) == {
+        ("osclusters", "create"),
+        ("osclusters", "delete"),
+        ("esclusters", "create"),
+        ("esclusters", "delete"),
+        ("searchobjects", "create"),
+        ("searchsnapshotschedules/finalizers", "update"),
+    }
+
+
 def test_every_object_has_the_common_labels() -> None:
     made = [each for each in objects(SETS["placed"]) if each["kind"] != "Namespace"]
     assert [each["metadata"]["name"] for each in made if each["metadata"]["labels"].get("team") != "data"] == []
