@@ -21,6 +21,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.kinds import ELASTICSEARCH
+from tests.e2e.beside import require_gone
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client, client, ready, secret
@@ -95,11 +96,9 @@ async def saved(person: Client, version: str) -> dict[str, Any]:
 
 async def gone(clusters: Clusters, name: str) -> None:
     """Require that nothing of the dashboards is left but their keys."""
-    selection = Selection(clusters.namespace, labels=f"stateward.dev/dashboards-of={name}")
-    for each in (kinds.DEPLOYMENTS, kinds.SERVICES, kinds.BUDGETS, kinds.PODS):
-        kind = each.metadata_only()
-        assert not (await clusters.api.list(kind, selection)).items, kind.kind
-    (kept,) = (await clusters.api.list(kinds.SECRETS, selection)).items
+    labels = f"stateward.dev/dashboards-of={name}"
+    await require_gone(clusters, labels, kinds.BUDGETS)
+    (kept,) = (await clusters.api.list(kinds.SECRETS, Selection(clusters.namespace, labels=labels))).items
     assert kept.metadata.name == f"{name}-dashboards-keys"
 
 

@@ -10,7 +10,7 @@ import aiohttp
 from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.resource import Selection
+from tests.e2e.beside import require_gone
 from tests.e2e.clusters import Clusters
 
 
@@ -41,7 +41,4 @@ async def scraped(sandbox: Sandbox, clusters: Clusters, name: str) -> AsyncGener
 
 async def nothing_left(clusters: Clusters, name: str) -> None:
     """Require that Kubernetes has nothing of the exporter."""
-    selection = Selection(clusters.namespace, labels=f"stateward.dev/metrics-of={name}")
-    for each in (kinds.DEPLOYMENTS, kinds.SERVICES, kinds.NETWORK_POLICIES, kinds.SECRETS, kinds.PODS):
-        kind = each.metadata_only()
-        assert not (await clusters.api.list(kind, selection)).items, kind.kind
+    await require_gone(clusters, f"stateward.dev/metrics-of={name}", kinds.NETWORK_POLICIES, kinds.SECRETS)

@@ -10,8 +10,8 @@ from cryptography import x509
 
 from sandbox import Sandbox
 from stateward import pki
-from tests.e2e.certificates import cert_manager, issued, renew
 from tests.e2e.clusters import Clusters, pool
+from tests.e2e.opensearch.security.certificates import cert_manager, issued, renew
 from tests.e2e.secured import Client, client, ready, secret
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
