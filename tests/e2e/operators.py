@@ -25,6 +25,7 @@ from stateward.kube.objects.resource import Selection
 CHART = Path(__file__).parents[2] / "charts/stateward"
 NAMESPACE = "stateward-system"
 VERIFIERS = "stateward-verify-snapshots"
+OPERATORS = "app.kubernetes.io/name=stateward,app.kubernetes.io/component=operator"
 DEPLOYED = "deployment/stateward"
 WEBHOOK = CHART / "webhook/webhook.yaml"
 PATCHED = ("-n", NAMESPACE, "patch", DEPLOYED, "--type=json", "-p")
@@ -68,8 +69,28 @@ def kubectl(sandbox: Sandbox, *words: str, stdin: str = "") -> str:
 
 def secure_new_clusters(sandbox: Sandbox, value: str) -> None:
     """Set whether the operator secures new clusters, as a value of the chart does."""
-    kubectl(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
-    kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
+    change_operator(sandbox, "-n", NAMESPACE, "set", "env", DEPLOYED, f"STATEWARD_SECURE_NEW_CLUSTERS={value}")
+
+
+def change_operator(sandbox: Sandbox, *words: str) -> None:
+    """Change the operator's Deployment by a command, and wait until the operator of before has ended.
+
+    While that one finishes its work, it would still decide about a new cluster.
+    """
+    before = kubectl(sandbox, "-n", NAMESPACE, "get", "pods", "-l", OPERATORS, "-o", "name").split()
+    kubectl(sandbox, *words)
+    kubectl(sandbox, *ROLLED_OUT)
+    kubectl(sandbox, "-n", NAMESPACE, "wait", "--for=delete", *before, "--timeout=120s")
+
+
+@contextmanager
+def with_argument(sandbox: Sandbox, argument: str) -> Generator[None]:
+    """Have the operator run with one more argument for the block."""
+    change_operator(sandbox, *PATCHED, json.dumps([{"op": "add", "path": f"{ARGUMENTS}/-", "value": argument}]))
+    try:
+        yield
+    finally:
+        change_operator(sandbox, *PATCHED, json.dumps([{"op": "replace", "path": ARGUMENTS, "value": ["operator"]}]))
 
 
 def _roles(given: dict[str, Any]) -> list[Any]:
@@ -89,29 +110,23 @@ def verifying_snapshots(sandbox: Sandbox) -> Generator[None]:
     binding = {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [account]}
     made = yaml.safe_dump_all([{**role, "rules": rules}, binding])
     kubectl(sandbox, "apply", "-f", "-", stdin=made)
-    kubectl(sandbox, *PATCHED, json.dumps([{"op": "add", "path": f"{ARGUMENTS}/-", "value": "--verify-snapshots"}]))
     try:
-        kubectl(sandbox, *ROLLED_OUT)
-        yield
+        with with_argument(sandbox, "--verify-snapshots"):
+            yield
     finally:
-        kubectl(sandbox, *PATCHED, json.dumps([{"op": "replace", "path": ARGUMENTS, "value": ["operator"]}]))
         kubectl(sandbox, "delete", "-f", "-", stdin=made)
-        kubectl(sandbox, *ROLLED_OUT)
 
 
 @contextmanager
 def with_webhook(sandbox: Sandbox) -> Generator[None]:
     """Install the webhook, wait until it is asked, and remove it in the end."""
     kubectl(sandbox, "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=WEBHOOK.read_text())
-    kubectl(sandbox, *PATCHED, json.dumps([{"op": "add", "path": f"{ARGUMENTS}/-", "value": "--webhook"}]))
-    try:
-        kubectl(sandbox, *ROLLED_OUT)
-        registered(sandbox)
-        yield
-    finally:
-        kubectl(sandbox, *PATCHED, json.dumps([{"op": "replace", "path": ARGUMENTS, "value": ["operator"]}]))
-        kubectl(sandbox, "delete", "-f", "-", stdin=WEBHOOK.read_text())
-        kubectl(sandbox, *ROLLED_OUT)
+    with with_argument(sandbox, "--webhook"):
+        try:
+            registered(sandbox)
+            yield
+        finally:
+            kubectl(sandbox, "delete", "-f", "-", stdin=WEBHOOK.read_text())
 
 
 def registered(sandbox: Sandbox) -> None:

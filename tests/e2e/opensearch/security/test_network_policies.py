@@ -12,7 +12,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from tests.e2e.callers import Callers
 from tests.e2e.clusters import Clusters, pool, settled
-from tests.e2e.operators import CHART, DEPLOYED, NAMESPACE, kubectl
+from tests.e2e.operators import CHART, kubectl, with_argument
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images("opensearch:2.19.5")]
 
@@ -24,22 +24,14 @@ OUTSIDE = {"ipBlock": {"cidr": "10.250.0.0/24"}}
 """The tests themselves: the API server's proxy is no pod."""
 
 
-def told(sandbox: Sandbox, path: str) -> None:
-    """Change the operator's arguments, and wait until it runs with them."""
-    kubectl(sandbox, "-n", NAMESPACE, "patch", DEPLOYED, "--type=json", f"--patch={path}")
-    kubectl(sandbox, "-n", NAMESPACE, "rollout", "status", DEPLOYED, "--timeout=120s")
-
-
 @pytest.fixture
 def closed(stateward: Sandbox) -> Iterator[Sandbox]:
     """The operator with network policies, for the clusters and for itself."""
-    arguments = "/spec/template/spec/containers/0/args"
     kubectl(stateward, "apply", "-f", "-", stdin=POLICY.read_text())
-    told(stateward, f'[{{"op": "add", "path": "{arguments}/-", "value": "--network-policies"}}]')
     try:
-        yield stateward
+        with with_argument(stateward, "--network-policies"):
+            yield stateward
     finally:
-        told(stateward, f'[{{"op": "replace", "path": "{arguments}", "value": ["operator"]}}]')
         kubectl(stateward, "delete", "-f", "-", stdin=POLICY.read_text())
 
 
