@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from stateward.api.schema.custom_resources import CLUSTER_KINDS, KINDS
+from stateward.api.schema.custom_resources import KINDS
 from stateward.api.values.base import GROUP, VERSION
 
 Object = dict[str, Any]
@@ -53,7 +53,7 @@ def service_version(found: list[Object], version: str, image: str, created: str)
     (deployment,) = [each for each in found if each["kind"] == "Deployment"]
     modes = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
     meta = {
-        "alm-examples": json.dumps([yaml.safe_load(kind.example) for kind in CLUSTER_KINDS]),
+        "alm-examples": json.dumps([yaml.safe_load(kind.example) for kind in KINDS]),
         "capabilities": "Deep Insights",
         "categories": "Database",
         "containerImage": image,
