@@ -50,7 +50,7 @@ async def verified(clusters: Clusters, sandbox: Sandbox, operator: OperatorPods,
     )
     success = verification(done).last_success
     assert (success.documents, success.indices) == (DOCUMENTS, 1)
-    await snapshots.declare(SEARCH_SNAPSHOT_SCHEDULES, SCHEDULE, **OFTEN, verify=None)
+    await snapshots.declare(SEARCH_SNAPSHOT_SCHEDULES, SCHEDULE, **OFTEN)
     await gone(clusters)
     assert {name: pod.metadata.uid for name, pod in (await clusters.pods(CLUSTER)).items()} == before
     return snapshots
