@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import stateward
-from stateward.cli.status.declared import DECLARED_ADVICE
+from stateward.cli.status.declared import DECLARED_ADVICE, FAILED
 from stateward.kube.objects.metadata import Key
 from stateward.planning.report.reconcile_failure import REASON
 from tests.unit.cli.fake_api import FakeApi, Run
@@ -49,5 +49,22 @@ def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
             said = file.read_text()
             found |= set(re.findall(r'(?:STALLED|WORKING|STOP|WAIT), "([A-Z]\w+)"', said))
             found |= set(re.findall(r'NoValueError\(\s*"([A-Z]\w+)"', said))
+            if file.name in ("verification.py", "throwaway.py"):
+                found |= set(re.findall(r'(?:_told\(\w+, |return |yield |= \(\s*)"([A-Z]\w+)"', said))
     assert found, "the pattern finds reasons"
-    assert found | {REASON} == DECLARED_ADVICE.keys()
+    assert found | {REASON, FAILED} == DECLARED_ADVICE.keys()
+
+
+def test_explain_tells_what_a_verification_waits_for_and_that_the_last_one_failed(run: Run, api: FakeApi) -> None:
+    declare(api, "searchsnapshotschedules", "SearchSnapshotSchedule", "nightly", [READY])
+    live = api.objects["searchsnapshotschedules", Key("default", "nightly")]
+    live["spec"] |= {"repository": "files", "schedule": "0 3 * * *"}
+    failure = {"name": "nightly-1", "time": "2026-01-02T00:00:00Z", "reason": "a file is missing"}
+    success = {"name": "nightly-0", "time": "2026-01-01T00:00:00Z"}
+    waits = {"reason": "RepositoryNotDeclared", "activity": "no SearchObject of logs declares it"}
+    live["status"]["verification"] = {**waits, "lastFailure": failure, "lastSuccess": success}
+    said = run("explain", "logs").stdout
+    assert "spec.verify (RepositoryNotDeclared): no SearchObject of logs declares it." in said
+    assert "nightly (VerificationFailed): nightly-1 could not be restored: a file is missing." in said
+    success["time"] = "2026-01-03T00:00:00Z"
+    assert "VerificationFailed" not in run("explain", "logs").stdout
