@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from stateward.kube.objects import resources as kinds
@@ -18,11 +19,14 @@ def value(text: str, name: str) -> float:
 
 
 async def until(scrape: Scrape, holds: Callable[[str], object], seconds: float = 120) -> str:
-    """Scrape until something holds; raises TimeoutError."""
+    """Scrape until something holds, of metrics that may not be there yet; raises TimeoutError."""
     async with asyncio.timeout(seconds):
-        while not holds(text := await scrape()):
+        while True:
+            text = await scrape()
+            with suppress(AssertionError):
+                if holds(text):
+                    return text
             await asyncio.sleep(2)
-    return text
 
 
 async def asker_images(clusters: Clusters, name: str) -> set[str]:
