@@ -21,14 +21,14 @@ async def apply(clusters: Clusters, name: str, version: str, storage: int = 3, *
 
 
 @asynccontextmanager
-async def written(clusters: Clusters, fdb: Fdb, name: str, version: str, **more: Any) -> AsyncGenerator[None]:
+async def written(clusters: Clusters, fdb: Fdb, name: str, version: str, **more: Any) -> AsyncGenerator[Writer]:
     """Create a cluster, and write and watch while the block runs; every acknowledged key is there in the end."""
     await apply(clusters, name, version, **more)
     # The first replicas are made after the creation.
     await clusters.until(name, lambda c: settled(c) and c.status.health == "green", seconds=BORN)
     assert len(await fdb.coordinators(name)) == 3
     async with Watch(fdb, name) as watch, Writer(fdb, name) as writer:
-        yield
+        yield writer
     assert watch.broken == []
     assert watch.looks > 5
     assert len(writer.acknowledged) > 10

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.images(f"foundation
 
 
 async def test_real_processes_show_the_writes_of_clients(clusters: Clusters, stateward: Sandbox, fdb: Fdb) -> None:
-    async with written(clusters, fdb, "told", VERSION, metrics={}):
+    async with written(clusters, fdb, "told", VERSION, metrics={}) as writer:
         await clusters.until("told", served, seconds=CHANGED)
         async with scraped(stateward, clusters, "told") as scrape:
             members = set(await places(clusters, "told"))
@@ -24,7 +24,11 @@ async def test_real_processes_show_the_writes_of_clients(clusters: Clusters, sta
             first = await until(scrape, lambda text: value(text, "data_healthy") == 1 and members_of(text) == members)
             assert value(first, "up") == value(first, "available") == 1
             writes = value(first, "writes_total")
-            second = await until(scrape, lambda text: value(text, "writes_total") > writes + 10)
+
+            def wrote(text: str) -> bool:
+                return value(text, "writes_total") > writes + 10 and len(writer.acknowledged) > 10
+
+            second = await until(scrape, wrote)
             assert value(second, "transactions_committed_total") > value(first, "transactions_committed_total")
             assert value(second, "worst_queue_bytes") > 0
             assert value(second, "probe_seconds") > 0
