@@ -10,6 +10,7 @@ from stateward.api.kinds.snapshots.restore import SearchRestoreStatus
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.verification import VerificationStatus
 from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.search.snapshots import throwaway
 from stateward.engines.search.snapshots.verification import (
@@ -24,6 +25,7 @@ from stateward.engines.search.snapshots.verification import (
     problems,
 )
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
+from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import AlreadyExists, Conflict, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta, WireRecord
 from stateward.kube.objects.resource import Resource, Selection
@@ -134,6 +136,15 @@ class Verification:
             return found
         if await self._declared() is None:
             return "RepositoryNotDeclared", f"no SearchObject of {name} declares snapshotRepository/{repository}"
+        return await self._remains()
+
+    async def _remains(self) -> tuple[str, str] | None:
+        """Return which pod or claim of the throw-away cluster before is left: the next one must not get its data."""
+        selection = Selection(self._where.namespace, labels=f"{names.LABEL_CLUSTER}={self._where.name}")
+        for kind in (kinds.PODS.metadata_only(), kinds.CLAIMS.metadata_only()):
+            if found := await everything(self._api, kind, selection):
+                text = f"{kind.kind} {found[0].metadata.name} of the throw-away cluster before is still being removed"
+                return "VerificationEnds", text
         return None
 
     async def _declared(self) -> Any:

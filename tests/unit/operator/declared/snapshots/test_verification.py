@@ -13,6 +13,7 @@ from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.engines.connection.base import Answer
 from stateward.engines.search.snapshots import throwaway
+from stateward.kube.objects.metadata import Key
 from tests.unit.operator.declared.lives import lives
 from tests.unit.operator.declared.snapshots.verifying import (
     CLUSTERS,
@@ -274,6 +275,26 @@ async def test_what_is_deleted_by_others_is_made_again(plural: str) -> None:
     async with world.operator():
         await world.until(lambda: world.part(plural), 8 * HOUR)
         world.remove(plural)
+        await world.verified()
+
+
+async def test_what_is_left_of_an_earlier_cluster_is_awaited() -> None:
+    world = VerifyingWorld()
+    head = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    labels = {"stateward.dev/cluster": NAME, "stateward.dev/engine": "opensearch"}
+    world.server.create("/persistentvolumeclaims", HOME, {**head, "metadata": {"name": "data-0", "labels": labels}})
+    async with world.operator():
+        await world.until(lambda: world.verification().get("reason") == "VerificationEnds", 8 * HOUR)
+        assert "data-0" in world.verification()["activity"]
+        assert world.made == []
+        world.remove("/persistentvolumeclaims", "data-0")
+        left = world.store.get("/persistentvolumeclaims", Key(HOME, "data-0"))
+        assert left is not None
+        assert left.terminating
+        await asleep(1)
+        assert world.made == []
+        unused = {**left.doc, "metadata": {**left.meta, "finalizers": []}}
+        world.server.update("/persistentvolumeclaims", left.key, unused)
         await world.verified()
 
 
