@@ -183,9 +183,11 @@ async def test_without_the_right_nothing_is_made_and_the_status_says_it() -> Non
 
 async def test_a_repository_that_is_not_declared_is_named_and_awaited() -> None:
     world = VerifyingWorld()
+    world.edit(verify=None)
     async with world.operator():
         await world.until(lambda: world.status("hourly").get("lastSuccess"), 2 * HOUR)
         world.remove(OBJECTS, "backups")
+        world.edit(verify=VERIFY)
         await world.until(lambda: world.verification().get("reason") == "RepositoryNotDeclared", 8 * HOUR)
         assert world.made == []
         world.repository()
@@ -194,9 +196,11 @@ async def test_a_repository_that_is_not_declared_is_named_and_awaited() -> None:
 
 async def test_a_cluster_that_is_gone_is_named_and_awaited() -> None:
     world = VerifyingWorld()
+    world.edit(verify=None)
     async with world.operator():
         await world.until(lambda: world.status("hourly").get("lastSuccess"), 2 * HOUR)
         world.remove(CLUSTERS, "logs")
+        world.edit(verify=VERIFY)
         await world.until(lambda: world.verification().get("reason") == "ClusterMissing", 8 * HOUR)
         assert world.made == []
         world.source(CLUSTER["spec"])
@@ -343,9 +347,10 @@ async def test_without_its_cluster_a_verification_ends_by_itself() -> None:
 
 async def test_a_paused_schedule_begins_none() -> None:
     world = VerifyingWorld()
+    world.edit(verify=None)
     async with world.operator():
         await world.until(lambda: world.status("hourly").get("lastSuccess"), 2 * HOUR)
-        world.edit(paused=True)
+        world.edit(paused=True, verify=VERIFY)
         await asleep(13)
         assert world.made == []
         assert series(world, "verification_overdue_timestamp_seconds") is None
