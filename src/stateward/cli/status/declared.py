@@ -115,6 +115,9 @@ DECLARED_ADVICE = {
     ),
     "VerificationEnds": Advice("the throw-away cluster is gone"),
     "VerificationNameTaken": Advice("the name is free", "delete or rename the resource that has it"),
+    "VerificationRefused": Advice(
+        "the API server allows it; it is tried again every minute", "see the message: a quota, a policy or a webhook"
+    ),
     "VerificationRuns": Advice(
         "the snapshot is restored, or spec.verify.timeLimit has passed",
         "see what the throw-away cluster waits for with `explain`",

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from stateward.api.kinds.cluster import Cluster, Retention, Storage, VolumePolicy
 from stateward.api.values import names
-from stateward.api.values.base import Json
+from stateward.api.values.base import API_VERSION, Json
 from stateward.api.values.quantity import format_quantity
 from stateward.engines.pods.agent import checksum
 from stateward.planning.safety.disruption_budget import Budget
@@ -53,11 +53,16 @@ def headless(cluster: Cluster) -> str:
 
 def owner(cluster: Cluster) -> Json:
     """Return the owner reference: garbage collection deletes the object with its cluster."""
+    return owned_by(cluster.kind, cluster.metadata.name, cluster.metadata.uid)
+
+
+def owned_by(kind: str, name: str, uid: str) -> Json:
+    """Return the owner reference to a resource of Stateward."""
     return {
-        "apiVersion": cluster.api_version,
-        "kind": cluster.kind,
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "name": name,
+        "uid": uid,
         "controller": True,
         "blockOwnerDeletion": True,
     }

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from stateward.api.kinds.snapshots.verification import VerifiedSnapshot
 from stateward.kube.objects.metadata import Key
 
 
@@ -15,11 +16,8 @@ class SnapshotMetrics(Protocol):
         """
         ...
 
-    def verified(self, schedule: Key, cluster: str, success: tuple[float, int] | None, overdue: float | None) -> None:
-        """Record the last verification that succeeded, and when people are to be told; None: never.
-
-        `success` is its time, in seconds since the epoch, and the number of documents that were restored.
-        """
+    def verified(self, schedule: Key, cluster: str, success: VerifiedSnapshot | None, overdue: float | None) -> None:
+        """Record the last verification that succeeded, and when people are to be told; None: never."""
         ...
 
     def snapshot_failed(self, schedule: Key, cluster: str) -> None:
@@ -37,7 +35,7 @@ class Unmeasured:
     def scheduled(self, schedule: Key, cluster: str, success: float | None, overdue: float | None) -> None:
         """Do nothing."""
 
-    def verified(self, schedule: Key, cluster: str, success: tuple[float, int] | None, overdue: float | None) -> None:
+    def verified(self, schedule: Key, cluster: str, success: VerifiedSnapshot | None, overdue: float | None) -> None:
         """Do nothing."""
 
     def snapshot_failed(self, schedule: Key, cluster: str) -> None:

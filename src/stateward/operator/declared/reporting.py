@@ -56,3 +56,8 @@ def waits_for_others(status: Any) -> bool:
 def is_ready(status: Any) -> bool:
     """Return whether a resource was in the database as declared when it was last compared."""
     return any(each.type == "Ready" and each.status == "True" for each in status.conditions)
+
+
+def stalled_reason(status: Any) -> str:
+    """Return why a resource needs a person, in one word; empty if it does not."""
+    return next((each.reason for each in status.conditions if each.type == "Stalled" and each.status == "True"), "")

@@ -10,6 +10,7 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
 from stateward import __version__
+from stateward.api.kinds.snapshots.verification import VerifiedSnapshot
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.planning.plan import Plan
@@ -263,15 +264,11 @@ class Metrics:
         _set(self.snapshot_overdue, labels, overdue)
         self.snapshot_failures.labels(*labels)
 
-    def verified(self, schedule: Key, cluster: str, success: tuple[float, int] | None, overdue: float | None) -> None:
-        """Record the last verification that succeeded, and when people are to be told; None: there is no such time.
-
-        `success` is its time, in seconds since the epoch, and the number of documents that were restored.
-        """
+    def verified(self, schedule: Key, cluster: str, success: VerifiedSnapshot | None, overdue: float | None) -> None:
+        """Record the last verification that succeeded, and when people are to be told; None: there is no such time."""
         labels = (schedule.namespace, cluster, schedule.name)
-        time, documents = (None, None) if success is None else success
-        _set(self.snapshot_verified, labels, time)
-        _set(self.verified_documents, labels, documents)
+        _set(self.snapshot_verified, labels, None if success is None else parse_time(success.time))
+        _set(self.verified_documents, labels, None if success is None else success.documents)
         _set(self.verification_overdue, labels, overdue)
 
     def snapshot_failed(self, schedule: Key, cluster: str) -> None:

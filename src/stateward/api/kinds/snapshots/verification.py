@@ -49,7 +49,7 @@ class VerifiedSnapshot(Record):
     name: Annotated[str, Meta(description="The snapshot.")]
     time: Annotated[str, Meta(description="When all its documents were counted.")] = ""
     indices: Annotated[int, Meta(description="Restored indices and data streams.")] = 0
-    documents: Annotated[int, Meta(description="Documents in them.")] = 0
+    documents: Annotated[int | None, Meta(description="Documents in them.")] = None
     seconds: Annotated[int, Meta(description="How long it took, with the creation of the cluster.")] = 0
 
 

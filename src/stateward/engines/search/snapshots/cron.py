@@ -40,6 +40,16 @@ class Cron:
         end = datetime.fromtimestamp(seconds, UTC).replace(microsecond=0) + timedelta(seconds=1)
         return self._first(end, reverse=True)
 
+    def due(self, since: float, now: float) -> float | None:
+        """Return the last time after `since` and not after `now`: missed times count once. None if there is none."""
+        last = self.before(now)
+        return last if last is not None and last > since else None
+
+    def overdue(self, since: float) -> float | None:
+        """Return when two times have passed since a time, all in seconds since the epoch; None as in `after`."""
+        first = self.after(since)
+        return None if first is None else self.after(first)
+
     def _first(self, start: datetime, *, reverse: bool = False) -> float | None:
         found = next(CronSim(self._text, start, reverse), None)
         return None if found is None else found.timestamp()

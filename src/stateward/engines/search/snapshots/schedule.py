@@ -65,10 +65,8 @@ class DesiredSchedule:
         return marks(self.owner, self.database)
 
     def due(self) -> float | None:
-        """Return the last time of the schedule, if it has not been dealt with: missed times count once."""
-        last = Cron(self.spec.schedule).before(self.now)
-        since = parse_time(self.status.last_schedule_time) or self.created
-        return last if last is not None and last > since else None
+        """Return the last time of the schedule, if it has not been dealt with."""
+        return Cron(self.spec.schedule).due(parse_time(self.status.last_schedule_time) or self.created, self.now)
 
     def next(self) -> float | None:
         """Return the next time of the schedule."""
@@ -80,8 +78,7 @@ class DesiredSchedule:
             cron, success = Cron(self.spec.schedule), self.status.last_success
         except CronError:
             return self.created  # An invalid schedule takes no snapshots, so it is overdue from the start.
-        first = cron.after(self.created if success is None else due_of(success.name, self.created))
-        return None if first is None else cron.after(first)
+        return cron.overdue(self.created if success is None else due_of(success.name, self.created))
 
 
 def marks(owner: str, database: str) -> dict[str, str]:

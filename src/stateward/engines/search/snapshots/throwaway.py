@@ -19,6 +19,7 @@ from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.api.values import names
 from stateward.api.values.base import API_VERSION, Json
 from stateward.api.values.quantity import format_quantity, parse_bytes
+from stateward.engines.pods.objects import owned_by
 
 POOL = "all"
 LONGEST = 40
@@ -67,9 +68,14 @@ def cluster_name(schedule: str) -> str:
     return f"{re.sub(r'[^-a-z0-9]', '-', name)[: LONGEST - len(mark) - 1]}-{mark}"
 
 
-def cluster(schedule: SearchSnapshotSchedule, asked: SnapshotVerification, source: Source, pool: Pool) -> Json:
-    """Return the throw-away cluster, with one member like those of a pool of the source; it goes with its schedule."""
-    found = source.cluster
+def cluster(schedule: SearchSnapshotSchedule, asked: SnapshotVerification, source: Source) -> Json:
+    """Return the throw-away cluster, with one member like those of a pool of the source; it goes with its schedule.
+
+    Raises ValueError for a source that `hindrances` has something against.
+    """
+    found, pool = source.cluster, source.pool()
+    if pool is None:
+        raise ValueError(f"{found.metadata.name} has no pool with data")
     specs = cast("list[Json]", source.spec.get("pools", []))
     own = next((each for each in specs if each.get("name") == pool.name), Json())
     success = schedule.status.last_success
@@ -78,7 +84,7 @@ def cluster(schedule: SearchSnapshotSchedule, asked: SnapshotVerification, sourc
         "apiVersion": API_VERSION,
         "kind": found.kind,
         "metadata": _metadata(
-            schedule, reference(schedule.kind, schedule.metadata.name, schedule.metadata.uid), _wave(found)
+            schedule, owned_by(schedule.kind, schedule.metadata.name, schedule.metadata.uid), _wave(found)
         ),
         "spec": {
             **_present(source.spec, COPIED),
@@ -107,8 +113,8 @@ def storage_size(asked: SnapshotVerification, pool: Pool, snapshot: int | None) 
     return {"size": format_quantity(math.ceil(snapshot * ROOM / GIBI) * GIBI)}
 
 
-def repository(schedule: SearchSnapshotSchedule, declared: SearchObject, owner: Json) -> Json:
-    """Return the read-only repository of the throw-away cluster, as `declared` for the source."""
+def repository(schedule: SearchSnapshotSchedule, declared: SearchObject, uid: str) -> Json:
+    """Return the read-only repository of the throw-away cluster with this UID, as `declared` for the source."""
     spec = declared.spec
     settings = {**cast("Json", spec.body.get("settings") or {}), "readonly": True}
     values = [
@@ -119,7 +125,7 @@ def repository(schedule: SearchSnapshotSchedule, declared: SearchObject, owner: 
     return {
         "apiVersion": API_VERSION,
         "kind": "SearchObject",
-        "metadata": _metadata(schedule, owner),
+        "metadata": _metadata(schedule, _in_cluster(schedule, uid)),
         "spec": {
             "cluster": _reference(schedule),
             "object": f"{REPOSITORY}/{schedule.spec.repository}",
@@ -130,12 +136,12 @@ def repository(schedule: SearchSnapshotSchedule, declared: SearchObject, owner: 
     }
 
 
-def restore(schedule: SearchSnapshotSchedule, snapshot: str, owner: Json) -> Json:
-    """Return the restore of all indices of a snapshot, without replicas: there is one member."""
+def restore(schedule: SearchSnapshotSchedule, snapshot: str, uid: str) -> Json:
+    """Return the restore of all indices of a snapshot into that cluster, without replicas: it has one member."""
     return {
         "apiVersion": API_VERSION,
         "kind": "SearchRestore",
-        "metadata": _metadata(schedule, owner),
+        "metadata": _metadata(schedule, _in_cluster(schedule, uid)),
         "spec": {
             "cluster": _reference(schedule),
             "repository": schedule.spec.repository,
@@ -155,20 +161,12 @@ def declared_repository(schedule: SearchSnapshotSchedule, objects: Iterable[Sear
     )
 
 
+def _in_cluster(schedule: SearchSnapshotSchedule, uid: str) -> Json:
+    return owned_by(str(schedule.spec.cluster.kind), cluster_name(schedule.metadata.name), uid)
+
+
 def _reference(schedule: SearchSnapshotSchedule) -> Json:
     return {"kind": str(schedule.spec.cluster.kind), "name": cluster_name(schedule.metadata.name)}
-
-
-def reference(kind: str, name: str, uid: str) -> Json:
-    """Return the owner reference to a resource of Stateward: garbage collection deletes what it owns with it."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": kind,
-        "name": name,
-        "uid": uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def _security(found: SearchCluster) -> Json:

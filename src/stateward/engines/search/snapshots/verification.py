@@ -14,19 +14,31 @@ from enum import Enum
 
 from msgspec.structs import replace
 
+from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.security import lifetime_seconds
 from stateward.api.kinds.snapshots.restore import RestorePhase, SearchRestoreStatus
-from stateward.api.kinds.snapshots.schedule import SearchSnapshotScheduleSpec, SearchSnapshotScheduleStatus
+from stateward.api.kinds.snapshots.schedule import (
+    SearchSnapshotSchedule,
+    SearchSnapshotScheduleSpec,
+    SearchSnapshotScheduleStatus,
+)
 from stateward.api.kinds.snapshots.verification import (
     FailedVerification,
     SnapshotVerification,
     VerificationStatus,
     VerifiedSnapshot,
 )
+from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
+from stateward.engines.search.snapshots import throwaway
 from stateward.engines.search.snapshots.cron import Cron, CronError
 from stateward.planning.model.times import parse_time, rfc3339
 
+TAKEN = "VerificationNameTaken"
+DISABLED = (
+    "VerificationDisabled",
+    "the operator does not verify snapshots: an administrator installs it with verifySnapshots (--verify-snapshots)",
+)
 PATIENCE = 600.0
 """Seconds for which the cluster, its repository or the restore may stall: what it lacks may come a moment later."""
 LASTING = ("RestoreFailed", "RestoreRefused")
@@ -42,24 +54,25 @@ class Do(Enum):
     WAIT = "wait"
     NOTE = "note"
     """Write the status; the step that follows from it is decided afterwards."""
-    CREATE = "create"
-    DECLARE = "declare"
-    RESTORE = "restore"
+    MAKE = "make"
     DELETE = "delete"
+    """Delete the throw-away cluster, as it was read."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What to do, and the status that is written with it."""
+    """What to do, the status that is written with it, and the object that is made."""
 
     do: Do
     status: VerificationStatus
+    made: Json | None = None
 
 
 @dataclass(frozen=True)
 class Part:
     """One object of a verification: whether it is made for it, whether it is ready, why it stalls, and what it says."""
 
+    uid: str
     ours: bool
     ready: bool = False
     terminating: bool = False
@@ -70,54 +83,73 @@ class Part:
 
 @dataclass(frozen=True)
 class Seen:
-    """What exists, read live; None if it does not. `hindrance` is why no cluster can be made: a reason, a sentence.
+    """What exists, read live; None or empty for what does not, or does not matter in this state."""
 
-    The last three are of a cluster that belongs to the schedule.
-    """
-
+    allowed: bool
+    """Whether the operator may make clusters."""
     cluster: Part | None = None
     repository: Part | None = None
     restore: Part | None = None
     restored: SearchRestoreStatus | None = None
-    hindrance: tuple[str, str] | None = None
+    source: throwaway.Source | None = None
+    """The cluster whose snapshots are verified."""
+    declared: SearchObject | None = None
+    """What declares the repository in the source."""
+    remains: str = ""
+    """A pod or a claim of an earlier throw-away cluster, whose data the next one must not get."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for at a time; times in seconds since the epoch."""
+    """A schedule at a time, in seconds since the epoch."""
 
-    created: float
+    schedule: SearchSnapshotSchedule
     now: float
-    spec: SearchSnapshotScheduleSpec
-    status: SearchSnapshotScheduleStatus
+
+    @property
+    def asked(self) -> SnapshotVerification | None:
+        """Return what the spec asks for."""
+        return self.schedule.spec.verify
 
     @property
     def known(self) -> VerificationStatus:
         """Return the status of verifications."""
-        return self.status.verification or VerificationStatus()
+        return self.schedule.status.verification or VerificationStatus()
 
     @property
     def running(self) -> bool:
         """Return whether a verification has begun, and its result is not known."""
         return bool(self.known.snapshot) and not self.known.ended
 
+    @property
+    def created(self) -> float:
+        """Return when the schedule was made."""
+        return parse_time(self.schedule.metadata.creation_timestamp or "") or self.now
+
     def due(self, asked: SnapshotVerification) -> float | None:
-        """Return the last time of the schedule, if it has not been dealt with: missed times count once."""
-        last = Cron(asked.schedule).before(self.now)
-        since = parse_time(self.known.last_schedule_time) or self.created
-        return last if last is not None and last > since else None
+        """Return the last time of the schedule, if it has not been dealt with; raises CronError."""
+        return Cron(asked.schedule).due(parse_time(self.known.last_schedule_time) or self.created, self.now)
+
+    def makes_cluster(self) -> bool:
+        """Return whether a throw-away cluster is to be made now, if there is none; raises CronError."""
+        if self.asked is None or self.known.ended:
+            return False
+        return self.running or (self.due(self.asked) is not None and not self.schedule.spec.paused)
+
+    def concerns_cluster(self) -> bool:
+        """Return whether a throw-away cluster may exist, or is to be made: without, nothing needs to be read."""
+        return bool(self.known.snapshot) or (self.asked is not None and not list(problems(self.schedule.spec)))
 
     def overdue(self) -> float | None:
         """Return when two times of the schedule have passed without success; None without verification."""
-        asked, success = self.spec.verify, self.known.last_success
-        if asked is None or self.spec.paused:
+        success = self.known.last_success
+        if self.asked is None or self.schedule.spec.paused:
             return None
         try:
-            cron = Cron(asked.schedule)
+            cron = Cron(self.asked.schedule)
         except CronError:
             return self.created
-        first = cron.after(self.created if success is None else parse_time(success.time) or self.created)
-        return None if first is None else cron.after(first)
+        return cron.overdue(self.created if success is None else parse_time(success.time) or self.created)
 
 
 def problems(spec: SearchSnapshotScheduleSpec) -> Iterator[Problem]:
@@ -135,25 +167,16 @@ def protected(status: SearchSnapshotScheduleStatus) -> str:
     return "" if status.verification is None else status.verification.snapshot
 
 
-def concerns_cluster(wanted: Wanted) -> bool:
-    """Return whether a throw-away cluster may exist, or is to be made: without, nothing needs to be read."""
-    return bool(wanted.known.snapshot) or wanted.spec.verify is not None
-
-
-def makes_cluster(wanted: Wanted) -> bool:
-    """Return whether a throw-away cluster is to be made now, if there is none."""
-    asked = wanted.spec.verify
-    return asked is not None and not wanted.known.ended and (wanted.running or wanted.due(asked) is not None)
-
-
 def decide(wanted: Wanted, seen: Seen) -> Step:
     """Return the next step."""
-    return _begin(wanted, seen) if seen.cluster is None else _continue(wanted, seen, seen.cluster)
+    if seen.cluster is None or not seen.cluster.ours:
+        return _without_cluster(wanted, seen)
+    return _with_cluster(wanted, seen, seen.cluster)
 
 
-def _begin(wanted: Wanted, seen: Seen) -> Step:
-    """Return the next step while there is no cluster."""
-    known, asked = wanted.known, wanted.spec.verify
+def _without_cluster(wanted: Wanted, seen: Seen) -> Step:
+    """Return the next step while the schedule has no cluster."""
+    known, asked = wanted.known, wanted.asked
     if asked is None or known.ended:
         cleared = _told(replace(known, snapshot="", start_time="", stalled_time="", stalled_message="", ended=False))
         return Step(Do.NOTE if known.snapshot else Do.NOTHING, cleared)
@@ -162,12 +185,13 @@ def _begin(wanted: Wanted, seen: Seen) -> Step:
 
 def _start(wanted: Wanted, seen: Seen, asked: SnapshotVerification) -> Step:
     """Choose the snapshot, if one is due."""
-    following, due, success = Cron(asked.schedule).after(wanted.now), wanted.due(asked), wanted.status.last_success
+    following, due = Cron(asked.schedule).after(wanted.now), wanted.due(asked)
     known = replace(wanted.known, next_schedule_time="" if following is None else rfc3339(following))
-    if due is None or wanted.spec.paused:
+    if due is None or not wanted.makes_cluster():
         return Step(Do.NOTHING, _told(known))
-    if seen.hindrance is not None:
-        return Step(Do.WAIT, _told(known, *seen.hindrance))
+    hindrance, success = next(_hindrances(wanted, seen), None), wanted.schedule.status.last_success
+    if hindrance is not None:
+        return Step(Do.WAIT, _told(known, *hindrance))
     if success is None:
         return Step(Do.WAIT, _told(known, "NoSnapshot", "the schedule has no successful snapshot yet"))
     begun = replace(known, snapshot=success.name, start_time=rfc3339(wanted.now), last_schedule_time=rfc3339(due))
@@ -179,57 +203,85 @@ def _create(wanted: Wanted, seen: Seen, asked: SnapshotVerification) -> Step:
     known = wanted.known
     if (late := _too_long(wanted, asked, known.activity)) is not None:
         return Step(Do.NOTE, late)
-    if seen.hindrance is not None:
-        return Step(Do.WAIT, _told(known, *seen.hindrance))
-    return Step(Do.CREATE, _runs(known, "its cluster is created"))
+    hindrance = next(_hindrances(wanted, seen), None)
+    if hindrance is None and seen.source is not None:
+        made = throwaway.cluster(wanted.schedule, asked, seen.source)
+        return Step(Do.MAKE, _runs(known, "its cluster is created"), made)
+    return Step(Do.WAIT, _told(known, *(hindrance or ())))
 
 
-def _continue(wanted: Wanted, seen: Seen, cluster: Part) -> Step:
-    """Return the next step while there is a cluster of that name."""
-    known, asked = wanted.known, wanted.spec.verify
-    if (taken := _foreign(seen)) is not None:
-        text = f"a {taken} has the name that the verification needs, and does not belong to it"
-        return Step(Do.WAIT, _told(known, "VerificationNameTaken", text))
+def _hindrances(wanted: Wanted, seen: Seen) -> Iterator[tuple[str, str]]:
+    """Yield why no cluster can be made now: a reason, and a sentence."""
+    spec = wanted.schedule.spec
+    if seen.cluster is not None:
+        yield TAKEN, "a cluster has the name of the throw-away cluster, and does not belong to this schedule"
+    if not seen.allowed:
+        yield DISABLED
+    if seen.source is None:
+        yield "ClusterMissing", f"there is no {spec.cluster.kind} {spec.cluster.name} in this namespace"
+    else:
+        yield from throwaway.hindrances(seen.source)
+    if seen.declared is None:
+        yield _undeclared(wanted)
+    if seen.remains:
+        yield "VerificationEnds", f"{seen.remains} of the throw-away cluster before is still being removed"
+
+
+def _undeclared(wanted: Wanted) -> tuple[str, str]:
+    spec = wanted.schedule.spec
+    return (
+        "RepositoryNotDeclared",
+        f"no SearchObject of {spec.cluster.name} declares {throwaway.REPOSITORY}/{spec.repository}",
+    )
+
+
+def _with_cluster(wanted: Wanted, seen: Seen, cluster: Part) -> Step:
+    """Return the next step while the schedule has a cluster."""
+    known, asked = wanted.known, wanted.asked
     if cluster.terminating:
         return Step(Do.WAIT, _told(known, "VerificationEnds", "the throw-away cluster is being removed"))
     if asked is None or not wanted.running:
         return Step(Do.DELETE, _told(known, "VerificationEnds", "the throw-away cluster is deleted"))
     result = _result(wanted, seen, asked, cluster)
-    return _proceed(_stalling(wanted, seen, cluster), seen, cluster) if result is None else Step(Do.NOTE, result)
+    return Step(Do.NOTE, result) if result is not None else _proceed(wanted, seen, cluster)
 
 
-def _foreign(seen: Seen) -> str | None:
-    """Return the kind of an object that has the name of one of the verification's own; None if there is none."""
-    parts = {"cluster": seen.cluster, "SearchObject": seen.repository, "SearchRestore": seen.restore}
-    return next((kind for kind, part in parts.items() if part is not None and not part.ours), None)
-
-
-def _proceed(known: VerificationStatus, seen: Seen, cluster: Part) -> Step:
+def _proceed(wanted: Wanted, seen: Seen, cluster: Part) -> Step:
     """Make what is missing in the cluster: the repository, then the restore."""
-    if seen.repository is None:
-        return Step(Do.DECLARE, _runs(known, "its cluster is being formed"))
-    if not seen.repository.ready:
+    known, schedule = _stalling(wanted, seen, cluster), wanted.schedule
+    for part, kind in ((seen.repository, "SearchObject"), (seen.restore, "SearchRestore")):
+        if part is not None and not part.ours:
+            text = f"a {kind} has the name of the throw-away cluster, and does not belong to it"
+            return Step(Do.WAIT, _told(known, TAKEN, text))
+    if seen.repository is None and seen.declared is None:
+        return Step(Do.WAIT, _told(known, *_undeclared(wanted)))
+    if seen.repository is None and seen.declared is not None:
+        made = throwaway.repository(schedule, seen.declared, cluster.uid)
+        return Step(Do.MAKE, _runs(known, "its cluster is being formed"), made)
+    if seen.repository is not None and not seen.repository.ready:
         return Step(Do.WAIT, _runs(known, seen.repository.message or cluster.message or "its cluster is being formed"))
     if seen.restore is None:
-        return Step(Do.RESTORE, _runs(known, "the restore begins"))
+        made = throwaway.restore(schedule, known.snapshot, cluster.uid)
+        return Step(Do.MAKE, _runs(known, "the restore begins"), made)
     return Step(Do.WAIT, _runs(known, seen.restore.message or "the restore begins"))
 
 
 def _result(wanted: Wanted, seen: Seen, asked: SnapshotVerification, cluster: Part) -> VerificationStatus | None:
     """Return the status with the result; None if it is not known yet."""
-    known, restored = wanted.known, seen.restored
+    known, restore = wanted.known, seen.restore
+    restored = seen.restored if restore is not None and restore.ours else None
     if restored is not None and restored.phase == RestorePhase.DONE:
         took = wanted.now - (parse_time(known.start_time) or wanted.now)
         success = VerifiedSnapshot(
             name=known.snapshot,
             time=rfc3339(wanted.now),
             indices=len(restored.indices or ()),
-            documents=restored.documents or 0,
+            documents=restored.documents,
             seconds=round(took),
         )
         return _told(replace(known, ended=True, last_success=success))
-    if seen.restore is not None and seen.restore.stalled in LASTING:
-        return _failed(wanted, seen.restore.message)
+    if restored is not None and restore is not None and restore.stalled in LASTING:
+        return _failed(wanted, restore.message)
     last = next((part.message for part in _parts(seen, cluster) if part.message), "the cluster is not formed")
     since = parse_time(known.stalled_time)
     if since is not None and wanted.now - since >= PATIENCE:

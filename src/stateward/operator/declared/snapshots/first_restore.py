@@ -14,6 +14,7 @@ from stateward.engines.pods.objects import owner
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import AlreadyExists, ApiError, NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta, WireRecord
+from stateward.operator.declared.reporting import stalled_reason
 from stateward.operator.declared.views import SEARCH_RESTORES
 from stateward.planning.model.observation import Restore, Unknown
 
@@ -61,7 +62,7 @@ async def read_first_restore(api: Api, cluster: Cluster) -> Restore | Unknown | 
         name=key.name,
         ours=found.metadata.controller_uid == cluster.metadata.uid and not found.metadata.terminating,
         done=status.phase == RestorePhase.DONE,
-        stalled=any(each.type == "Stalled" and each.status == "True" for each in status.conditions),
+        stalled=bool(stalled_reason(status)),
         message=status.activity,
         snapshot=status.snapshot,
         documents=status.documents or 0,

@@ -239,15 +239,8 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         began = None if success is None else parse_time(success.start_time)
         overdue = None if self.live.spec.paused else self._desired_now().overdue()
         self.tools.metrics.scheduled(key_of(self.live), self.where.name, began, overdue)
-        meta, status = self.live.metadata, self.live.status
-        created = parse_time(meta.creation_timestamp or "") or self.now()
-        verified = None if status.verification is None else status.verification.last_success
-        self.tools.metrics.verified(
-            key_of(self.live),
-            self.where.name,
-            None if verified is None else (parse_time(verified.time) or 0.0, verified.documents),
-            Wanted(created, self.now(), self.live.spec, status).overdue(),
-        )
+        wanted = Wanted(self.live, self.now())
+        self.tools.metrics.verified(key_of(self.live), self.where.name, wanted.known.last_success, wanted.overdue())
 
     def _announce(self, before: SearchSnapshotScheduleStatus) -> None:
         """Tell people and metrics what has happened since an earlier status."""

@@ -13,7 +13,9 @@ from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.engines.connection.base import Answer
 from stateward.engines.search.snapshots import throwaway
+from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.client import WorldApi
 from tests.unit.operator.declared.lives import lives
 from tests.unit.operator.declared.snapshots.verifying import (
     CLUSTERS,
@@ -126,10 +128,9 @@ def test_it_is_secured_wherever_the_source_is_or_is_to_be(
     spec = {**CLUSTER["spec"], "security": {"enabled": asked}}
     cluster = msgspec.convert({**CLUSTER, "spec": spec, "status": status}, OpenSearchCluster)
     source = throwaway.Source(cluster, spec)
-    pool, schedule = source.pool(), msgspec.convert(SCHEDULE, SearchSnapshotSchedule)
-    assert pool is not None
+    schedule = msgspec.convert(SCHEDULE, SearchSnapshotSchedule)
     assert schedule.spec.verify is not None
-    made = throwaway.cluster(schedule, schedule.spec.verify, source, pool)["spec"]
+    made = throwaway.cluster(schedule, schedule.spec.verify, source)["spec"]
     assert made.get("security") == (None if secured is None else {"enabled": secured})
 
 
@@ -152,7 +153,7 @@ def test_the_volume_has_room_for_the_snapshot(snapshot: int | None, asked: str |
 def test_every_schedule_has_a_valid_cluster_name_of_its_own(name: str) -> None:
     found = throwaway.cluster_name(name)
     assert re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", found)
-    assert len(found) <= 42
+    assert len(found) <= throwaway.LONGEST
     assert throwaway.cluster_name(f"{name}a") != found
 
 
@@ -271,6 +272,73 @@ async def test_a_cluster_of_others_that_has_the_name_is_left_alone() -> None:
     assert found is not None
     assert found.uid == theirs.uid
     assert world.part(RESTORES) is None
+
+
+@pytest.mark.parametrize("verb", ["create", "delete"])
+async def test_what_the_api_server_refuses_stops_no_snapshot_and_is_told(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = getattr(WorldApi, verb)
+
+    async def refusing(self: WorldApi, resource: Any, *rest: Any, **more: Any) -> Any:
+        if resource.kind == "OpenSearchCluster":
+            raise Forbidden("exceeded quota: count/osclusters.stateward.dev")
+        return await plain(self, resource, *rest, **more)
+
+    world = VerifyingWorld(verify={**VERIFY, "timeLimit": "90m"})
+    monkeypatch.setattr(WorldApi, verb, refusing)
+    async with world.operator():
+        await world.until(lambda: world.verification().get("reason") == "VerificationRefused", 8 * HOUR)
+        assert "exceeded quota" in world.verification()["activity"]
+        before = len(world.database.snapshots.began)
+        await asleep(3)
+        assert len(world.database.snapshots.began) == before + 3
+        assert world.is_ready("hourly")
+        if verb == "create":
+            assert "spec.verify.timeLimit" in world.verification()["lastFailure"]["reason"]
+        monkeypatch.setattr(WorldApi, verb, plain)
+        await world.until(world.nothing_left, HOUR)
+
+
+async def test_a_cluster_of_others_that_takes_the_name_meanwhile_ends_the_verification() -> None:
+    world = VerifyingWorld(verify={**VERIFY, "timeLimit": "45m"}, retention={"maxCount": 1})
+    async with world.operator():
+        await world.until(lambda: world.part(OBJECTS), 8 * HOUR)
+        name = world.verification()["snapshot"]
+        world.remove(CLUSTERS)
+        head = {key: CLUSTER[key] for key in ("apiVersion", "kind", "spec")}
+        world.server.create(CLUSTERS, HOME, {**head, "metadata": {"name": NAME}})
+        theirs = world.throwaway_cluster()
+        await world.until(lambda: world.verification().get("reason") == "VerificationNameTaken", HOUR)
+        await world.until(lambda: world.verification().get("lastFailure"), 2 * HOUR)
+        await world.until(lambda: not world.verification().get("snapshot"), HOUR)
+        await world.until(lambda: name not in world.database.snapshots.repositories["files"], 3 * HOUR)
+    found = world.throwaway_cluster()
+    assert theirs is not None
+    assert found is not None
+    assert found.uid == theirs.uid
+
+
+async def test_a_schedule_that_becomes_invalid_does_not_keep_the_cluster() -> None:
+    world = VerifyingWorld(verify={**VERIFY, "timeLimit": "45m"})
+    world.forms = False
+    async with world.operator():
+        await world.until(lambda: world.made, 8 * HOUR)
+        world.edit(verify={"schedule": "0 0 30 2 *", "timeLimit": "45m"})
+        await world.until(lambda: world.stalled("hourly") == "InvalidSpec", HOUR)
+        await world.until(world.nothing_left, 2 * HOUR)
+        await asleep(13)
+    assert len(world.made) == 1
+
+
+async def test_a_repository_that_is_no_longer_declared_is_named_while_the_cluster_is_there() -> None:
+    world = VerifyingWorld()
+    world.forms = False
+    async with world.operator():
+        await world.until(lambda: world.part(OBJECTS), 8 * HOUR)
+        world.remove(OBJECTS, "backups")
+        world.remove(OBJECTS)
+        await world.until(lambda: world.verification().get("reason") == "RepositoryNotDeclared", HOUR)
 
 
 @pytest.mark.parametrize("plural", [CLUSTERS, OBJECTS, RESTORES])
