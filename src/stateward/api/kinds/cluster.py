@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from stateward.api.kinds.network import NetworkAccess
 from stateward.api.kinds.replacement import MembersByHand, ReplacementPolicy
-from stateward.api.kinds.shapes import POD_TEMPLATE, QUANTITY, RESOURCES
+from stateward.api.kinds.shapes import POD_TEMPLATE, QUANTITY, RESOURCES, ByteSize
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import API_VERSION, Json, Metadata, Record
 from stateward.api.values.duration import DURATION, SPAN
@@ -91,15 +91,7 @@ class StorageGrowth(Record):
 class Storage(Record):
     """The storage of a pool's members."""
 
-    size: Annotated[
-        str,
-        Meta(
-            description="Size of each member's volume, for example 20Gi.",
-            pattern=QUANTITY,
-            max_length=32,
-            extra={"accepts": "must be a quantity of bytes, for example 500Mi, 20Gi or 1.5Ti"},
-        ),
-    ] = "10Gi"
+    size: Annotated[ByteSize, Meta(description="Size of each member's volume, for example 20Gi.")] = "10Gi"
     storage_class: Annotated[
         Annotated[str, Meta(max_length=253)] | None,
         Meta(description="StorageClass of the volumes. Default: the cluster's default class."),

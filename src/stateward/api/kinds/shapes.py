@@ -5,7 +5,7 @@ A shape is a structural schema: named fields are explained and checked, preserve
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import Annotated, cast
 
 from msgspec import Meta
 
@@ -14,6 +14,14 @@ from stateward.api.values.problem import Problem
 
 QUANTITY = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
 """The grammar of a Kubernetes quantity without a sign."""
+ByteSize = Annotated[
+    str,
+    Meta(
+        pattern=QUANTITY,
+        max_length=32,
+        extra={"accepts": "must be a quantity of bytes, for example 500Mi, 20Gi or 1.5Ti"},
+    ),
+]
 
 _TEXTS: Json = {"type": "object", "additionalProperties": {"type": "string"}}
 _AMOUNTS: Json = {

@@ -16,6 +16,7 @@ from stateward.engines.connection.base import EngineError, GarbledError
 from stateward.engines.connection.decoding import decoded
 from stateward.engines.foundationdb.database.status import document
 from stateward.engines.foundationdb.exporter.settings import LARGEST, MARK, OLDEST, FoundationSettings
+from stateward.engines.foundationdb.spec.connection import without_keys
 from stateward.exporter.foundationdb.catalog import AGE
 from stateward.exporter.foundationdb.translation import problem, status_samples
 from stateward.exporter.metric import DURATION, UP
@@ -85,5 +86,5 @@ def _parsed(content: bytes) -> Answer:
 
 
 def _shown(failure: str) -> str:
-    """Return a text for logs and status: what the database said is in it."""
-    return "".join(each if each.isprintable() else " " for each in failure)[:500]
+    """Return a text for logs and status, without the key of a cluster file: what the database said is in it."""
+    return without_keys("".join(each if each.isprintable() else " " for each in failure))[:500]

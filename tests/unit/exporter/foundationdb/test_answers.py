@@ -10,6 +10,7 @@ from stateward.engines.foundationdb.exporter.settings import KILLED, LARGEST, MA
 from stateward.exporter.foundationdb.answers import Answers
 from stateward.exporter.metric import DURATION, PREFIX, UP
 from stateward.exporter.rounds import Round
+from stateward.exporter.text import text_of
 from tests.unit.exporter.foundationdb.recordings import LABELS, TRANSCRIPTS, WHOSE, recorded
 
 NOW = 1795635200.0
@@ -118,3 +119,17 @@ async def test_an_answer_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     found = await Answers(replace(WHOSE, answer=str(tmp_path / "status")), lambda: NOW).ask()
     assert nothing(found)
     assert found.failure
+
+
+async def test_the_key_of_the_cluster_file_is_in_no_metric_and_no_reason(tmp_path: Path) -> None:
+    status = recorded("healthy")
+    key = status["cluster"]["connection_string"].partition(":")[2].partition("@")[0]
+    assert len(key) > 3
+    served = await answers(tmp_path, json.dumps(status)).ask()
+    assert served.samples
+    assert key.encode() not in text_of(served.samples)
+    told = f"the file has {status['cluster']['connection_string']}"
+    down = {"client": {**status["client"], "messages": [{"description": told}]}, "cluster": {}}
+    refused = await answers(tmp_path, json.dumps(down)).ask()
+    assert "the file has" in refused.failure
+    assert key not in refused.failure

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from stateward.api.kinds.security import Lifetime
-from stateward.api.kinds.shapes import QUANTITY, RESOURCES
+from stateward.api.kinds.shapes import RESOURCES, ByteSize
 from stateward.api.kinds.snapshots.times import Times
 from stateward.api.values.base import Json, Record
 
@@ -17,15 +17,7 @@ class SnapshotVerification(Record, kw_only=True):
         Times, Meta(description="Minute, hour, day of month, month and day of week as in a crontab, in UTC.")
     ]
     storage_size: Annotated[
-        Annotated[
-            str,
-            Meta(
-                pattern=QUANTITY,
-                max_length=32,
-                extra={"accepts": "must be a quantity of bytes, for example 500Mi, 20Gi or 1.5Ti"},
-            ),
-        ]
-        | None,
+        ByteSize | None,
         Meta(
             description="Size of the member's volume. Default: that of the largest pool with data, and at least one"
             " and a half times the size of the snapshot."
