@@ -13,8 +13,10 @@ from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.engines.connection.base import Answer
 from stateward.engines.search.snapshots import throwaway
+from stateward.engines.search.snapshots.verification import Do, Part, Seen, Wanted, decide
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key
+from stateward.planning.model.times import parse_time
 from stateward.simulation.apiserver.client import WorldApi
 from tests.unit.operator.declared.lives import lives
 from tests.unit.operator.declared.snapshots.verifying import (
@@ -182,29 +184,20 @@ async def test_without_the_right_nothing_is_made_and_the_status_says_it() -> Non
     assert world.is_ready("hourly")
 
 
-async def test_a_repository_that_is_not_declared_is_named_and_awaited() -> None:
+@pytest.mark.parametrize(
+    ("plural", "name", "again", "reason"),
+    [(OBJECTS, "backups", "repository", "RepositoryNotDeclared"), (CLUSTERS, "logs", "source", "ClusterMissing")],
+)
+async def test_what_is_missing_is_named_and_awaited(plural: str, name: str, again: str, reason: str) -> None:
     world = VerifyingWorld()
     world.edit(verify=None)
     async with world.operator():
         await world.until(lambda: world.status("hourly").get("lastSuccess"), 2 * HOUR)
-        world.remove(OBJECTS, "backups")
+        world.remove(plural, name)
         world.edit(verify=VERIFY)
-        await world.until(lambda: world.verification().get("reason") == "RepositoryNotDeclared", 8 * HOUR)
+        await world.until(lambda: world.verification().get("reason") == reason, 8 * HOUR)
         assert world.made == []
-        world.repository()
-        await world.verified()
-
-
-async def test_a_cluster_that_is_gone_is_named_and_awaited() -> None:
-    world = VerifyingWorld()
-    world.edit(verify=None)
-    async with world.operator():
-        await world.until(lambda: world.status("hourly").get("lastSuccess"), 2 * HOUR)
-        world.remove(CLUSTERS, "logs")
-        world.edit(verify=VERIFY)
-        await world.until(lambda: world.verification().get("reason") == "ClusterMissing", 8 * HOUR)
-        assert world.made == []
-        world.source(CLUSTER["spec"])
+        getattr(world, again)()
         await world.verified()
 
 
@@ -331,14 +324,14 @@ async def test_a_schedule_that_becomes_invalid_does_not_keep_the_cluster() -> No
     assert len(world.made) == 1
 
 
-async def test_a_repository_that_is_no_longer_declared_is_named_while_the_cluster_is_there() -> None:
-    world = VerifyingWorld()
-    world.forms = False
-    async with world.operator():
-        await world.until(lambda: world.part(OBJECTS), 8 * HOUR)
-        world.remove(OBJECTS, "backups")
-        world.remove(OBJECTS)
-        await world.until(lambda: world.verification().get("reason") == "RepositoryNotDeclared", HOUR)
+def test_a_repository_that_is_no_longer_declared_is_named_while_the_cluster_is_there() -> None:
+    running = {"snapshot": "hourly-1", "startTime": "2026-01-01T00:00:00Z"}
+    schedule = msgspec.convert({**SCHEDULE, "status": {"verification": running}}, SearchSnapshotSchedule)
+    began = parse_time("2026-01-01T00:00:00Z")
+    assert began is not None
+    step = decide(Wanted(schedule, began + 60), Seen(allowed=True, cluster=Part("uid", ours=True)))
+    assert step.do is Do.WAIT
+    assert step.status.reason == "RepositoryNotDeclared"
 
 
 @pytest.mark.parametrize("plural", [CLUSTERS, OBJECTS, RESTORES])

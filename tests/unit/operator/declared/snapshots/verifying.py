@@ -52,14 +52,14 @@ class VerifyingWorld(World):
         self.throwaway.snapshots.repositories["files"] = stored
         self.database.snapshots.add_index("logs-1", 3)
         self.database.snapshots.add_index("logs-2", 4)
-        self.source(CLUSTER["spec"])
+        self.source()
         self.repository()
         self.declare("hourly", **{"repository": "files", "schedule": "0 * * * *", "verify": verify or VERIFY, **spec})
 
     def _later(self, seconds: float, do: Callable[[], None]) -> None:
         self.context.later(seconds, do)
 
-    def source(self, spec: dict[str, Any], **status: Any) -> None:
+    def source(self, spec: dict[str, Any] = CLUSTER["spec"], **status: Any) -> None:
         """Store the cluster whose snapshots are verified."""
         head = {key: CLUSTER[key] for key in ("apiVersion", "kind")}
         self.server.create(CLUSTERS, HOME, {**head, "metadata": {"name": "logs"}, "spec": spec})
