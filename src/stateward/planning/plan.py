@@ -27,9 +27,10 @@ from stateward.planning.model.actions import (
 )
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
 from stateward.planning.model.member import Member
-from stateward.planning.model.observation import Observation, ProtocolSwitch, Refusal, Removal, Unknown
+from stateward.planning.model.observation import Observation, PoolSize, ProtocolSwitch, Refusal, Removal, Unknown
 from stateward.planning.model.security import CERTIFICATES
 from stateward.planning.safety.disruption_budget import Budget, budgets
+from stateward.planning.steps.membership.automatic_scaling import pool_sizes
 from stateward.planning.steps.membership.bootstrap import bootstrap
 from stateward.planning.steps.membership.create_members import create
 from stateward.planning.steps.membership.decommission import decommission
@@ -71,6 +72,10 @@ class Plan(Struct, frozen=True):
     """The members that are replaced, as the status is to remember them."""
     leaving: Mapping[str, str] = {}
     """Every member that leaves, with the reason."""
+    sizes: Mapping[str, PoolSize] = {}
+    """By pool that scales: the number of members that the status is to record; later rounds obey it."""
+    resizes: bool = False
+    """Whether one of these numbers is another one than now."""
     forgets: bool = False
     """Whether the status would lose its record of a member because none of its objects was observed."""
 
@@ -86,13 +91,13 @@ class Plan(Struct, frozen=True):
 
     @property
     def needs_live(self) -> bool:
-        """Whether the plan must be made again from live reads: for an action, or because it would forget a member.
+        """Whether the plan must be made again from live reads: for an action, to forget a member or resize a pool.
 
         Nothing but the status holds this record. The disaster this prevents: a cache that starts with an old state does
         not show a new member. A forgotten member does not count as down while it restarts, so the operator stops
         another one.
         """
-        return self.forgets or any(action.needs_live for action in self.actions)
+        return self.forgets or self.resizes or any(action.needs_live for action in self.actions)
 
 
 ENDING = 30.0
@@ -116,7 +121,9 @@ def plan(obs: Observation, now: float) -> Plan:
     part = merge(part, retention(facts, hold=hold))
     part = merge(revert_settings(facts, part, hold=hold), part)
     part = merge(part, default_intents(facts, part))
-    settled = not part.actions and not part.waits and all(at_rest(facts, removals, i) for i in part.intents.values())
+    sizes = pool_sizes(facts, hold=hold)
+    resizes = any(sizes[name].replicas != facts.pools[name].replicas for name in sizes)
+    settled = not part.actions and not part.waits and not resizes and all(at_rest(facts, removals, i) for i in part.intents.values())
     settled = settled and facts.turn is None and undone(facts)
     if isinstance(obs.database, Unknown):
         part = merge(
@@ -132,6 +139,8 @@ def plan(obs: Observation, now: float) -> Plan:
         settled=settled,
         removals=removals.recorded,
         leaving=scaling.leaving,
+        sizes=sizes,
+        resizes=resizes,
         forgets=loses_record(obs, part, removals),
     )
 

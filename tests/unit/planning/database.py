@@ -112,6 +112,7 @@ class FakeDatabase(WorldObjects):
                     voting=pod.voting,
                     disk_total=self.disk_size(name),
                     disk_free=self.disk_free(name) if self.disk_size(name) else 0,
+                    cpu=self.cpu(name),
                 )
                 for name, pod in self.joined().items()
             },
@@ -131,7 +132,16 @@ class FakeDatabase(WorldObjects):
         claim = self.bodies[name].claim
         return claim.capacity * 97 // 100 if name in self.used and claim is not None else self.disk_total
 
+    def cpu(self, name: str) -> int | None:
+        pool = self.bodies[name].pool
+        return min(100, round(self.work[pool] / self.serving_in(pool))) if pool in self.work else None
+
+    def serving_in(self, pool: str) -> int:
+        return sum(self.bodies[name].pool == pool for name in self.joined())
+
     def disk_free(self, name: str) -> int:
+        if (pool := self.bodies[name].pool) in self.spread:
+            return max(0, self.disk_size(name) - self.spread[pool] // self.serving_in(pool))
         if name in self.used:
             return max(0, self.disk_size(name) - self.used[name])
         return self.disk_total - sum(i.size for i in self.indices for c in i.copies if name in (c.member, c.target))

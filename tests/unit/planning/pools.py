@@ -20,6 +20,7 @@ class PoolSpec:
     size: int = 10 * GIB
     storage_class: str | None = None
     growth: o.Growth | None = None
+    scaling: o.Scaling | None = None
     config: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: int = 0
     coordinated: frozenset[str] = frozenset()
@@ -49,6 +50,7 @@ class PoolSpec:
             },
             volume_size=0 if self.ephemeral else self.size,
             growth=self.growth,
+            scaling=self.scaling,
             storage_class=self.storage_class,
             tier=self.tier,
             coordinated=self.coordinated,

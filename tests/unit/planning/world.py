@@ -15,9 +15,11 @@ from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import COORDINATED
+from stateward.planning.model.scaling import with_sizes
 from stateward.planning.plan import Plan, plan
 from stateward.planning.report.disk_status import samples
 from stateward.planning.report.pending_removals import released_members, removals
+from stateward.planning.report.scaling_status import recorded_sizes
 from stateward.planning.report.status import parse_time, status
 from tests.support.kstatus import CURRENT, FAILED, IN_PROGRESS, judged
 from tests.unit.planning.applier import Hands
@@ -53,18 +55,20 @@ class World(Hands):
 
     def silent(self) -> o.Observation:
         deployed = self.status.version
+        members = tuple(self.member(body) for body in self.bodies.values())
+        desired = o.Desired(
+            version=self.version,
+            pools=tuple(pool.desired(self.version, deployed) for pool in self.pools),
+            refusals=self.refusals,
+            **self.policy,  # type: ignore[arg-type]
+        )
         return o.Observation(
             name="c",
             namespace="ns",
             uid="cluster",
             generation=1,
-            desired=o.Desired(
-                version=self.version,
-                pools=tuple(pool.desired(self.version, deployed) for pool in self.pools),
-                refusals=self.refusals,
-                **self.policy,  # type: ignore[arg-type]
-            ),
-            members=tuple(self.member(body) for body in self.bodies.values()),
+            desired=with_sizes(desired, recorded_sizes(self.status), members),
+            members=members,
             database=self.database(),
             deployed_version=deployed,
             records={
@@ -91,6 +95,8 @@ class World(Hands):
             schedule=self.schedule,
             stopped=self.kept_stopped,
             orphans=self.orphans,
+            sizes=recorded_sizes(self.status),
+            asked=self.asked,
             disk_samples={p.name: samples(p.disk) for p in self.status.pools if p.disk is not None},
         )
 

@@ -1,6 +1,6 @@
 """The state of the small world: the objects of members, the shards, and the recorded status."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -118,6 +118,12 @@ class WorldObjects:
     orphans: tuple[o.Orphan, ...] = ()
     first_restore: o.Restore | o.Unknown | None = None
     saved: o.Saved | o.Unknown | None = None
+    asked: Mapping[str, o.Asked] | None = {}
+    """By pool: what a PoolScale asks for."""
+    work: Mapping[str, float] = {}
+    """By pool: what its processors have to do, in percent of those of one member."""
+    spread: Mapping[str, int] = {}
+    """By pool: bytes that all its disks hold together, each the same part."""
 
     def __init__(self, *pools: PoolSpec, version: str = "2.17.1", zones: int = 0, **policy: object) -> None:
         self.pools = list(pools)

@@ -11,6 +11,7 @@ from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.kinds.additions.keystore import SecureSettings
 from stateward.api.kinds.additions.plugins import Plugin, PluginSource
 from stateward.api.kinds.cluster import Cluster, ClusterSpec, MemberPool, UpdatePolicy
+from stateward.api.kinds.scaling.limits import MOST_MEMBERS, Scaling
 from stateward.api.kinds.security import Security
 from stateward.api.kinds.shapes import version
 from stateward.api.kinds.snapshots.origin import Beginning
@@ -23,7 +24,19 @@ from stateward.api.values.settings import OWNED
 class Pool(MemberPool, kw_only=True):
     """A set of members with the same roles and the same template."""
 
-    replicas: Annotated[int, Meta(description="How many members the pool has.", ge=0, le=500)]
+    replicas: Annotated[
+        int,
+        Meta(
+            description="How many members the pool has; with `scaling` the number to begin with.", ge=0, le=MOST_MEMBERS
+        ),
+    ]
+    scaling: Annotated[
+        Scaling | None,
+        Meta(
+            description="Let the number of members change between limits, by rules or by a PoolScale. Default:"
+            " `replicas` is the number."
+        ),
+    ] = None
     roles: Annotated[
         Annotated[list[Annotated[str, Meta(min_length=1, max_length=40)]], Meta(max_length=16)] | None,
         Meta(

@@ -8,6 +8,7 @@ from stateward.api.kinds.access.dashboards import DashboardsStatus
 from stateward.api.kinds.access.metrics import MetricsStatus
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.replacement import RemovalStatus
+from stateward.api.kinds.scaling.limits import ScalingStatus
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.values.base import Condition, Record
 
@@ -59,6 +60,9 @@ class PoolStatus(Record):
     disk: Annotated[
         DiskStatus | None,
         Meta(description="How full the disks are, and when they will be full; only with storage.grow."),
+    ] = None
+    scaling: Annotated[
+        ScalingStatus | None, Meta(description="How many members the pool should have now, and why; only with scaling.")
     ] = None
 
 

@@ -10,7 +10,7 @@ from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.planning.model.observation import Refusal, Restore, Saved, Unknown
+from stateward.planning.model.observation import Asked, Refusal, Restore, Saved, Unknown
 from stateward.planning.model.security import Protection
 
 
@@ -44,5 +44,7 @@ class ClusterObjects:
     """Files of the members' configuration with their keystore settings; None if some are unknown."""
     restore: Restore | Unknown | None = None
     """The restore with which the cluster begins; None if there is none, or if none is due."""
+    asked: Mapping[str, Asked] | None = None
+    """By pool: the number of members that a PoolScale asks for; None if that was not read."""
     saved: Saved | Unknown | None = None
     """The snapshot before an upgrade; None if nothing asks for it."""

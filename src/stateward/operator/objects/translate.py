@@ -20,8 +20,10 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.recorded_status import bootstrap, changing, disk_samples, records, times, waits
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase, parse_phase
+from stateward.planning.model.scaling import with_sizes
 from stateward.planning.model.times import parse_time
 from stateward.planning.report.pending_removals import released_members, removals
+from stateward.planning.report.scaling_status import recorded_sizes
 
 TROUBLES = frozenset(
     {
@@ -44,14 +46,14 @@ def observation(
 ) -> o.Observation:
     """Return the observation; `container` is the name of the database's container in the pods."""
     cluster, status = existing.cluster, existing.cluster.status
-    meta = cluster.metadata
+    meta, there, sizes = cluster.metadata, members(existing, container), recorded_sizes(status)
     return o.Observation(
         name=meta.name,
         namespace=meta.namespace,
         uid=meta.uid,
         generation=meta.generation,
-        desired=desired,
-        members=members(existing, container),
+        desired=with_sizes(desired, sizes, there),
+        members=there,
         database=database,
         deployed_version=status.version,
         records=records(status),
@@ -75,6 +77,8 @@ def observation(
         stopped=frozenset(listed(meta.annotations.get(names.ANNOTATION_STOPPED, ""))),
         orphans=orphans(existing),
         disk_samples=disk_samples(status),
+        sizes=sizes,
+        asked=existing.asked,
         settled_writes=existing.caught_up,
         live=existing.live,
     )

@@ -56,6 +56,42 @@ class Growth(Struct, frozen=True):
     """Their largest size, in bytes."""
 
 
+class Measure(StrEnum):
+    """What a rule of scaling looks at, as the mean of a pool's members."""
+
+    DISK = "Disk"
+    """Used disk in percent."""
+    CPU = "CPU"
+    """Use of the processors in percent."""
+    SHARDS = "Shards"
+    """Copies of units on a member."""
+
+
+class ScalingRule(Struct, frozen=True):
+    """Above which number a pool grows, and below which one it shrinks; `below` is less than `above`."""
+
+    measure: Measure
+    above: int
+    below: int
+
+
+class Scaling(Struct, frozen=True):
+    """Within which limits the number of a pool's members changes by itself, and by what."""
+
+    lowest: int
+    highest: int
+    rules: tuple[ScalingRule, ...] = ()
+    """Without rules, a PoolScale determines the number."""
+    grow_after: float = 600.0
+    """Seconds for which a rule has to ask for more members without a break."""
+    shrink_after: float = 3600.0
+    """Seconds for which all rules have to allow fewer members without a break."""
+
+    def within(self, replicas: int) -> int:
+        """Return the number of members that is nearest within the limits."""
+        return max(self.lowest, min(self.highest, replicas))
+
+
 class Pool(Struct, frozen=True):
     """The desired state of a pool."""
 
@@ -75,6 +111,8 @@ class Pool(Struct, frozen=True):
     grown_size: int = 0
     """The size to which the operator has grown volumes of the pool, in bytes; 0 if it has grown none."""
     growth: Growth | None = None
+    scaling: Scaling | None = None
+    """Within which limits `replicas` changes by itself; None if it does not."""
     storage_class: str | None = None
     coordinated: frozenset[str] = frozenset()
     """First parts of names of inputs that members before and after cannot talk across: all change together."""
@@ -134,6 +172,8 @@ class Desired(Struct, frozen=True):
     """Name of the Secret with which clients find the database and log in; empty if they need none."""
     max_unavailable: int | None = 1
     """Members that may be down at once for changes; None for as many as are safe."""
+    unavailable_percent: int | None = None
+    """The percentage of all members that `max_unavailable` comes from; None if it is a number of the spec."""
     min_live_copies: int = 1
     sole_copy: SoleCopy = SoleCopy.MOVE
     surge: Surge = Surge.REQUIRED
@@ -161,3 +201,9 @@ class Desired(Struct, frozen=True):
     """Whether volumes are deleted with the cluster resource; None if that is unknown."""
     replacement: Replacement = Replacement()
     refusals: tuple[Refusal, ...] = ()
+
+
+def unavailable(desired: Desired, members: int) -> int | None:
+    """Return how many of so many members may be down at once, at least one; a percentage is rounded down."""
+    share = desired.unavailable_percent
+    return desired.max_unavailable if share is None else max(1, members * share // 100)

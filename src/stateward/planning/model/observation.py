@@ -24,10 +24,13 @@ from stateward.planning.model.desired import (
     Desired,
     Effect,
     Growth,
+    Measure,
     Pool,
     ProtocolSwitch,
     Refusal,
     Replacement,
+    Scaling,
+    ScalingRule,
     SoleCopy,
     Surge,
 )
@@ -46,12 +49,14 @@ from stateward.planning.model.member import (
 )
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.model.scaling import Asked, PoolSize
 from stateward.planning.model.security import Protection
 from stateward.planning.model.snapshots import Restore, Saved, SnapshotGate
 
 __all__ = [
     "TOO_LARGE",
     "Allocation",
+    "Asked",
     "Barrier",
     "Bootstrap",
     "Changing",
@@ -65,6 +70,7 @@ __all__ = [
     "Growth",
     "Health",
     "Inputs",
+    "Measure",
     "Member",
     "Node",
     "Observation",
@@ -72,6 +78,7 @@ __all__ = [
     "Phase",
     "Pod",
     "Pool",
+    "PoolSize",
     "Process",
     "ProcessState",
     "ProtocolSwitch",
@@ -82,6 +89,8 @@ __all__ = [
     "Replacement",
     "Restore",
     "Saved",
+    "Scaling",
+    "ScalingRule",
     "Schedule",
     "SnapshotGate",
     "SoleCopy",
@@ -162,6 +171,10 @@ class Observation(Struct, frozen=True):
     orphans: tuple[Orphan, ...] = ()
     disk_samples: Mapping[str, tuple[DiskSample, ...]] = {}
     """By pool: how full its fullest disk was, from the status, the oldest first."""
+    sizes: Mapping[str, PoolSize] = {}
+    """By pool that scales: the number of members that the status records. `desired` has these numbers already."""
+    asked: Mapping[str, Asked] | None = None
+    """By pool: the number of members that a PoolScale asks for; None if that could not be read."""
     settled_writes: bool = True
     """Whether every cache has caught up with the operator's own writes; if not, nothing is destroyed."""
     live: bool = False

@@ -7,22 +7,26 @@ from msgspec.structs import replace
 from stateward.api.kinds.status import ClusterStatus, PoolStatus
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.upgrade_order import pool_upgraded, upgrading
-from stateward.planning.model.observation import Pool, Removal
+from stateward.planning.model.observation import Pool, PoolSize, Removal
 from stateward.planning.report.disk_status import disk_status
+from stateward.planning.report.scaling_status import scaling_status
 from stateward.planning.steps.membership.scale import replacements, scale
 
 
-def pool_states(facts: Facts, removals: Mapping[str, Removal], before: ClusterStatus) -> list[PoolStatus]:
+def pool_states(
+    facts: Facts, removals: Mapping[str, Removal], sizes: Mapping[str, PoolSize], before: ClusterStatus
+) -> list[PoolStatus]:
     """Return the state of the pools; under an invalid spec, of those in the previous spec, which keep running."""
     pools = facts.obs.desired.pools
     if not pools:
         kept = ((p, pool_state(facts, p.name, p.desired, _up(facts, p.name), "")) for p in before.pools)
-        return [replace(state, disk=pool.disk) for pool, state in kept]
+        return [replace(state, disk=pool.disk, scaling=pool.scaling) for pool, state in kept]
     earlier = {pool.name: pool.disk for pool in before.pools}
     return [
         replace(
             pool_state(facts, pool.name, pool.replicas, serving(facts, pool, removals), _upgrade(facts, pool)),
             disk=disk_status(facts, pool, earlier.get(pool.name)),
+            scaling=scaling_status(sizes[pool.name]) if pool.name in sizes else None,
         )
         for pool in pools
     ]

@@ -34,7 +34,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         # The status also describes what it records itself: a version that is deployed is no longer an upgrade target.
         facts = derive(msgspec.structs.replace(obs, deployed_version=version), now)
     present = [m for m in obs.members if m.present or m.name in plan.intents]
-    pools = pool_states(facts, plan.removals, before)
+    pools = pool_states(facts, plan.removals, plan.sizes, before)
     ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
     draft = ClusterStatus(

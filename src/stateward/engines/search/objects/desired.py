@@ -7,6 +7,7 @@ from stateward.engines.pods import agent
 from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
 from stateward.engines.pods.volumes import growth
+from stateward.engines.search.objects.scaling import scaling
 from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.images import knows_versions
@@ -25,6 +26,7 @@ def desired(flavor: Flavor, cluster: SearchCluster) -> Desired:
         version=version,
         pools=tuple(_pool(pool, version) for pool in resolve(flavor, cluster)),
         max_unavailable=max_unavailable(update.max_unavailable, sum(pool.replicas for pool in cluster.spec.pools)),
+        unavailable_percent=percentage(update.max_unavailable),
         min_live_copies=update.min_live_copies,
         sole_copy=SoleCopy(update.single_copy.value),
         surge=Surge(update.surge.value),
@@ -56,9 +58,13 @@ def _origin(cluster: SearchCluster) -> str:
 
 def max_unavailable(value: int | str, members: int) -> int:
     """Return how many members may be down at once, at least one; a percentage of all members is rounded down."""
-    if isinstance(value, int):
-        return max(1, value)
-    return max(1, members * int(value.removesuffix("%")) // 100)
+    share = percentage(value)
+    return max(1, int(value)) if share is None else max(1, members * share // 100)
+
+
+def percentage(value: int | str) -> int | None:
+    """Return a percentage as a number; None if it is a number of members."""
+    return int(value.removesuffix("%")) if isinstance(value, str) else None
 
 
 def _pool(pool: ResolvedPool, version: str) -> Pool:
@@ -75,6 +81,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         coordinated=COORDINATED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
         growth=growth(storage),
+        scaling=scaling(pool.spec.scaling),
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=pool.tier,
     )

@@ -1,0 +1,42 @@
+"""The number of members that a pool has by its scaling, in the status: the only record of it."""
+
+from stateward.api.kinds.scaling.limits import ScalingStatus
+from stateward.api.kinds.status import ClusterStatus
+from stateward.planning.model.observation import PoolSize
+from stateward.planning.model.times import parse_time, rfc3339
+
+
+def scaling_status(size: PoolSize) -> ScalingStatus:
+    """Return what the status records of a pool's size."""
+    return ScalingStatus(
+        replicas=size.replicas,
+        reason=size.reason,
+        limited=size.limited,
+        change_time=_written(size.changed),
+        growth_wanted_since_time=_written(size.growth_since),
+        shrink_allowed_since_time=_written(size.shrink_since),
+        cpu_percent=size.cpu,
+        cpu_time=_written(size.cpu_at),
+    )
+
+
+def recorded_sizes(status: ClusterStatus) -> dict[str, PoolSize]:
+    """Return, by pool, what the status records of its size; a pool that does not scale has no record."""
+    return {pool.name: _size(pool.scaling) for pool in status.pools if pool.scaling is not None}
+
+
+def _size(recorded: ScalingStatus) -> PoolSize:
+    return PoolSize(
+        replicas=recorded.replicas,
+        reason=recorded.reason,
+        limited=recorded.limited,
+        changed=parse_time(recorded.change_time),
+        growth_since=parse_time(recorded.growth_wanted_since_time),
+        shrink_since=parse_time(recorded.shrink_allowed_since_time),
+        cpu=recorded.cpu_percent,
+        cpu_at=parse_time(recorded.cpu_time),
+    )
+
+
+def _written(when: float | None) -> str:
+    return "" if when is None else rfc3339(when)

@@ -1,0 +1,226 @@
+"""Decides when the number of a pool's members changes by itself (`pools[].scaling`).
+
+    a rule asks for more, for `growAfter`  ──▶ as many members as bring the measure to the rule's upper number
+    all rules allow fewer, for `shrinkAfter` and the data has room ──▶ one member fewer
+    a PoolScale asks for a number          ──▶ that number, within the limits
+
+It only decides the number, which the status records; `scale` obeys the recorded number from the next round on, as after
+an edit of `replicas`, so members join and leave on the safe way that everything takes.
+
+It cannot flap under a steady load. A measure is a mean of n members, so n members carry n times as much. A pool grows to
+n' members with a mean of at most `above`. It would shrink from n' only if n' - 1 members had a mean below `below`, which
+is less than `above`; but n' - 1 members have one above `above`, or n' would not be the number. It shrinks to n - 1 only
+if their mean is below `below`, at which no rule asks for more.
+
+A measure is trusted only while every member of the pool serves and the pool has its number of members. While it is not
+known, the time of a rule starts again, and nothing changes.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.observation import CopyState, Health, Measure, Member, Pool, PoolSize, Scaling, ScalingRule
+from stateward.planning.safety.capacity import capacity_problem
+from stateward.planning.steps.upkeep.disk_use import is_known
+
+CPU_SECONDS = 300.0
+"""Time constant of the mean of the use of processors: a burst of a minute moves it by a fifth."""
+CPU_INTERVAL = 60.0
+"""Seconds between two measurements of it at least: each one is a write of the status."""
+STEEPEST = 2
+"""A pool at most doubles at once; then its measures are taken again."""
+UNITS: Mapping[Measure, str] = {
+    Measure.DISK: "{}% of its disks are used",
+    Measure.CPU: "{}% of its processors are used",
+    Measure.SHARDS: "its members have {} copies of shards each",
+}
+
+
+class Reading(Struct, frozen=True):
+    """What a rule has measured; None if it is not known now."""
+
+    rule: ScalingRule
+    mean: float | None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for more members."""
+        return self.mean is not None and self.mean > self.rule.above
+
+    def allows(self, members: int) -> bool:
+        """Return whether one member fewer than so many is enough for it."""
+        return self.mean is not None and members > 1 and self.mean * members / (members - 1) < self.rule.below
+
+    def wanted(self, members: int) -> int:
+        """Return the number of members whose mean is not above the limit; `members` are those that it was measured of."""
+        return members if self.mean is None else max(members, math.ceil(members * self.mean / self.rule.above))
+
+    def __str__(self) -> str:
+        """Return it as a clause."""
+        return UNITS[self.rule.measure].format("an unknown part" if self.mean is None else f"{self.mean:.0f}")
+
+
+def pool_sizes(facts: Facts, *, hold: bool) -> dict[str, PoolSize]:
+    """Return, by pool that scales, what the status is to record; with `hold`, no number changes."""
+    return {pool.name: size(facts, pool, pool.scaling, hold=hold) for pool in facts.obs.desired.pools if pool.scaling}
+
+
+def size(facts: Facts, pool: Pool, scaling: Scaling, *, hold: bool) -> PoolSize:
+    """Return the size of one pool: as it is, or changed by a PoolScale, by a rule, or by new limits."""
+    recorded = facts.obs.sizes.get(pool.name) or PoolSize(pool.replicas)
+    if hold:
+        return paused(recorded)
+    if recorded.replicas != pool.replicas:
+        limit = f"scaling.min is {scaling.lowest} and scaling.max is {scaling.highest}"
+        recorded = changed(facts, recorded, pool.replicas, limit)
+    return by_rules(facts, pool, scaling, recorded) if scaling.rules else by_number(facts, pool, scaling, recorded)
+
+
+def by_number(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize) -> PoolSize:
+    """Return the number that a PoolScale asks for, within the limits; without one the number stays."""
+    asked = facts.obs.asked.get(pool.name) if facts.obs.asked is not None else None
+    recorded = replace(paused(recorded), cpu=None, cpu_at=None)
+    if asked is None:
+        return recorded
+    number, text = scaling.within(asked.replicas), f"PoolScale {asked.by} asks for {asked.replicas}"
+    if number != asked.replicas:
+        text += f", and the limit is {number}"
+    recorded = replace(recorded, limited=asked.replicas > scaling.highest)
+    if number != recorded.replicas:
+        return changed(facts, recorded, number, text)
+    return replace(recorded, reason=text)
+
+
+def by_rules(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize) -> PoolSize:
+    """Return the number that the rules lead to, and since when they ask for another one."""
+    members = measurable(facts, pool)
+    if members is None:
+        return paused(recorded)
+    recorded = with_cpu(facts, scaling, recorded, members)
+    readings = [Reading(rule, mean(facts, rule.measure, recorded, members)) for rule in scaling.rules]
+    return growth(facts, pool, scaling, recorded, readings) or shrink(facts, pool, scaling, recorded, readings)
+
+
+def growth(
+    facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readings: list[Reading]
+) -> PoolSize | None:
+    """Return the size of a pool of which a rule asks for more members; None if none does."""
+    asking = [reading for reading in readings if reading.asks]
+    if not asking:
+        return None
+    most = max(asking, key=lambda reading: reading.wanted(pool.replicas))
+    said = f"{most}, more than {most.rule.above}"
+    if pool.replicas >= scaling.highest:
+        text = f"{said}, and scaling.max is {scaling.highest}"
+        return replace(recorded, limited=True, reason=text, growth_since=None, shrink_since=None)
+    since = facts.now if recorded.growth_since is None else min(recorded.growth_since, facts.now)
+    recorded = replace(recorded, limited=False, growth_since=since, shrink_since=None)
+    if facts.now - since < scaling.grow_after or facts.turn is not None or facts.crossing:
+        return recorded
+    number = min(scaling.within(most.wanted(pool.replicas)), pool.replicas * STEEPEST)
+    return changed(facts, recorded, max(number, pool.replicas + 1), said)
+
+
+def shrink(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readings: list[Reading]) -> PoolSize:
+    """Return the size of a pool of which no rule asks for more members: one fewer if all allow it for long enough."""
+    recorded = replace(recorded, limited=False, growth_since=None)
+    enough = all(reading.allows(pool.replicas) for reading in readings) and pool.replicas > scaling.lowest
+    if not enough or not at_rest(facts) or capacity_problem_without_last(facts, pool) is not None:
+        return replace(recorded, shrink_since=None)
+    since = facts.now if recorded.shrink_since is None else min(recorded.shrink_since, facts.now)
+    if facts.now - since < scaling.shrink_after:
+        return replace(recorded, shrink_since=since)
+    text = f"{' and '.join(map(str, readings))}: one member fewer is enough"
+    return changed(facts, recorded, pool.replicas - 1, text)
+
+
+def changed(facts: Facts, recorded: PoolSize, replicas: int, reason: str) -> PoolSize:
+    """Return another number of members, from now on: the times of the rules start again."""
+    return replace(
+        recorded, replicas=replicas, reason=reason, changed=facts.now, growth_since=None, shrink_since=None
+    )
+
+
+def paused(recorded: PoolSize) -> PoolSize:
+    """Return the record without the times of the rules, which start again."""
+    return replace(recorded, growth_since=None, shrink_since=None)
+
+
+def measurable(facts: Facts, pool: Pool) -> tuple[Member, ...] | None:
+    """Return the members of a pool; None while one does not serve, is missing, or leaves."""
+    mine = tuple(m for m in facts.obs.members if m.pool == pool.name and m.present)
+    leaving = facts.obs.removals.keys() | (facts.database.draining if facts.database is not None else frozenset())
+    if len(mine) != pool.replicas or not all(m.alive and m.name in facts.up and m.name not in leaving for m in mine):
+        return None
+    return mine if all(facts.joined(m.name) for m in mine) else None
+
+
+def mean(facts: Facts, measure: Measure, recorded: PoolSize, members: tuple[Member, ...]) -> float | None:
+    """Return the mean of a measure over members; None if it is not known of one of them."""
+    if measure is Measure.CPU:
+        return recorded.cpu
+    if measure is Measure.SHARDS:
+        return sum(copies_on(facts, member.name) for member in members) / len(members)
+    nodes = [node for member in members if (node := facts.node(member.name)) is not None and is_known(node)]
+    if len(nodes) < len(members):
+        return None
+    return 100 * sum(node.disk_total - node.disk_free for node in nodes) / sum(node.disk_total for node in nodes)
+
+
+def copies_on(facts: Facts, name: str) -> int:
+    """Return how many copies of shards are on a member; one on its way to another member counts where it is."""
+    placed = (copy for unit in facts.units_of(name) for copy in unit.copies if copy.member == name)
+    return sum(copy.state is not CopyState.UNASSIGNED for copy in placed)
+
+
+def with_cpu(facts: Facts, scaling: Scaling, recorded: PoolSize, members: tuple[Member, ...]) -> PoolSize:
+    """Return the record with a new measurement of the processors, if a rule is about them and one is due.
+
+    It is an exponential moving average for unevenly spaced measurements: the weight of the new one follows from the time
+    since the last. An average moves by at least one point, so that rounding never stops it.
+    """
+    if all(rule.measure is not Measure.CPU for rule in scaling.rules):
+        return replace(recorded, cpu=None, cpu_at=None)
+    loads = list(cpu_loads(facts, members))
+    if len(loads) < len(members):
+        return replace(recorded, cpu=None, cpu_at=None)
+    now, last = sum(loads) / len(loads), recorded.cpu
+    if last is None or recorded.cpu_at is None or not 0 <= facts.now - recorded.cpu_at <= 2 * CPU_SECONDS:
+        return replace(recorded, cpu=round(now), cpu_at=facts.now)
+    if facts.now - recorded.cpu_at < CPU_INTERVAL:
+        return recorded
+    step = (now - last) * (1 - math.exp((recorded.cpu_at - facts.now) / CPU_SECONDS))
+    whole = math.ceil(step) if step > 0 else math.floor(step)
+    return replace(recorded, cpu=last + (whole if abs(now - last) >= 1 else 0), cpu_at=facts.now)
+
+
+def cpu_loads(facts: Facts, members: tuple[Member, ...]) -> Iterator[int]:
+    """Yield the use of each member's processors in percent, as far as it is known."""
+    for member in members:
+        node = facts.node(member.name)
+        if node is not None and node.cpu is not None and 0 <= node.cpu <= 100:
+            yield node.cpu
+
+
+def at_rest(facts: Facts) -> bool:
+    """Return whether nothing moves and nothing is missing anywhere in the cluster."""
+    database = facts.database
+    if database is None or database.health is not Health.GREEN or database.draining or facts.obs.removals:
+        return False
+    moving = any(copy.target or copy.state is CopyState.INITIALIZING for u in database.units for copy in u.copies)
+    wanted = sum(pool.replicas for pool in facts.obs.desired.pools)
+    whole = sum(m.alive for m in facts.obs.members) == wanted == len(facts.up)
+    return whole and not moving and facts.turn is None and not facts.crossing
+
+
+def capacity_problem_without_last(facts: Facts, pool: Pool) -> str | None:
+    """Return why the other members cannot hold the data of the member that would leave; None if they can."""
+    keep = facts.obs.desired.replacement.keep
+    mine = [m for m in facts.obs.members if m.pool == pool.name and m.present and m.name not in keep]
+    if not mine:
+        return "every member is kept by the user"
+    return capacity_problem(facts, mine[-1:], mine[-1:], frozenset())

@@ -1,0 +1,234 @@
+"""Pools change their size by themselves: after a while, within limits, on a safe way, and never back and forth."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.observation import Asked, Measure, PoolSize, Scaling, ScalingRule
+from stateward.planning.steps.membership.automatic_scaling import Reading
+from tests.unit.planning.world import GIB, Index, World, hot, managers, settled
+
+DISK = ScalingRule(Measure.DISK, above=70, below=50)
+CPU = ScalingRule(Measure.CPU, above=70, below=40)
+SHARDS = ScalingRule(Measure.SHARDS, above=4, below=3)
+BOUNDS = Scaling(lowest=2, highest=6)
+DISK_SIZE = 100 * GIB
+
+
+def scaled(*rules: ScalingRule, replicas: int = 3, **more: object) -> World:
+    """Return a settled cluster whose pool hot scales between 2 and 6 members by these rules."""
+    return settled(managers(), hot(replicas, scaling=replace(BOUNDS, rules=rules)), **more)
+
+
+def with_disks(world: World, percent: int, of: int = 3) -> World:
+    """Let the pool hold as much as fills the disks of so many members to a percentage."""
+    return world.edit(disk_total=DISK_SIZE, spread={"hot": DISK_SIZE * percent * of // 100})
+
+
+def hots(world: World) -> int:
+    return sum(body.pool == "hot" and body.workload is not None for body in world.bodies.values())
+
+
+def recorded(world: World) -> PoolSize:
+    return world.observe().sizes["hot"]
+
+
+def minutes(world: World, number: int) -> World:
+    return world.ticks(number * 6)
+
+
+def test_a_pool_grows_to_what_the_rule_needs_after_the_rule_has_asked_for_long_enough() -> None:
+    world = with_disks(scaled(DISK), 84)
+    minutes(world, 9)
+    assert hots(world) == 3
+    assert recorded(world).growth_since is not None
+    minutes(world, 2).run()
+    assert hots(world) == 4
+    assert recorded(world).reason == "84% of its disks are used, more than 70"
+    assert world.did(a.DeletePod) == []
+
+
+def test_a_pool_shrinks_by_one_member_that_is_drained_first() -> None:
+    world = with_disks(scaled(DISK, indices=((2,), (2,))), 30)
+    minutes(world, 59)
+    assert hots(world) == 3
+    minutes(world, 2).run()
+    assert hots(world) == 2
+    assert world.did(a.Release) == ["c-hot-2"]
+    assert "one member fewer is enough" in recorded(world).reason
+
+
+def test_the_number_is_recorded_before_it_is_obeyed() -> None:
+    world = with_disks(scaled(DISK), 84)
+    while not (made := world.tick()).resizes:
+        assert not made.actions
+    assert not made.actions
+    assert not made.settled
+    assert made.needs_live
+    assert recorded(world).replicas == 4
+    assert any(isinstance(action, a.Create) for action in world.tick().actions)
+
+
+def test_a_break_starts_the_time_again() -> None:
+    world = minutes(with_disks(scaled(DISK), 84), 9)
+    minutes(with_disks(world, 60), 1)
+    minutes(with_disks(world, 84), 9)
+    assert hots(world) == 3
+    minutes(world, 2)
+    assert hots(world) == 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "busy", "calm"),
+    [(CPU, 300, 60), (DISK, None, None)],
+)
+def test_a_pool_goes_up_and_down_with_its_load(rule: ScalingRule, busy: int | None, calm: int | None) -> None:
+    world = scaled(rule)
+    high = world.edit(work={"hot": busy}) if busy is not None else with_disks(world, 98)
+    minutes(high, 25).run()
+    assert hots(world) == 5
+    low = world.edit(work={"hot": calm}) if calm is not None else with_disks(world, 10)
+    minutes(low, 300).run()
+    assert hots(world) == 2
+
+
+def test_shards_are_counted() -> None:
+    world = minutes(scaled(SHARDS, indices=((2,),) * 7), 12).run()
+    assert hots(world) == 4
+
+
+def test_no_pool_leaves_its_limits() -> None:
+    world = minutes(with_disks(scaled(DISK, replicas=6), 99, of=6), 40)
+    assert hots(world) == 6
+    assert recorded(world).limited
+    assert recorded(world).reason == "99% of its disks are used, more than 70, and scaling.max is 6"
+    assert world.plan().settled
+    minutes(with_disks(world, 1), 60 * 8)
+    assert hots(world) == 2
+    assert not recorded(world).limited
+
+
+def test_new_limits_are_obeyed_at_once() -> None:
+    world = with_disks(scaled(DISK, replicas=5), 60, of=5)
+    world.edit(pools=[managers(), hot(5, scaling=Scaling(2, 4, (DISK,)))]).run()
+    assert hots(world) == 4
+    assert recorded(world).replicas == 4
+
+
+def test_all_rules_have_to_allow_a_smaller_pool() -> None:
+    world = with_disks(scaled(DISK, CPU).edit(work={"hot": 150}), 10)
+    minutes(world, 120)
+    assert hots(world) == 3
+
+
+@pytest.mark.parametrize(
+    "hinder",
+    [
+        lambda w: w.edit(answers=False),
+        lambda w: w.edit(disk_total=0),
+        lambda w: w.edit(policy={"paused": True}),
+        lambda w: w.edit(crash={("c-hot-1", w.version)}).kill("c-hot-1"),
+    ],
+)
+def test_nothing_changes_while_the_measure_cannot_be_trusted(hinder: object) -> None:
+    world = with_disks(scaled(DISK), 99)
+    hinder(world)  # type: ignore[operator]
+    for _ in range(6 * 30):
+        assert not world.tick().resizes
+
+
+def test_processors_whose_use_is_not_reported_change_nothing() -> None:
+    assert hots(minutes(scaled(CPU), 90)) == 3
+    assert recorded(minutes(scaled(CPU), 1)).cpu is None
+
+
+def test_a_burst_of_a_minute_changes_nothing() -> None:
+    world = minutes(scaled(CPU).edit(work={"hot": 150}), 15)
+    for _ in range(10):
+        minutes(world.edit(work={"hot": 300}), 1)
+        minutes(world.edit(work={"hot": 150}), 4)
+    assert hots(world) == 3
+
+
+def test_no_pool_shrinks_below_the_copies_of_its_shards() -> None:
+    world = minutes(with_disks(scaled(DISK, indices=((3,),)), 5), 180)
+    assert hots(world) == 3
+    assert recorded(world).shrink_since is None
+
+
+def test_a_flexible_shard_keeps_no_pool_large() -> None:
+    world = scaled(DISK).index(Index("auto[0]", 3, flexible=True)).run()
+    assert hots(minutes(with_disks(world, 5), 90)) == 2
+
+
+def test_a_pool_whose_status_was_lost_keeps_the_members_that_it_has() -> None:
+    world = minutes(with_disks(scaled(DISK), 98), 15).run()
+    assert hots(world) == 5
+    pools = [replace(pool, scaling=None) for pool in world.status.pools]
+    world.edit(status=replace(world.status, pools=pools)).run()
+    assert hots(world) == 5
+    assert recorded(world).replicas == 5
+
+
+def test_a_percentage_of_members_that_may_be_down_follows_the_size() -> None:
+    world = with_disks(scaled(DISK, max_unavailable=1, unavailable_percent=25), 98)
+    assert world.observe().desired.max_unavailable == 1
+    minutes(world, 15).run()
+    assert world.observe().desired.max_unavailable == 2
+
+
+def asked(world: World, number: int) -> World:
+    return world.edit(asked={"hot": Asked(number, "web")})
+
+
+def test_a_number_of_a_pool_scale_is_obeyed_at_once_within_the_limits() -> None:
+    world = asked(scaled(), 5).run()
+    assert hots(world) == 5
+    asked(world, 9).run()
+    assert (hots(world), recorded(world).limited) == (6, True)
+    assert recorded(world).reason == "PoolScale web asks for 9, and the limit is 6"
+    asked(world, 0).run()
+    assert (hots(world), recorded(world).limited) == (2, False)
+
+
+@pytest.mark.parametrize("unread", [None, {}])
+def test_a_pool_scale_that_is_gone_or_cannot_be_read_leaves_the_number(unread: dict[str, Asked] | None) -> None:
+    world = asked(scaled(), 5).run()
+    assert hots(world.edit(asked=unread).ticks(60).run()) == 5
+
+
+def test_rules_do_not_obey_a_pool_scale() -> None:
+    assert hots(asked(with_disks(scaled(DISK), 60), 6).ticks(30)) == 3
+
+
+@given(
+    load=st.lists(st.integers(0, 99), min_size=1, max_size=8),
+    above=st.integers(5, 84),
+    gap=st.integers(1, 40),
+)
+def test_a_steady_load_moves_a_pool_one_way_only(load: list[int], above: int, gap: int) -> None:
+    """Whatever the rule, the limits and the load: once it is steady, the pool does not go up and down."""
+    rule = ScalingRule(Measure.DISK, above, max(1, above - gap))
+    members, seen = 3, list[int]()
+    for total in load:
+        seen = [members]
+        for _ in range(40):
+            reading = Reading(rule, total * 3 / members)
+            if reading.asks:
+                members = min(12, reading.wanted(members))
+            elif reading.allows(members) and members > 2:
+                members -= 1
+            seen.append(members)
+        assert seen in (sorted(seen), sorted(seen, reverse=True))
+        assert seen[-1] == seen[-2]
+
+
+def test_the_disks_of_the_world_are_even() -> None:
+    world = with_disks(scaled(DISK), 50)
+    database = world.observe().database
+    assert isinstance(database, o.Database)
+    used = {n: node.disk_total - node.disk_free for n, node in database.nodes.items() if "hot" in n}
+    assert set(used.values()) == {DISK_SIZE // 2}
