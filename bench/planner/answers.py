@@ -85,7 +85,7 @@ def answers(shards: int = SHARDS, replicas: int = REPLICAS, *, failed: int = 0) 
         "GET /_cluster/state/master_node,blocks": base,
         "GET /_cluster/state/nodes,master_node,routing_table,metadata,blocks": state,
         "GET /_nodes/http": {**whole, "nodes": info},
-        "GET /_nodes/stats/fs,indices/store": {**whole, "nodes": measured},
+        "GET /_nodes/stats/fs,os,indices/store": {**whole, "nodes": measured},
         "GET /_cluster/settings": {"persistent": {}, "transient": {}},
     }
     return {request: msgspec.json.encode(body) for request, body in bodies.items()}

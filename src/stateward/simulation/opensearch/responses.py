@@ -108,7 +108,8 @@ def _measured(cluster: Cluster, node: Node) -> Json:
     used = sum(shard.size for shard in here)
     shards: Json = {s.index: [{str(s.number): {"store": {"size_in_bytes": s.size}}}] for s in here}
     total = {"total_in_bytes": node.disk.capacity, "available_in_bytes": max(0, node.disk.capacity - used)}
-    return {"name": node.name, "fs": {"total": total}, "indices": {"shards": shards}}
+    cpu = {"percent": cluster.load(node)}
+    return {"name": node.name, "fs": {"total": total}, "os": {"cpu": cpu}, "indices": {"shards": shards}}
 
 
 def users(cluster: Cluster) -> Json:

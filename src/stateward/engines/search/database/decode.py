@@ -151,6 +151,7 @@ def _node(data_roles: frozenset[str], answers: Answers, identifier: str) -> Node
         voting=bool(MANAGER_ROLES.intersection(info.roles)),
         disk_total=stats.fs.total.total_in_bytes,
         disk_free=stats.fs.total.available_in_bytes,
+        cpu=stats.os.cpu.percent if 0 <= stats.os.cpu.percent <= 100 else None,
     )
 
 

@@ -62,7 +62,7 @@ STATE_FIELDS = (
 INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"
 STATS_FIELDS = (
     "_nodes.failed,cluster_name,nodes.*.name,nodes.*.fs.total.total_in_bytes,nodes.*.fs.total.available_in_bytes,"
-    "nodes.*.indices.shards.*.*.store.size_in_bytes"
+    "nodes.*.os.cpu.percent,nodes.*.indices.shards.*.*.store.size_in_bytes"
 )
 USERS = "/_plugins/_security/api/internalusers"
 FLAT = {"flat_settings": "true"}

@@ -13,7 +13,7 @@ from stateward.planning.model.observation import Database
 
 STATE = "/_cluster/state/nodes,master_node,routing_table,metadata,blocks"
 INFO = "/_nodes/http"
-STATS = "/_nodes/stats/fs,indices/store"
+STATS = "/_nodes/stats/fs,os,indices/store"
 SETTINGS = "/_cluster/settings"
 
 

@@ -219,6 +219,18 @@ class FileSystem(Struct, frozen=True):
     total: Disk
 
 
+class Cpu(Struct, frozen=True):
+    """Use of the processors, as `_cat/nodes` shows it; negative if the node does not know it."""
+
+    percent: Whole = -1
+
+
+class OperatingSystem(Struct, frozen=True):
+    """What the node's operating system reports."""
+
+    cpu: Cpu = Cpu()
+
+
 class Store(Struct, frozen=True):
     """Size of one copy in bytes."""
 
@@ -242,6 +254,7 @@ class NodeStats(Struct, frozen=True):
 
     name: str
     fs: FileSystem
+    os: OperatingSystem = OperatingSystem()
     indices: IndicesStats = IndicesStats()
 
 

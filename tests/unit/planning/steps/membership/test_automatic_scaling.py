@@ -130,7 +130,7 @@ def test_all_rules_have_to_allow_a_smaller_pool() -> None:
         lambda w: w.edit(answers=False),
         lambda w: w.edit(disk_total=0),
         lambda w: w.edit(policy={"paused": True}),
-        lambda w: w.edit(crash={("c-hot-1", w.version)}).kill("c-hot-1"),
+        lambda w: w.edit(crash={("version", w.version)}).kill("c-hot-1"),
     ],
 )
 def test_nothing_changes_while_the_measure_cannot_be_trusted(hinder: object) -> None:
