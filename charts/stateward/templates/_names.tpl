@@ -41,6 +41,13 @@ app.kubernetes.io/component: operator
 - apiGroups: [stateward.dev]
   resources: [searchobjects/status, searchusers/status, searchsnapshots/status, searchsnapshotschedules/status, searchrestores/status]
   verbs: [patch]
+# The sizes of pools: people and autoscalers write them; the operator writes the status.
+- apiGroups: [stateward.dev]
+  resources: [poolscales]
+  verbs: [get, list, watch]
+- apiGroups: [stateward.dev]
+  resources: [poolscales/status]
+  verbs: [patch]
 {{- if .Values.verifySnapshots }}
 # The throw-away clusters in which snapshots are verified, and their repositories.
 - apiGroups: [stateward.dev]

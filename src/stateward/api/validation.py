@@ -11,16 +11,14 @@ from stateward.api.checks import (
     detection,
     foundationdb,
     image,
-    memory,
     naming,
     network,
-    roles,
     security,
-    storage,
     template,
     update,
 )
 from stateward.api.checks.additions import keystore, plugins
+from stateward.api.checks.pools import memory, roles, scaling, storage
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
@@ -33,6 +31,7 @@ _CHECKS = (
     image.check,
     roles.check,
     storage.check,
+    scaling.check,
     memory.check,
     config.check,
     template.check,

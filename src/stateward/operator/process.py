@@ -72,6 +72,8 @@ from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import LABELLED, OperatorOptions
 from stateward.operator.runtime.signals import until_signalled
 from stateward.operator.runtime.traces import open_traces
+from stateward.operator.scaling.control import ScalingControl
+from stateward.operator.scaling.control import Setting as ScalingSetting
 from stateward.packages.restarts.dependencies import SECRET
 from stateward.planning.model.database import Database, Unknown
 
@@ -229,7 +231,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
         objects = declared_control(operator, restarts.sources)
-        operator.companions += [restarts, network_control(operator), objects]
+        operator.companions += [restarts, network_control(operator), objects, scaling_control(operator)]
         outside = HttpTransport(await stack.enter_async_context(open_session()))
         operator.companions.append(dashboards_control(operator, HealthQuestions(outside)))
         operator.companions.append(exporters_control(operator, ExporterQuestions(outside)))
@@ -338,6 +340,14 @@ def detection_control(operator: Operator) -> DetectionControl:
             namespaces=options.namespaces or ("",),
             gauge=operator.metrics,
         )
+    )
+
+
+def scaling_control(operator: Operator) -> ScalingControl:
+    """Return the controller of PoolScales beside an operator."""
+    kinds, scales = [controller.caches for controller in operator.controllers.values()], operator.objects.scales
+    return ScalingControl(
+        ScalingSetting(operator.api, operator.clock, scales, kinds, rng=operator.rng, gauge=operator.metrics)
     )
 
 

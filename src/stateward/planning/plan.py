@@ -123,7 +123,12 @@ def plan(obs: Observation, now: float) -> Plan:
     part = merge(part, default_intents(facts, part))
     sizes = pool_sizes(facts, hold=hold)
     resizes = any(sizes[name].replicas != facts.pools[name].replicas for name in sizes)
-    settled = not part.actions and not part.waits and not resizes and all(at_rest(facts, removals, i) for i in part.intents.values())
+    settled = (
+        not part.actions
+        and not part.waits
+        and not resizes
+        and all(at_rest(facts, removals, i) for i in part.intents.values())
+    )
     settled = settled and facts.turn is None and undone(facts)
     if isinstance(obs.database, Unknown):
         part = merge(

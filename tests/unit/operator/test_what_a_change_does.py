@@ -89,7 +89,22 @@ ROUTES: dict[str, tuple[Any, Json]] = {
     "parentRefs[].sectionName": ("https", PARENTS),
 }
 
+RULE = {"measure": "CPU", "above": 70, "below": 40}
+SCALES: Json = {
+    "pools": [
+        pool("hot", roles=["data", "ingest"], scaling={"min": 2, "max": 9, "rules": [RULE]}),
+        pool("managers", roles=["master"]),
+    ]
+}
+
 SAMPLES: dict[str, tuple[Any, Json]] = {
+    "pools[].scaling.min": (5, SCALES),
+    "pools[].scaling.max": (2, SCALES),
+    "pools[].scaling.rules[].measure": ("Shards", SCALES),
+    "pools[].scaling.rules[].above": (60, SCALES),
+    "pools[].scaling.rules[].below": (30, SCALES),
+    "pools[].scaling.growAfter": ("5m", SCALES),
+    "pools[].scaling.shrinkAfter": ("2h", SCALES),
     "dashboards.config": ({"logging.verbose": True}, ONE),
     "dashboards.resources.requests": ({"cpu": "1"}, ONE),
     "dashboards.resources.limits": ({"memory": "3Gi"}, ONE),

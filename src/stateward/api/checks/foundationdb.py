@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stateward.api.checks import naming, storage, template
+from stateward.api.checks import naming, template
+from stateward.api.checks.pools import storage
 from stateward.api.checks.security import check_transport
 from stateward.api.kinds.cluster import SingleCopy, UpdatePolicy
 from stateward.api.kinds.foundationdb import (

@@ -27,7 +27,10 @@ class Pool(MemberPool, kw_only=True):
     replicas: Annotated[
         int,
         Meta(
-            description="How many members the pool has; with `scaling` the number to begin with.", ge=0, le=MOST_MEMBERS
+            description="How many members the pool has; with `scaling` the number to begin with, or the nearest one"
+            " within its limits.",
+            ge=0,
+            le=MOST_MEMBERS,
         ),
     ]
     scaling: Annotated[

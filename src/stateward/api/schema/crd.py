@@ -46,10 +46,18 @@ def _version(kind: Kind) -> Json:
         "name": VERSION,
         "served": True,
         "storage": True,
-        **({"subresources": {"status": {}}} if "status" in kind.record.__struct_fields__ else {}),
+        **_subresources(kind),
         "additionalPrinterColumns": [column.document() for column in kind.columns],
         "schema": {"openAPIV3Schema": root_schema(kind)},
     }
+
+
+def _subresources(kind: Kind) -> Json:
+    found = {
+        **({"status": {}} if "status" in kind.record.__struct_fields__ else {}),
+        **({"scale": kind.scale.document()} if kind.scale is not None else {}),
+    }
+    return {"subresources": found} if found else {}
 
 
 def root_schema(kind: Kind) -> Json:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import ClusterPackage, Package
+from stateward.api.kinds.scaling.pool_scale import PoolScale
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.search_user import LONGEST_USERNAME, SearchUser
@@ -78,6 +79,23 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """The fields of the scale subresource, as paths: the number asked for, the present one, and the pods."""
+
+    asked: str
+    present: str
+    selector: str
+
+    def document(self) -> Json:
+        """Return it as `subresources.scale`."""
+        return {
+            "specReplicasPath": self.asked,
+            "statusReplicasPath": self.present,
+            "labelSelectorPath": self.selector,
+        }
+
+
+@dataclass(frozen=True)
 class Kind:
     """A kind of custom resource, and its names for `kubectl`.
 
@@ -95,6 +113,8 @@ class Kind:
     namespaced: bool = True
     everyday: bool = True
     """Whether `kubectl get all` shows it."""
+    scale: Scale | None = None
+    """The scale subresource, which autoscalers read and write; None if the kind has none."""
 
     @property
     def name(self) -> str:
@@ -193,6 +213,15 @@ spec:
   indices: [orders-*]
   renamePattern: (.+)
   renameReplacement: restored-$1
+"""
+_POOL_SCALE_EXAMPLE = """\
+apiVersion: stateward.dev/v1alpha1
+kind: PoolScale
+metadata: {name: logs-hot}
+spec:
+  cluster: {kind: OpenSearchCluster, name: logs}
+  pool: hot
+  replicas: 3
 """
 PACKAGE_COLUMNS = (
     Column("Package", ".spec.name", "Name of the package."),
@@ -310,6 +339,26 @@ SEARCH_RESTORE = Kind(
     _SEARCH_RESTORE_EXAMPLE,
     longest_name=253,
 )
+POOL_SCALE_COLUMNS = (
+    _CLUSTER,
+    Column("Pool", ".spec.pool", "The pool."),
+    Column("Asked", ".spec.replicas", "Members that are asked for.", type="integer"),
+    Column("Members", ".status.replicas", "Members that the pool should have now.", type="integer"),
+    Column("Ready", ".status.readyReplicas", "Members that are ready to serve.", type="integer"),
+    _ACTIVITY,
+    _AGE,
+    _STALLED,
+)
+POOL_SCALE = Kind(
+    PoolScale,
+    "poolscales",
+    "poolscale",
+    ("swscale",),
+    POOL_SCALE_COLUMNS,
+    _POOL_SCALE_EXAMPLE,
+    longest_name=253,
+    scale=Scale(".spec.replicas", ".status.replicas", ".status.selector"),
+)
 DECLARED_KINDS = (SEARCH_OBJECT, SEARCH_USER, SEARCH_SNAPSHOT, SEARCH_SNAPSHOT_SCHEDULE, SEARCH_RESTORE)
 """What is inside of the databases of search clusters."""
 PACKAGE = Kind(
@@ -342,4 +391,4 @@ INSTALLATION = Kind(
     _INSTALLATION_EXAMPLE,
     longest_name=52,
 )
-KINDS = (*CLUSTER_KINDS, *DECLARED_KINDS, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)
+KINDS = (*CLUSTER_KINDS, *DECLARED_KINDS, POOL_SCALE, PACKAGE, CLUSTER_PACKAGE, INSTALLATION)

@@ -1,4 +1,4 @@
-"""The effects that a change can have, and those of `dashboards`, `metrics` and `routes`; `living` has all others."""
+"""The effects that a change can have, and those of access, metrics and scaling; `living` has all others."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -82,3 +82,23 @@ ACCESS: Mapping[str, Change] = {
     **{f"{holder}.{field}": _ROUTE for holder in ("routes", "dashboards.routes") for field in _ROUTES},
 }
 """Fields of search clusters for what is beside the database."""
+
+_RULES = Change(Does.AT_ONCE, "Members join or leave when the rules have asked for it for long enough.")
+SCALING: Mapping[str, Change] = {
+    "pools[].scaling.min": Change(Does.MEMBERS, "A pool with fewer members grows at once."),
+    "pools[].scaling.max": Change(Does.MEMBERS, "A pool with more members shrinks at once; they are drained first."),
+    **{
+        f"pools[].scaling.{field}": _RULES
+        for field in ("rules[].measure", "rules[].above", "rules[].below", "growAfter", "shrinkAfter")
+    },
+}
+"""Fields of pools that change their size between limits."""
+
+_OTHER_POOL = Change(Does.REFUSED, "Make another PoolScale for another pool.")
+POOL_SCALES: Mapping[str, Change] = {
+    "cluster.kind": _OTHER_POOL,
+    "cluster.name": _OTHER_POOL,
+    "pool": _OTHER_POOL,
+    "replicas": Change(Does.MEMBERS, "Within the limits of the pool; members that leave are drained first."),
+}
+"""Fields of a PoolScale."""

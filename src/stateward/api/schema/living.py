@@ -18,6 +18,7 @@ from stateward.api.schema.custom_resources import (
     INSTALLATION,
     OPENSEARCH,
     PACKAGE,
+    POOL_SCALE,
     SEARCH_OBJECT,
     SEARCH_RESTORE,
     SEARCH_SNAPSHOT,
@@ -25,7 +26,7 @@ from stateward.api.schema.custom_resources import (
     SEARCH_USER,
     Kind,
 )
-from stateward.api.schema.effects import ACCESS, METRICS, Change, Does
+from stateward.api.schema.effects import ACCESS, METRICS, POOL_SCALES, SCALING, Change, Does
 from stateward.api.values.base import Json
 
 _POLICY = Change(Does.AT_ONCE, "It applies to later decisions; no member is touched.")
@@ -122,6 +123,7 @@ _BEGINS = Change(
     Does.REFUSED, "A cluster begins once. Without the field, the operator no longer waits for the restore."
 )
 SEARCH: Mapping[str, Change] = {
+    **SCALING,
     "bootstrap.fromSnapshot.repository": _BEGINS,
     "bootstrap.fromSnapshot.snapshot": _BEGINS,
     "bootstrap.fromSnapshot.indices": _BEGINS,
@@ -330,6 +332,7 @@ TABLES: Mapping[Kind, Mapping[str, Change]] = {
     SEARCH_SNAPSHOT: SNAPSHOTS,
     SEARCH_SNAPSHOT_SCHEDULE: SCHEDULES,
     SEARCH_RESTORE: RESTORES,
+    POOL_SCALE: POOL_SCALES,
     PACKAGE: PACKAGES,
     CLUSTER_PACKAGE: PACKAGES,
     INSTALLATION: INSTALLED,

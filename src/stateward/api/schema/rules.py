@@ -4,9 +4,7 @@ Each rule costs what its bounds allow it to cost in the worst case, and the API 
 much; that is why every list and text that a rule reads has a largest size in `cluster.py`.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
@@ -15,6 +13,8 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSp
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
+from stateward.api.kinds.scaling.limits import Scaling, ScalingRule
+from stateward.api.kinds.scaling.pool_scale import PoolScaleSpec
 from stateward.api.kinds.search import (
     ElasticsearchCluster,
     ElasticsearchSpec,
@@ -28,43 +28,13 @@ from stateward.api.kinds.security import Security, TransportSecurity
 from stateward.api.kinds.snapshots.restore import SearchRestoreSpec
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotScheduleSpec, SnapshotRetention
 from stateward.api.kinds.snapshots.snapshot import SearchSnapshotSpec
-from stateward.api.values.base import Json, Record
+from stateward.api.schema.rule import Rule, unchanged
+from stateward.api.values.base import Record
 from stateward.api.values.settings import Owned
 
 LONGEST_NAMES = 46
 """A StatefulSet's name may have 52 characters (its pods carry it in a label, with a hash), and a member is
 `<cluster>-<pool>-<ordinal>` with up to four digits: 52 - 6 are left for the two names."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """An expression that must be true of a record, and the message for the field if it is not."""
-
-    expression: str
-    message: str
-    field: str | None = None
-    shown: str | None = None
-    """An expression for the value as text: the API server itself shows only the type of what broke a rule."""
-    forbidden: bool = False
-
-    def document(self) -> Json:
-        """Return it as an item of `x-kubernetes-validations`."""
-        reason = "FieldValueForbidden" if self.forbidden else "FieldValueInvalid"
-        path = {} if self.field is None else {"fieldPath": self.field}
-        return {"rule": self.expression, "message": self.message, **self._spoken(), **path, "reason": reason}
-
-    def _spoken(self) -> Json:
-        if self.shown is None:
-            return {}
-        return {"messageExpression": f"{self.shown} + {json.dumps(': ' + self.message)}"}
-
-
-def _unchanged(*fields: str) -> str:
-    """Return the expression that these fields are as they were."""
-    return " && ".join(
-        f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
-        for name in fields
-    )
 
 
 NAMES = (
@@ -326,16 +296,32 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             forbidden=True,
         ),
     ),
+    Scaling: (Rule("self.min <= self.max", "must not be more than max", field=".min"),),
+    ScalingRule: (
+        Rule("self.below < self.above", "must be less than above", field=".below"),
+        Rule(
+            "self.measure == 'Shards' || self.above <= (self.measure == 'Disk' ? 84 : 100)",
+            "must be at most 84 for Disk and 100 for CPU, in percent",
+            field=".above",
+        ),
+    ),
+    PoolScaleSpec: (
+        Rule(
+            unchanged("cluster", "pool"),
+            "cluster and pool cannot be changed: make another PoolScale for another pool",
+            forbidden=True,
+        ),
+    ),
     SearchSnapshotSpec: (
         Rule(
-            _unchanged("cluster", "repository", "snapshot", "indices", "includeGlobalState", "partial"),
+            unchanged("cluster", "repository", "snapshot", "indices", "includeGlobalState", "partial"),
             "only deletionPolicy can be changed: make another SearchSnapshot for another snapshot",
             forbidden=True,
         ),
     ),
     SearchSnapshotScheduleSpec: (
         Rule(
-            _unchanged("cluster", "repository"),
+            unchanged("cluster", "repository"),
             "cluster and repository cannot be changed: make another SearchSnapshotSchedule",
             forbidden=True,
         ),

@@ -16,7 +16,8 @@ from typing import Any, cast
 
 import msgspec.inspect as mi
 
-from stateward.api.schema.rules import Rule, owned_rule
+from stateward.api.schema.rule import Rule
+from stateward.api.schema.rules import owned_rule
 from stateward.api.values.base import Json, Record
 from stateward.api.values.settings import Owned, Shape
 

@@ -20,6 +20,7 @@ from stateward.operator.declared.views import (
     SEARCH_SNAPSHOTS,
     SEARCH_USERS,
 )
+from stateward.operator.objects.pool_scales import POOL_SCALES
 
 KINDS: tuple[Resource[Any], ...] = (
     SEARCH_OBJECTS,
@@ -27,6 +28,7 @@ KINDS: tuple[Resource[Any], ...] = (
     SEARCH_SNAPSHOTS,
     SEARCH_SNAPSHOT_SCHEDULES,
     SEARCH_RESTORES,
+    POOL_SCALES,
 )
 FAILED = "VerificationFailed"
 _UNTIL_ANSWER = "the database answers"
@@ -71,6 +73,7 @@ DECLARED_ADVICE = {
         "look whether it is yours: delete it in the database, or set deletionPolicy to Retain to leave it there",
     ),
     "Paused": Advice("spec.paused is false", "set it to false"),
+    "PoolMissing": Advice("the cluster has such a pool", "correct the name: make another PoolScale"),
     "Protected": Advice("spec.object names another object", "choose another name: this one belongs to the database"),
     "ReconciliationFailing": Advice("a reconciliation succeeds; the operator retries", "read the operator's log"),
     "Refused": Advice(
@@ -79,6 +82,9 @@ DECLARED_ADVICE = {
     "RepositoryFails": Advice(
         "the database can use the repository; it is asked again every minute",
         "see the reason in the message: check its storage, its credentials, and whether it may only be read",
+    ),
+    "NotScalable": Advice(
+        "the pool has `scaling` with min and max", "add it to the pool in the cluster, or delete the PoolScale"
     ),
     "NoDataPool": Advice("the cluster has a pool with data", "add one, or remove spec.verify"),
     "NoSnapshot": Advice("the schedule has taken a snapshot"),
@@ -90,7 +96,14 @@ DECLARED_ADVICE = {
         "nothing more is done for this resource", "delete the index, and restore it from another snapshot"
     ),
     "RestoreRefused": Advice("nothing more is done for this resource", "make another SearchRestore"),
+    "Resizing": Advice(
+        "all members of the pool serve, and no more are left than asked for",
+        "see what the cluster itself waits for with `explain`",
+    ),
     "Restoring": Advice("all primaries are restored"),
+    "RulesInCharge": Advice(
+        "the pool has no scaling.rules", "remove the rules in the cluster, or delete the PoolScale: one of them decides"
+    ),
     "SecretMissing": Advice("the Secret and its key exist", "create them, or correct the names"),
     "SecretNotAllowed": Advice(
         "the label on the Secret allows it", "have the Secret's owner set the label in the message"

@@ -1,5 +1,7 @@
 """Records, as Kubernetes Events on the cluster resource, what was done and which waits need manual intervention."""
 
+from collections.abc import Iterator
+
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
@@ -63,6 +65,8 @@ class Announcer:
             self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
         if after.version and after.version != before.version:
             self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")
+        for name, reason in resized(before, after):
+            self._tell(cluster, Severity.NORMAL, "PoolResized", f"pool {name}: {reason}")
         known = {(w.subject, w.reason, w.message) for w in before.waiting}
         stalled = next((c for c in after.conditions if c.type == "Stalled" and c.status == "True"), None)
         was = next((c.message for c in before.conditions if c.type == "Stalled" and c.status == "True"), "")
@@ -77,6 +81,15 @@ class Announcer:
         self._recorder.record(
             Occurrence(about(kind_of(cluster).resource, cluster), severity, reason, "Reconcile", note)
         )
+
+
+def resized(before: ClusterStatus, after: ClusterStatus) -> Iterator[tuple[str, str]]:
+    """Yield the pools whose number of members has changed by their scaling, and why."""
+    old = {pool.name: pool.scaling.replicas for pool in before.pools if pool.scaling is not None}
+    for pool in after.pools:
+        new = pool.scaling
+        if new is not None and pool.name in old and new.replicas != old[pool.name]:
+            yield pool.name, f"{old[pool.name]} members become {new.replicas}, because {new.reason}"
 
 
 def renewed(old: SecurityStatus, new: SecurityStatus) -> bool:

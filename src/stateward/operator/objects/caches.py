@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.scaling.pool_scale import PoolScale
 from stateward.api.values import names
 from stateward.kube.cache.deltas import Delta, by_label
 from stateward.kube.cache.expectations import Expectations
@@ -22,7 +23,9 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
+from stateward.operator.objects.pool_scales import POOL_SCALES, asked, by_cluster, cluster_id
 from stateward.operator.objects.waves import Turn, turn
+from stateward.planning.model.observation import Asked
 from stateward.planning.report.urgency import is_urgent
 
 __all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled_by"]
@@ -52,6 +55,8 @@ class Objects:
             kind.plural: Store(kind.plural, namespaces=namespaces, indexes=index) for kind in OWNED
         }
         self.shared: dict[str, Store[Any]] = {kind.plural: Store(kind.plural) for kind in SHARED}
+        self.scales = Store[PoolScale](POOL_SCALES.plural, namespaces=namespaces, indexes={"cluster": by_cluster})
+        """Nothing waits for it: an earlier installation has no such kind."""
 
     def stores(self) -> Iterator[Store[Any]]:
         """Return all stores."""
@@ -64,6 +69,7 @@ class Objects:
             for kind in OWNED:
                 selection = Selection(namespace, labels=names.LABEL_CLUSTER)
                 yield Reflector(api, kind, selection, self.owned[kind.plural], options)
+            yield Reflector(api, POOL_SCALES, Selection(namespace), self.scales, options)
         for kind in SHARED:
             yield Reflector(api, kind, Selection(), self.shared[kind.plural], options)
 
@@ -123,7 +129,13 @@ class Caches:
             for obj in self._ours(obj for obj in (delta.old, delta.new) if obj is not None):
                 enqueue(Key(obj.metadata.namespace, obj.metadata.labels.get(names.LABEL_CLUSTER, "")))
 
+        def scale(delta: Delta[PoolScale]) -> None:
+            for found in (delta.old, delta.new):
+                if found is not None and found.spec.cluster.kind.value == self.kind.resource.kind:
+                    enqueue(Key(found.metadata.namespace, found.spec.cluster.name))
+
         self.clusters.subscribe(own)
+        self._objects.scales.subscribe(scale)
         for store in self.owned.values():
             store.subscribe(part)
 
@@ -156,7 +168,15 @@ class Caches:
             nodes={node.metadata.name: node for node in shared["nodes"].all()},
             classes={cls.metadata.name: cls for cls in shared["storageclasses"].all()},
             caught_up=self.expectations(key).caught_up,
+            asked=self._asked(key),
         )
+
+    def _asked(self, key: Key) -> dict[str, Asked] | None:
+        """Return, by pool, what PoolScales ask for; None while they are not known."""
+        scales = self._objects.scales
+        if not scales.has_synced:
+            return None
+        return asked(scales.indexed("cluster", cluster_id(self.kind.resource.kind, key.namespace, key.name)))
 
     def _ours(self, objects: Iterable[Any]) -> Iterator[Any]:
         """Return the objects of clusters of this kind.

@@ -21,6 +21,7 @@ from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.caches import controlled_by
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import ClusterKind
+from stateward.operator.objects.pool_scales import asked_live
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -69,6 +70,7 @@ async def read_live(
         classes={} if cached is None else cached.classes,
         caught_up=True,
         live=True,
+        asked=await asked_live(api, kind.resource.kind, cluster),
     )
     if cached is None or not has_usable_nodes(existing):
         nodes = {node.metadata.name: node for node in await optional(kinds.NODES, Selection())}

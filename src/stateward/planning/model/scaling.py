@@ -6,7 +6,6 @@ it, and a decision cannot be lost, taken twice or reversed by the next measureme
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,7 +51,9 @@ def with_sizes(desired: Desired, sizes: Mapping[str, PoolSize], members: Iterabl
     if not any(pool.scaling for pool in desired.pools):
         return desired
     there = Counter(member.pool for member in members if member.alive)
-    pools = tuple(replace(pool, replicas=size_of(pool, sizes.get(pool.name), there[pool.name])) for pool in desired.pools)
+    pools = tuple(
+        replace(pool, replicas=size_of(pool, sizes.get(pool.name), there[pool.name])) for pool in desired.pools
+    )
     count = sum(pool.replicas for pool in pools)
     return replace(desired, pools=pools, max_unavailable=unavailable(desired, count))
 

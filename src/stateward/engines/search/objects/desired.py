@@ -7,8 +7,8 @@ from stateward.engines.pods import agent
 from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
 from stateward.engines.pods.volumes import growth
-from stateward.engines.search.objects.scaling import scaling
 from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
+from stateward.engines.search.objects.scaling import scaling
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.images import knows_versions
 from stateward.engines.search.spec.pools import ResolvedPool, resolve
@@ -68,10 +68,10 @@ def percentage(value: int | str) -> int | None:
 
 
 def _pool(pool: ResolvedPool, version: str) -> Pool:
-    storage = pool.storage
+    storage, limits = pool.storage, scaling(pool.spec.scaling)
     return Pool(
         name=pool.name,
-        replicas=pool.spec.replicas,
+        replicas=pool.spec.replicas if limits is None else limits.within(pool.spec.replicas),
         voting=pool.voting,
         data=pool.data,
         ephemeral=storage.ephemeral,
@@ -81,7 +81,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         coordinated=COORDINATED,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
         growth=growth(storage),
-        scaling=scaling(pool.spec.scaling),
+        scaling=limits,
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=pool.tier,
     )

@@ -7,10 +7,10 @@
 It only decides the number, which the status records; `scale` obeys the recorded number from the next round on, as after
 an edit of `replicas`, so members join and leave on the safe way that everything takes.
 
-It cannot flap under a steady load. A measure is a mean of n members, so n members carry n times as much. A pool grows to
-n' members with a mean of at most `above`. It would shrink from n' only if n' - 1 members had a mean below `below`, which
-is less than `above`; but n' - 1 members have one above `above`, or n' would not be the number. It shrinks to n - 1 only
-if their mean is below `below`, at which no rule asks for more.
+It cannot flap under a steady load, because `below` is less than `above`. A measure is the mean of n members, so they
+carry n times as much. A pool grows to the lowest number whose mean is at most `above`: one member fewer would have a
+mean above it, so no rule lets it shrink again. It shrinks by one only if the others get a mean below `below`, at which
+no rule asks for more.
 
 A measure is trusted only while every member of the pool serves and the pool has its number of members. While it is not
 known, the time of a rule starts again, and nothing changes.
@@ -23,7 +23,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.observation import CopyState, Health, Measure, Member, Pool, PoolSize, Scaling, ScalingRule
+from stateward.planning.model.observation import (
+    CopyState,
+    Health,
+    Measure,
+    Member,
+    Pool,
+    PoolSize,
+    Scaling,
+    ScalingRule,
+)
 from stateward.planning.safety.capacity import capacity_problem
 from stateward.planning.steps.upkeep.disk_use import is_known
 
@@ -56,7 +65,7 @@ class Reading(Struct, frozen=True):
         return self.mean is not None and members > 1 and self.mean * members / (members - 1) < self.rule.below
 
     def wanted(self, members: int) -> int:
-        """Return the number of members whose mean is not above the limit; `members` are those that it was measured of."""
+        """Return the lowest number of members whose mean is not above the limit; it was measured of `members`."""
         return members if self.mean is None else max(members, math.ceil(members * self.mean / self.rule.above))
 
     def __str__(self) -> str:
@@ -105,9 +114,7 @@ def by_rules(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize) -> 
     return growth(facts, pool, scaling, recorded, readings) or shrink(facts, pool, scaling, recorded, readings)
 
 
-def growth(
-    facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readings: list[Reading]
-) -> PoolSize | None:
+def growth(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readings: list[Reading]) -> PoolSize | None:
     """Return the size of a pool of which a rule asks for more members; None if none does."""
     asking = [reading for reading in readings if reading.asks]
     if not asking:
@@ -140,9 +147,7 @@ def shrink(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readi
 
 def changed(facts: Facts, recorded: PoolSize, replicas: int, reason: str) -> PoolSize:
     """Return another number of members, from now on: the times of the rules start again."""
-    return replace(
-        recorded, replicas=replicas, reason=reason, changed=facts.now, growth_since=None, shrink_since=None
-    )
+    return replace(recorded, replicas=replicas, reason=reason, changed=facts.now, growth_since=None, shrink_since=None)
 
 
 def paused(recorded: PoolSize) -> PoolSize:
@@ -180,8 +185,8 @@ def copies_on(facts: Facts, name: str) -> int:
 def with_cpu(facts: Facts, scaling: Scaling, recorded: PoolSize, members: tuple[Member, ...]) -> PoolSize:
     """Return the record with a new measurement of the processors, if a rule is about them and one is due.
 
-    It is an exponential moving average for unevenly spaced measurements: the weight of the new one follows from the time
-    since the last. An average moves by at least one point, so that rounding never stops it.
+    It is an exponential moving average of unevenly spaced measurements: the weight of the new one follows from the
+    time since the last one. The average moves by at least one point, so that rounding never stops it.
     """
     if all(rule.measure is not Measure.CPU for rule in scaling.rules):
         return replace(recorded, cpu=None, cpu_at=None)
