@@ -19,9 +19,10 @@ Each entry of `status.waiting` has one of these reasons.
 
 """
 _DECLARED = """
-## Objects and users in the database
+## Resources for a cluster
 
-The condition `Ready` of a `SearchObject` or `SearchUser` that is not ready has one of these reasons.
+The condition `Ready` of a `SearchObject`, `SearchUser`, `SearchSnapshot`, `SearchSnapshotSchedule`, `SearchRestore` or
+`PoolScale` that is not ready has one of these reasons.
 
 """
 _ACCESS = """

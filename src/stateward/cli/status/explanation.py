@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.shared.absent import cause, what_happens
 from stateward.cli.shared.ages import age, left
@@ -30,6 +31,7 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
     yield from waits(shown, now)
     yield from disks(cluster, now)
+    yield from sizes(cluster, now)
     if not status.waiting and stalled is None:
         yield "Nothing is pending."
 
@@ -65,6 +67,23 @@ def disks(cluster: Cluster, now: float) -> Iterator[str]:
         )
         when = left(disk.full_time, now)
         yield f"{used}. With the largest volumes it is full in {when}." if when else f"{used}."
+
+
+def sizes(cluster: Cluster, now: float) -> Iterator[str]:
+    """Yield how many members each pool that scales should have, why, and since when a rule asks for another number."""
+    if not isinstance(cluster, SearchCluster):
+        return
+    limits = {pool.name: pool.scaling for pool in cluster.spec.pools if pool.scaling is not None}
+    for pool in cluster.status.pools:
+        size, limit = pool.scaling, limits.get(pool.name)
+        if size is None or limit is None:
+            continue
+        why = f": {size.reason}" if size.reason else ""
+        yield f"Pool {pool.name} should have {size.replicas} members ({limit.min} to {limit.max}){why}."
+        if since := age(size.growth_wanted_since_time, now):
+            yield f"It grows if a rule asks for more members for {limit.grow_after}; one has asked for {since}."
+        if since := age(size.shrink_allowed_since_time, now):
+            yield f"It shrinks if all rules allow it for {limit.shrink_after}; they have allowed it for {since}."
 
 
 def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:

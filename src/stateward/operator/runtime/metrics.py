@@ -123,6 +123,16 @@ class Metrics:
             " more than a year away, or if the disk does not fill.",
             POOL,
         )
+        self.pool_size = gauge(
+            "stateward_pool_members_wanted",
+            "How many members a pool should have by its scaling; only for pools that scale.",
+            POOL,
+        )
+        self.pool_limited = gauge(
+            "stateward_pool_scaling_limited",
+            "1 if more members are asked for than scaling.max of the pool allows; only for pools that scale.",
+            POOL,
+        )
         self.secured = gauge("stateward_cluster_secured", "1 if the cluster has TLS and users.", CLUSTER)
         self.certificates = gauge(
             "stateward_cluster_certificate_expiry_timestamp_seconds",
@@ -224,18 +234,22 @@ class Metrics:
         begun = [time for wait in status.waiting if (time := parse_time(wait.since_time)) is not None]
         _set(self.oldest_wait, labels, min(begun, default=None))
         self.progress.labels(*labels).set(parse_time(status.last_progress_time) or 0)
-        self._disks(labels, status)
+        self._pools(labels, status)
 
-    def _disks(self, labels: tuple[str, ...], status: ClusterStatus) -> None:
-        """Record how full the disks of the pools are; a pool that is gone, or a silent database, has no series."""
-        self._forget_disks(labels)
+    def _pools(self, labels: tuple[str, ...], status: ClusterStatus) -> None:
+        """Record the disks and the size of the pools; a pool that is gone has no series, a silent database no disks."""
+        self._forget_pools(labels)
         known = {pool.name: pool.disk for pool in status.pools if pool.disk is not None and status.health != "unknown"}
         for name, disk in known.items():
             self.disk_used.labels(*labels, name).set(disk.used_percent / 100)
             _set(self.disk_full, (*labels, name), parse_time(disk.full_time))
+        for pool in status.pools:
+            if pool.scaling is not None:
+                self.pool_size.labels(*labels, pool.name).set(pool.scaling.replicas)
+                self.pool_limited.labels(*labels, pool.name).set(pool.scaling.limited)
 
-    def _forget_disks(self, labels: tuple[str, ...]) -> None:
-        for gauge in (self.disk_used, self.disk_full):
+    def _forget_pools(self, labels: tuple[str, ...]) -> None:
+        for gauge in (self.disk_used, self.disk_full, self.pool_size, self.pool_limited):
             gauge.remove_by_labels(dict(zip(CLUSTER, labels, strict=True)))
 
     def forget(self, engine: str, key: Key) -> None:
@@ -252,7 +266,7 @@ class Metrics:
             self.authority,
         ):
             _set(gauge, labels, None)
-        self._forget_disks(labels)
+        self._forget_pools(labels)
         series = {"engine": engine, "namespace": key.namespace, "name": key.name}
         self.health.remove_by_labels(series)
         self.actions.remove_by_labels(series)

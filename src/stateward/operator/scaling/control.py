@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,10 +92,10 @@ class ScalingControl:
         meta = scale.metadata
         exact = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         patch: dict[str, Any] = {"metadata": exact, "status": msgspec.to_builtins(status)}
-        try:
-            await self._setting.api.patch(POOL_SCALES, key_of(scale), patch, kind=PatchKind.MERGE, subresource="status")
-        except NotFound:
-            return
+        key, api = key_of(scale), self._setting.api
+        with suppress(NotFound):
+            written = await api.patch(POOL_SCALES, key, patch, kind=PatchKind.MERGE, subresource="status")
+            self._setting.scales.wrote(written)
 
     async def _tell_failure(self, key: Key, sentence: str) -> None:
         scale = self._setting.scales.get(key)

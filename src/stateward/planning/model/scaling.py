@@ -30,8 +30,8 @@ class PoolSize(Struct, frozen=True):
     """Since when all rules have allowed fewer members without a break; None if one does not."""
     cpu: int | None = None
     """Use of the processors in percent, smoothed over some minutes; None if it is not known."""
-    cpu_at: float | None = None
-    """When that was last measured."""
+    measured: float | None = None
+    """When a measurement last changed this record, or let a time run on."""
 
 
 class Asked(Struct, frozen=True):

@@ -16,7 +16,7 @@ def scaling_status(size: PoolSize) -> ScalingStatus:
         growth_wanted_since_time=_written(size.growth_since),
         shrink_allowed_since_time=_written(size.shrink_since),
         cpu_percent=size.cpu,
-        cpu_time=_written(size.cpu_at),
+        measured_time=_written(size.measured),
     )
 
 
@@ -34,7 +34,7 @@ def _size(recorded: ScalingStatus) -> PoolSize:
         growth_since=parse_time(recorded.growth_wanted_since_time),
         shrink_since=parse_time(recorded.shrink_allowed_since_time),
         cpu=recorded.cpu_percent,
-        cpu_at=parse_time(recorded.cpu_time),
+        measured=parse_time(recorded.measured_time),
     )
 
 

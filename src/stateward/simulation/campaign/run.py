@@ -213,7 +213,7 @@ class Run:
         missing = self.unmet()
         if missing:
             self._violated("g", f"the desired state did not stay: {'; '.join(missing[:6])}")
-        if not before <= self.watchdog.writes <= before + self._measured_pools():
+        if not before <= self.watchdog.writes <= before + self._measurements(quiet):
             latest = ", ".join(self.watchdog.latest)
             self._violated(
                 "e", f"a settled cluster caused {self.watchdog.writes - before} writes, the latest: {latest}"
@@ -221,11 +221,12 @@ class Run:
         if pods != {pod.uid for pod in self.world.store.all("/pods")}:
             self._violated("e", "pods were recreated in a settled cluster")
 
-    def _measured_pools(self) -> int:
-        """Return of how many pools the status records measurements of disks: each may write once an hour."""
+    def _measurements(self, quiet: float) -> int:
+        """Return how often measurements of pools may be written: of disks once an hour, of loads once a minute."""
         resource = self.world.resource()
         pools = items(resource.doc, "spec", "pools") if resource is not None else []
-        return sum(bool(part(pool, "storage").get("grow")) for pool in pools)
+        disks = sum(bool(part(pool, "storage").get("grow")) for pool in pools)
+        return disks + (int(quiet / 60) + 1) * sum(bool(part(pool, "scaling").get("rules")) for pool in pools)
 
     def exhausted(self, reached: str) -> Outcome:
         """Return the result of a run that reached a limit."""

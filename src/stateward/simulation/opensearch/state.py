@@ -32,6 +32,8 @@ class ClusterState:
         """Counts changes of the state."""
         self.seen: set[str] = set()
         """Names of all nodes that ever joined."""
+        self.work = 0.0
+        """What the processors of all data nodes have to do, in percent of those of one node."""
         self.red_since: float | None = None
         self._context = context
         self._at = context.now
@@ -44,6 +46,11 @@ class ClusterState:
             if passed and self.writable(shard):
                 shard.acknowledged += passed * shard.rate
                 shard.size += int(passed * shard.rate * shard.document)
+
+    def load(self, node: Node) -> int:
+        """Return the use of a node's processors in percent: data nodes share the work."""
+        able = sum(other.data and other.reachable for other in self.nodes.values())
+        return min(100, round(self.work / able)) if able and node.data else 0
 
     def writable(self, shard: Shard) -> bool:
         """Return whether a write is acknowledged now: it needs the primary and every in-sync copy."""

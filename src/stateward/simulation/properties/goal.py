@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
@@ -14,6 +15,7 @@ from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready
+from stateward.simulation.properties.pool_sizes import with_sizes
 from stateward.simulation.world.world import NAME, World
 
 SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
@@ -32,7 +34,8 @@ def unmet(world: World, name: str = NAME) -> list[str]:
     def process(member: Stored, pod: Stored) -> Iterator[str]:
         return _process(world, member, pod, cluster.spec.version)
 
-    pools = world.product.desired(cluster).pools
+    sizes = {pool["name"]: pool["replicas"] for pool in with_sizes(resource.doc)["pools"]}
+    pools = (replace(pool, replicas=sizes[pool.name]) for pool in world.product.desired(cluster).pools)
     return [*_database(world, name, cluster), *unmet_objects(world, name, pools, process)]
 
 

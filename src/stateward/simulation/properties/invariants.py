@@ -28,6 +28,7 @@ from stateward.simulation.properties.operator_knowledge import (
     restarts_together,
     stop_requested,
 )
+from stateward.simulation.properties.pool_sizes import with_sizes
 from stateward.simulation.properties.volume_growth import GrowthRequest, growth_problems
 from stateward.simulation.timing.loop import EPOCH
 from stateward.simulation.world.world import NAME, NAMESPACE, World
@@ -305,7 +306,7 @@ class Watchdog:
 
     def _spec(self, key: Key, at: float) -> Doc | None:
         found = self._resource(key, at)
-        return part(found.doc, "spec") if found is not None else None
+        return with_sizes(found.doc) if found is not None else None
 
     def _resource(self, key: Key, at: float) -> Stored | None:
         return self._store.past(self._world.clusters, key, at) or self._store.get(self._world.clusters, key)

@@ -92,4 +92,6 @@ class ScalingStatus(Record):
     cpu_percent: Annotated[
         int | None, Meta(description="Use of the processors over some minutes; only with a rule about it.")
     ] = None
-    cpu_time: Annotated[str, Meta(description="When that use was last measured.")] = ""
+    measured_time: Annotated[
+        str, Meta(description="When a measurement last changed something here, or let a time run on.")
+    ] = ""

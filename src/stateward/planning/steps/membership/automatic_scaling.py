@@ -12,8 +12,8 @@ carry n times as much. A pool grows to the lowest number whose mean is at most `
 mean above it, so no rule lets it shrink again. It shrinks by one only if the others get a mean below `below`, at which
 no rule asks for more.
 
-A measure is trusted only while every member of the pool serves and the pool has its number of members. While it is not
-known, the time of a rule starts again, and nothing changes.
+Measures are taken once a minute, and trusted only while the pool has its number of members and all of them serve. While
+they are not, or no operator runs, the times of the rules start again, and nothing changes.
 """
 
 import math
@@ -36,10 +36,12 @@ from stateward.planning.model.observation import (
 from stateward.planning.safety.capacity import capacity_problem
 from stateward.planning.steps.upkeep.disk_use import is_known
 
-CPU_SECONDS = 300.0
-"""Time constant of the mean of the use of processors: a burst of a minute moves it by a fifth."""
-CPU_INTERVAL = 60.0
-"""Seconds between two measurements of it at least: each one is a write of the status."""
+INTERVAL = 45.0
+"""Seconds between two measurements at least: each one may be a write. A settled cluster is observed once a minute."""
+PATIENCE = 300.0
+"""Seconds without a measurement after which it is not known that a rule has asked for something without a break."""
+CPU_WEIGHT = 5
+"""A measurement of the processors moves their average by this part of the difference; so a burst passes."""
 STEEPEST = 2
 """A pool at most doubles at once; then its measures are taken again."""
 UNITS: Mapping[Measure, str] = {
@@ -92,7 +94,7 @@ def size(facts: Facts, pool: Pool, scaling: Scaling, *, hold: bool) -> PoolSize:
 def by_number(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize) -> PoolSize:
     """Return the number that a PoolScale asks for, within the limits; without one the number stays."""
     asked = facts.obs.asked.get(pool.name) if facts.obs.asked is not None else None
-    recorded = replace(paused(recorded), cpu=None, cpu_at=None)
+    recorded = replace(paused(recorded), cpu=None, measured=None)
     if asked is None:
         return recorded
     number, text = scaling.within(asked.replicas), f"PoolScale {asked.by} asks for {asked.replicas}"
@@ -109,9 +111,20 @@ def by_rules(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize) -> 
     members = measurable(facts, pool)
     if members is None:
         return paused(recorded)
-    recorded = with_cpu(facts, scaling, recorded, members)
-    readings = [Reading(rule, mean(facts, rule.measure, recorded, members)) for rule in scaling.rules]
-    return growth(facts, pool, scaling, recorded, readings) or shrink(facts, pool, scaling, recorded, readings)
+    silence = math.inf if recorded.measured is None else facts.now - recorded.measured
+    if 0 <= silence < INTERVAL:
+        return recorded
+    before = recorded if 0 <= silence <= PATIENCE else paused(recorded)
+    before = with_cpu(facts, scaling, before, members)
+    readings = [Reading(rule, mean(facts, rule.measure, before, members)) for rule in scaling.rules]
+    found = growth(facts, pool, scaling, before, readings) or shrink(facts, pool, scaling, before, readings)
+    # A measurement that nothing follows from is no write.
+    return replace(found, measured=facts.now) if found != recorded or is_counting(found) else found
+
+
+def is_counting(size: PoolSize) -> bool:
+    """Return whether a rule asks for another number, so that its time runs."""
+    return size.growth_since is not None or size.shrink_since is not None
 
 
 def growth(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readings: list[Reading]) -> PoolSize | None:
@@ -183,24 +196,18 @@ def copies_on(facts: Facts, name: str) -> int:
 
 
 def with_cpu(facts: Facts, scaling: Scaling, recorded: PoolSize, members: tuple[Member, ...]) -> PoolSize:
-    """Return the record with a new measurement of the processors, if a rule is about them and one is due.
+    """Return the record with a new measurement of the processors, if a rule is about them.
 
-    It is an exponential moving average of unevenly spaced measurements: the weight of the new one follows from the
-    time since the last one. The average moves by at least one point, so that rounding never stops it.
+    It is an exponential moving average. It moves by at least one point, so that rounding never stops it.
     """
-    if all(rule.measure is not Measure.CPU for rule in scaling.rules):
-        return replace(recorded, cpu=None, cpu_at=None)
-    loads = list(cpu_loads(facts, members))
+    loads = list(cpu_loads(facts, members)) if any(r.measure is Measure.CPU for r in scaling.rules) else []
     if len(loads) < len(members):
-        return replace(recorded, cpu=None, cpu_at=None)
-    now, last = sum(loads) / len(loads), recorded.cpu
-    if last is None or recorded.cpu_at is None or not 0 <= facts.now - recorded.cpu_at <= 2 * CPU_SECONDS:
-        return replace(recorded, cpu=round(now), cpu_at=facts.now)
-    if facts.now - recorded.cpu_at < CPU_INTERVAL:
-        return recorded
-    step = (now - last) * (1 - math.exp((recorded.cpu_at - facts.now) / CPU_SECONDS))
-    whole = math.ceil(step) if step > 0 else math.floor(step)
-    return replace(recorded, cpu=last + (whole if abs(now - last) >= 1 else 0), cpu_at=facts.now)
+        return replace(recorded, cpu=None)
+    now, last = round(sum(loads) / len(loads)), recorded.cpu
+    if last is None:
+        return replace(recorded, cpu=now)
+    step = (now - last) / CPU_WEIGHT
+    return replace(recorded, cpu=last + (math.ceil(step) if step > 0 else math.floor(step)))
 
 
 def cpu_loads(facts: Facts, members: tuple[Member, ...]) -> Iterator[int]:

@@ -1,0 +1,18 @@
+"""The number of members that each pool of a cluster should have, from the resource: also of pools that scale."""
+
+from stateward.simulation.apiserver.documents import Doc, items, part
+
+
+def with_sizes(doc: Doc) -> Doc:
+    """Return the spec of a cluster with the numbers that its status records of pools that scale."""
+    spec = part(doc, "spec")
+    known = {p["name"]: p["scaling"]["replicas"] for p in items(doc, "status", "pools") if p.get("scaling")}
+    if not any(pool.get("scaling") for pool in items(spec, "pools")):
+        return spec
+    return {**spec, "pools": [{**pool, "replicas": size_of(pool, known)} for pool in items(spec, "pools")]}
+
+
+def size_of(pool: Doc, known: dict[str, int]) -> int:
+    """Return how many members a pool should have."""
+    asked, limits = pool["replicas"], pool.get("scaling")
+    return asked if not limits else max(limits["min"], min(limits["max"], known.get(pool["name"], asked)))
