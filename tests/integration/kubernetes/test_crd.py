@@ -158,6 +158,7 @@ def test_every_rule_has_a_case() -> None:
         "cannot be changed: all data would have to be rewritten",
         "cluster, object and path cannot be changed",
         "cluster and username cannot be changed",
+        "cluster and pool cannot be changed",
         "can only be given when the cluster is created",
     }
     without = [

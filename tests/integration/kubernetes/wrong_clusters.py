@@ -9,6 +9,10 @@ def pool(**fields: Any) -> list[dict[str, Any]]:
     return [{"name": "all", "replicas": 3, **fields}]
 
 
+def scaling(measure: str, above: int, below: int) -> dict[str, Any]:
+    return {"min": 2, "max": 9, "rules": [{"measure": measure, "above": above, "below": below}]}
+
+
 CASES: dict[str, Document] = {
     "metadata.name": document(name="1logs"),
     "spec.pools: names": document(name="c" * 40, pools=pool(name="hot-data")),
@@ -25,6 +29,9 @@ CASES: dict[str, Document] = {
     "spec.pools[0].storage.grow.max: default size": document(pools=pool(storage={"grow": {"max": "5Gi"}})),
     "spec.pools[0].storage.grow.when": document(pools=pool(storage={"grow": {"max": "1Ti", "when": "85%"}})),
     "spec.pools[0].storage.storageClass": document(pools=pool(storage={"ephemeral": True, "storageClass": "fast"})),
+    "spec.pools[0].scaling.min": document(pools=pool(scaling={"min": 5, "max": 4})),
+    "spec.pools[0].scaling.rules[0].below": document(pools=pool(scaling=scaling("Shards", 500, 500))),
+    "spec.pools[0].scaling.rules[0].above": document(pools=pool(scaling=scaling("Disk", 85, 50))),
     "spec.update.maxUnavailable: number": document(update={"maxUnavailable": 0}),
     "spec.update.maxUnavailable: percentage": document(update={"maxUnavailable": "120%"}),
     "spec.update.order": document(update={"order": ["hot", "hot"]}),
@@ -69,6 +76,9 @@ MESSAGES = {
     "spec.pools[0].storage.grow.max: default size": "5Gi: must be at least storage.size",
     "spec.pools[0].storage.grow.when": "85%: must be a percentage from 10% to 84%",
     "spec.pools[0].storage.storageClass": "fast: ephemeral storage has no storage class",
+    "spec.pools[0].scaling.min": "must not be more than max",
+    "spec.pools[0].scaling.rules[0].below": "must be less than above",
+    "spec.pools[0].scaling.rules[0].above": "must be at most 84 for Disk and 100 for CPU, in percent",
     "spec.update.maxUnavailable: number": "0: must be a number of members",
     "spec.update.maxUnavailable: percentage": "120%: must be a number of members",
     "spec.update.order": "hot, hot: must name each pool once",

@@ -68,11 +68,14 @@ async def test_a_pool_follows_the_load_of_a_day_and_goes_up_once_and_down_once()
 
 @pytest.mark.parametrize("load", [90, 141, 205, 285])
 async def test_a_steady_load_ends_at_one_size(load: int) -> None:
+    def steady(_: int) -> float:
+        return float(load)
+
     with Scenario(managers(), scaling(CPU)).logged() as scenario:
         await scenario.begin()
-        seen = await sizes(scenario, 12, lambda _: float(load))
+        seen = await sizes(scenario, 12, steady)
         assert seen in (sorted(seen), sorted(seen, reverse=True)), f"{seen} is back and forth"
-        assert (await sizes(scenario, 6, lambda _: float(load))) == seen[-1:]
+        assert (await sizes(scenario, 6, steady)) == seen[-1:]
         scenario.check()
 
 
@@ -105,16 +108,16 @@ async def test_a_pool_shrinks_only_while_every_shard_keeps_its_copies() -> None:
 async def test_an_operator_that_dies_at_any_write_resizes_once(fatal: int) -> None:
     with Scenario(managers(), scaling(CPU, growAfter="5m")).logged() as scenario:
         await scenario.begin()
-        written = iter(range(1, 10_000))
+        written, deaths = iter(range(1, 10_000)), [True]
 
         def die(*_: str) -> None:
-            if next(written) % fatal == 0:
+            if deaths and next(written) % fatal == 0:
                 scenario.process.kill()
 
         scenario.process.write_done = die
         scenario.database.work = 250.0
         assert await scenario.until(lambda: size(scenario) == 4, 4 * HOUR)
-        scenario.process.write_done = lambda *_: None
+        deaths.clear()
         await scenario.settle()
         assert (await sizes(scenario, 3)) == [4]
         assert scenario.red == 0

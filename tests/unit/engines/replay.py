@@ -29,8 +29,9 @@ PARTS = (GREETING, STATE, INFO, STATS, SETTINGS)
 def recorded(situation: str, version: str = "2.19.5") -> dict[str, Any]:
     """Return the bodies of a real cluster's answers by request."""
     document = json.loads((DATA / f"opensearch-{version}.json").read_text())
+    answers: dict[str, Any] = document[situation]
     now = {before: request for request, before in RECORDED_AS.items()}
-    return {now.get(request, request): answer["body"] for request, answer in document[situation].items()}
+    return {now.get(request, request): answer["body"] for request, answer in answers.items()}
 
 
 class Replay:

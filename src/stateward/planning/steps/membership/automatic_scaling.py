@@ -171,7 +171,8 @@ def paused(recorded: PoolSize) -> PoolSize:
 def measurable(facts: Facts, pool: Pool) -> tuple[Member, ...] | None:
     """Return the members of a pool; None while one does not serve, is missing, or leaves."""
     mine = tuple(m for m in facts.obs.members if m.pool == pool.name and m.present)
-    leaving = facts.obs.removals.keys() | (facts.database.draining if facts.database is not None else frozenset())
+    draining = facts.database.draining if facts.database is not None else frozenset[str]()
+    leaving = {*facts.obs.removals, *draining}
     if len(mine) != pool.replicas or not all(m.alive and m.name in facts.up and m.name not in leaving for m in mine):
         return None
     return mine if all(facts.joined(m.name) for m in mine) else None
