@@ -32,6 +32,7 @@ from stateward.planning.model.observation import (
     Restore,
     Unit,
 )
+from stateward.planning.steps.membership.automatic_scaling import with_fixed_sizes
 from stateward.planning.steps.upkeep.disk_use import LARGEST_PERCENT
 
 
@@ -52,7 +53,7 @@ class TimedWorld:
         """Whether an event has occurred that triggers a reconciliation."""
         self.log: list[Event] = []
         # When the snapshot before an upgrade comes is not known: the forecast begins with the upgrade itself.
-        start = replace(start, desired=replace(start.desired, snapshot_gate=None))
+        start = with_fixed_sizes(replace(start, desired=replace(start.desired, snapshot_gate=None)), now)
         self._durations, self._obs = durations, start
         database = self._database = start.database if isinstance(start.database, Database) else None
         self._waiting: set[str] = set()

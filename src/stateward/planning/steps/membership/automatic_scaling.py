@@ -22,12 +22,13 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.model.observation import (
     CopyState,
     Health,
     Measure,
     Member,
+    Observation,
     Pool,
     PoolSize,
     Scaling,
@@ -78,6 +79,20 @@ class Reading(Struct, frozen=True):
 def pool_sizes(facts: Facts, *, hold: bool) -> dict[str, PoolSize]:
     """Return, by pool that scales, what the status is to record; with `hold`, no number changes."""
     return {pool.name: size(facts, pool, pool.scaling, hold=hold) for pool in facts.obs.desired.pools if pool.scaling}
+
+
+def with_fixed_sizes(obs: Observation, now: float) -> Observation:
+    """Return an observation whose pools keep the size that is decided at time `now` (seconds since the epoch).
+
+    A forecast follows one change: what later loads lead to is not known.
+    """
+    desired = obs.desired
+    if not any(pool.scaling for pool in desired.pools):
+        return obs
+    held = desired.paused or any(refusal.everything for refusal in desired.refusals)
+    sizes = pool_sizes(derive(obs, now), hold=held)
+    pools = (replace(p, replicas=sizes[p.name].replicas, scaling=None) if p.scaling else p for p in desired.pools)
+    return replace(obs, desired=replace(desired, pools=tuple(pools)), sizes={})
 
 
 def size(facts: Facts, pool: Pool, scaling: Scaling, *, hold: bool) -> PoolSize:

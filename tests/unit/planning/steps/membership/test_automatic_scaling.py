@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from stateward.forecast.forecast import run_forecast
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.observation import Asked, Measure, PoolSize, Scaling, ScalingRule
@@ -203,6 +204,21 @@ def test_a_pool_scale_that_is_gone_or_cannot_be_read_leaves_the_number(unread: d
 
 def test_rules_do_not_obey_a_pool_scale() -> None:
     assert hots(asked(with_disks(scaled(DISK), 60), 6).ticks(30)) == 3
+
+
+@pytest.mark.parametrize(("number", "members"), [(5, 5), (9, 6), (3, 3)])
+def test_a_forecast_has_the_size_that_is_decided_now_and_ends(number: int, members: int) -> None:
+    world = asked(scaled(), number)
+    found = run_forecast(world.observe(), world.now)
+    assert found.seconds is not None
+    assert sum(m.pool == "hot" for m in found.end.members) == members
+    assert (found.seconds > 0) == (members != 3)
+
+
+def test_a_forecast_does_not_wait_for_what_rules_may_ask_for_later() -> None:
+    world = with_disks(scaled(DISK), 84).ticks(3)
+    assert recorded(world).growth_since is not None
+    assert run_forecast(world.observe(), world.now).seconds == 0
 
 
 @given(
