@@ -99,7 +99,7 @@ def size(facts: Facts, pool: Pool, scaling: Scaling, *, hold: bool) -> PoolSize:
     """Return the size of one pool: as it is, or changed by a PoolScale, by a rule, or by new limits."""
     recorded = facts.obs.sizes.get(pool.name) or PoolSize(pool.replicas)
     if hold:
-        return paused(recorded)
+        return paused(replace(recorded, replicas=pool.replicas))
     if recorded.replicas != pool.replicas:
         limit = f"scaling.min is {scaling.lowest} and scaling.max is {scaling.highest}"
         recorded = changed(facts, recorded, pool.replicas, limit)
@@ -162,7 +162,8 @@ def growth(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readi
 
 def shrink(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readings: list[Reading]) -> PoolSize:
     """Return the size of a pool of which no rule asks for more members: one fewer if all allow it for long enough."""
-    recorded = replace(recorded, limited=False, growth_since=None)
+    reason = "" if recorded.limited else recorded.reason
+    recorded = replace(recorded, limited=False, reason=reason, growth_since=None)
     enough = all(reading.allows(pool.replicas) for reading in readings) and pool.replicas > scaling.lowest
     if not enough or not at_rest(facts) or capacity_problem_without_last(facts, pool) is not None:
         return replace(recorded, shrink_since=None)

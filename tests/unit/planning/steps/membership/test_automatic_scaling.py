@@ -107,6 +107,8 @@ def test_no_pool_leaves_its_limits() -> None:
     assert recorded(world).limited
     assert recorded(world).reason == "99% of its disks are used, more than 70, and scaling.max is 6"
     assert world.plan().settled
+    minutes(with_disks(world, 60, of=6), 1)
+    assert (recorded(world).limited, recorded(world).reason) == (False, "")
     minutes(with_disks(world, 1), 60 * 8)
     assert hots(world) == 2
     assert not recorded(world).limited
@@ -117,6 +119,13 @@ def test_new_limits_are_obeyed_at_once() -> None:
     world.edit(pools=[managers(), hot(5, scaling=Scaling(2, 4, (DISK,)))]).run()
     assert hots(world) == 4
     assert recorded(world).replicas == 4
+
+
+def test_a_paused_cluster_records_its_new_limits_and_does_nothing() -> None:
+    world = with_disks(scaled(DISK, replicas=5), 60, of=5)
+    world.edit(pools=[managers(), hot(5, scaling=Scaling(2, 4, (DISK,)))], policy={"paused": True})
+    made = world.tick()
+    assert (made.actions, made.resizes, made.needs_live) == ((), False, False)
 
 
 def test_all_rules_have_to_allow_a_smaller_pool() -> None:
