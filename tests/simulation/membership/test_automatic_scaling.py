@@ -79,6 +79,20 @@ async def test_a_steady_load_ends_at_one_size(load: int) -> None:
         scenario.check()
 
 
+def narrow(_: int) -> float:
+    return 190.0
+
+
+async def test_numbers_of_a_rule_that_are_close_to_each_other_do_not_flap() -> None:
+    """Three members have a mean below the lower number, and two would have one above the upper number."""
+    with Scenario(
+        managers(), scaling({"measure": "CPU", "above": 70, "below": 65}, shrinkAfter="10m")
+    ).logged() as scenario:
+        await scenario.begin()
+        assert (await sizes(scenario, 6, narrow)) == [3]
+        scenario.check()
+
+
 async def test_disks_that_fill_bring_new_members_before_the_database_refuses_shards() -> None:
     with Scenario(managers(), scaling(DISK, size="20Gi", min=3)).logged() as scenario:
         await scenario.begin(indices=6)

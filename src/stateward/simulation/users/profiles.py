@@ -239,6 +239,12 @@ PROFILES = (
     ),
     Profile("network and file faults", frequent_faults={**NETWORK, "slow shard recovery": 1.0}),
     Profile("node and pod faults", frequent_faults={**MACHINES, "cluster deleted and recreated": 3.0}),
+    Profile(
+        "pools that scale",
+        edits=("scaling of a pool changed", "scaling of a pool changed", "pool grown", "pool shrunk", "version up"),
+        frequent_faults={"user edit": 4.0, "index created": 4.0, "operator killed after writes": 1.0},
+        pools={"managers": 3, "hot": 3},
+    ),
 )
 """In the order in which seeds take them."""
 

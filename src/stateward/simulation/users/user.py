@@ -13,6 +13,7 @@ from stateward.simulation.users.drawn_edits import DrawnEdit, draw
 from stateward.simulation.users.edits import EDITS, Draft, Edit
 from stateward.simulation.users.member_requests import CLEARED_REQUESTS, MEMBER_EDITS, REQUESTS, Annotations, Request
 from stateward.simulation.users.profiles import PROFILE_EDITS
+from stateward.simulation.users.scaling_edits import SCALING_EDITS
 from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
 from stateward.simulation.users.volume_edits import VOLUME_EDITS
 from stateward.simulation.world.trace_text import edited
@@ -28,7 +29,7 @@ EXCLUDED_FIELDS = frozenset({"ephemeral", "acceptDataLoss", "whenDeleted"})
 BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """Wait reasons that need a user's confirmation that no data is lost."""
 
-CHOICE = (*EDITS, *VOLUME_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
+CHOICE = (*EDITS, *VOLUME_EDITS, *SCALING_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
 """All edits of the spec."""
 
 
