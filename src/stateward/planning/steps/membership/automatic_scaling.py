@@ -189,7 +189,7 @@ def measurable(facts: Facts, pool: Pool) -> tuple[Member, ...] | None:
     mine = tuple(m for m in facts.obs.members if m.pool == pool.name and m.present)
     draining = facts.database.draining if facts.database is not None else frozenset[str]()
     leaving = {*facts.obs.removals, *draining}
-    if len(mine) != pool.replicas or not all(m.alive and m.name in facts.up and m.name not in leaving for m in mine):
+    if len(mine) != pool.replicas or not all(m.name in facts.up and m.name not in leaving for m in mine):
         return None
     return mine if all(facts.joined(m.name) for m in mine) else None
 

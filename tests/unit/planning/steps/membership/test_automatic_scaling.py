@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stateward.forecast.forecast import run_forecast
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.observation import Asked, Measure, PoolSize, Scaling, ScalingRule
-from stateward.planning.steps.membership.automatic_scaling import Reading
+from stateward.planning.steps.membership.automatic_scaling import Reading, pool_sizes
 from tests.unit.planning.world import GIB, Index, World, hot, managers, settled
 
 DISK = ScalingRule(Measure.DISK, above=70, below=50)
@@ -97,7 +98,7 @@ def test_a_pool_goes_up_and_down_with_its_load(rule: ScalingRule, busy: int | No
 
 
 def test_shards_are_counted() -> None:
-    world = minutes(scaled(SHARDS, indices=((2,),) * 7), 12).run()
+    world = minutes(scaled(SHARDS, indices=((1,),) * 7 + ((2,),) * 3), 12).run()
     assert hots(world) == 4
 
 
@@ -170,6 +171,31 @@ def test_no_pool_shrinks_below_the_copies_of_its_shards() -> None:
     assert recorded(world).shrink_since is None
 
 
+def test_a_kept_volume_is_not_taken_for_the_member_that_would_leave() -> None:
+    world = asked(scaled(), 4).run().index((3,)).run()
+    asked(world, 3).run()
+    assert world.bodies["c-hot-3"].claim is not None
+    world.edit(asked={}, pools=[managers(), hot(3, scaling=replace(BOUNDS, rules=(DISK,)))])
+    assert hots(minutes(with_disks(world, 5), 90)) == 3
+
+
+@pytest.mark.parametrize("what", ["a copy moves", "a member is to be replaced"])
+def test_no_pool_shrinks_while_anything_else_goes_on(what: str) -> None:
+    world = minutes(with_disks(scaled(DISK, indices=((2,),)), 5), 59)
+    seen = world.observe()
+    database = seen.database
+    assert isinstance(database, o.Database)
+    unit = database.units[0]
+    moving = replace(unit, copies=(replace(unit.copies[0], target="c-hot-2"), *unit.copies[1:]))
+    busy = {
+        "a copy moves": replace(seen, database=replace(database, units=(moving,))),
+        "a member is to be replaced": replace(seen, removals={"c-managers-0": o.Removal("it is missing", world.now)}),
+    }[what]
+    later = world.now + 120.0
+    assert pool_sizes(derive(seen, later), hold=False)["hot"].replicas == 2
+    assert pool_sizes(derive(busy, later), hold=False)["hot"].replicas == 3
+
+
 def test_a_flexible_shard_keeps_no_pool_large() -> None:
     world = scaled(DISK).index(Index("auto[0]", 3, flexible=True)).run()
     assert hots(minutes(with_disks(world, 5), 90)) == 2
@@ -222,6 +248,12 @@ def test_a_forecast_has_the_size_that_is_decided_now_and_ends(number: int, membe
     assert found.seconds is not None
     assert sum(m.pool == "hot" for m in found.end.members) == members
     assert (found.seconds > 0) == (members != 3)
+
+
+def test_a_forecast_of_a_refused_edit_resizes_nothing() -> None:
+    refused = o.Refusal("spec.pools", "InvalidSpec", "no")
+    world = asked(scaled(), 5).edit(refusals=(refused,))
+    assert len([m for m in run_forecast(world.observe(), world.now).end.members if m.pool == "hot"]) == 3
 
 
 def test_a_forecast_does_not_wait_for_what_rules_may_ask_for_later() -> None:
