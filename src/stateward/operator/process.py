@@ -63,6 +63,7 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.operator.observe.inventory import advance_warnings
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.server_validation import ServerValidation
+from stateward.operator.remotes.controller import remotes_control as remotes_beside
 from stateward.operator.restarts.control import RestartControl
 from stateward.operator.restarts.control import Setting as RestartSetting
 from stateward.operator.restarts.views import SourceView
@@ -233,6 +234,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         outside = HttpTransport(await stack.enter_async_context(open_session()))
         operator.companions.append(dashboards_control(operator, HealthQuestions(outside)))
         operator.companions.append(exporters_control(operator, ExporterQuestions(outside)))
+        operator.companions.append(remotes_control(operator))
         if not options.wave:  # What belongs to no cluster has one operator.
             operator.companions.append(installation_control(operator, lambda user: api.acting_as(user).execute, beside))
         if options.agent_image:
@@ -360,8 +362,17 @@ def network_control(operator: Operator) -> NetworkControl:
 
 def dashboards_control(operator: Operator, health: AsksHealth) -> BesideControl:
     """Return the controller of dashboards and routes beside an operator; `health` asks their instances."""
-    search = {engine: each for engine, each in operator.controllers.items() if isinstance(each.family, SearchFamily)}
-    return dashboards_beside(beside(operator, search), health, routes=operator.options.routes)
+    return dashboards_beside(beside(operator, search(operator)), health, routes=operator.options.routes)
+
+
+def remotes_control(operator: Operator) -> BesideControl:
+    """Return the controller of remote clusters beside an operator."""
+    return remotes_beside(beside(operator, search(operator)))
+
+
+def search(operator: Operator) -> dict[str, Controller]:
+    """Return the controllers of search clusters, by engine."""
+    return {engine: each for engine, each in operator.controllers.items() if isinstance(each.family, SearchFamily)}
 
 
 def exporters_control(operator: Operator, ask: AsksExporter) -> BesideControl:

@@ -18,7 +18,6 @@ from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource
 
-
 Part = Record | Sequence[Record]
 """The value of one field of the status."""
 

@@ -1,10 +1,11 @@
 """One round of one cluster's remote clusters, from its live state.
 
-The order for each alias: the address into the status, then into the database; and back: out of the database, then out of
-the status. Everything in between is found by the next round, of this process or another.
+The order for each alias: the address into the status, then into the database; and back: out of the database, then out
+of the status. Everything in between is found by the next round, of this process or another.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct
@@ -68,7 +69,9 @@ class Round:
         access = await self._access()
         entries = {entry.name: await self._entry(entry) for entry in self._live.spec.remote_clusters or ()}
         for alias, known in self._reporter.known.items():
-            entries.setdefault(alias, Entry(alias, known.cluster, None, Standing("RemoteClusterRemoving", "it is removed")))
+            entries.setdefault(
+                alias, Entry(alias, known.cluster, None, Standing("RemoteClusterRemoving", "it is removed"))
+            )
         found = await self._kept(entries, access) if entries else {}
         await self._reporter.report(found, access)
         if not found and access is None:
@@ -83,7 +86,9 @@ class Round:
         known = self._reporter.known
         asked = {entry.name: str(named(self._live, entry.cluster)) for entry in self._live.spec.remote_clusters or ()}
         found = {
-            alias: self._waiting(alias, asked.get(alias) or known[alias].cluster, "RemoteClusterReconcileFailing", sentence)
+            alias: self._waiting(
+                alias, asked.get(alias) or known[alias].cluster, "RemoteClusterReconcileFailing", sentence
+            )
             for alias in [*asked, *(alias for alias in known if alias not in asked)]
         }
         await self._reporter.report(found, self._live.status.remote_access)
@@ -136,22 +141,28 @@ class Round:
             there = await self._ask(target, requests.read)
         except EngineError as error:
             return {alias: self._unreached(entry, str(error)[:500]) for alias, entry in entries.items()}
-        statuses = {alias: self._recorded(entry, there.get(alias, Found())) for alias, entry in entries.items()}
-        await self._reporter.report({**statuses}, access)
+        await self._record(entries, there, access)
         found = {alias: await self._settled(target, entries[alias], there.get(alias, Found())) for alias in entries}
         left = {alias: status for alias, status in found.items() if status is not None}
         if any(status.state == CONNECTED for status in left.values()):
             left = await self._connections(target, left)
         return left
 
-    def _recorded(self, entry: Entry, there: Found) -> RemoteClusterStatus:
-        """Return the status to write before anything is set: with the address that is about to be set."""
-        known = self._address(entry.alias)
-        before = self._reporter.known.get(entry.alias)
-        if entry.wanted is not None and decide(entry.wanted, known, there) is Do.RECORD:
-            fresh = RemoteClusterStatus(name=entry.alias, state=WAITING, cluster=entry.place)
-            return self._dated(replace(fresh, address=entry.wanted.address, **_connecting(entry)))
-        return before or self._waiting(entry.alias, entry.place, "RemoteClusterConnecting", "it is being set up")
+    async def _record(
+        self, entries: dict[str, Entry], there: dict[str, Found], access: RemoteAccessStatus | None
+    ) -> None:
+        """Write the addresses that are about to be set into the status; raises ApiError."""
+        known = self._reporter.known
+        fresh: Known = {}
+        for alias, entry in entries.items():
+            found = there.get(alias, Found())
+            if entry.wanted is not None and decide(entry.wanted, self._address(alias), found) is Do.RECORD:
+                text = f"the members connect to {entry.place}"
+                address = entry.wanted.address
+                fresh[alias] = self._waiting(alias, entry.place, "RemoteClusterConnecting", text, address=address)
+        if fresh:
+            merged = {alias: fresh.get(alias) or known.get(alias) for alias in entries}
+            await self._reporter.report({alias: each for alias, each in merged.items() if each is not None}, access)
 
     async def _settled(self, target: Target, entry: Entry, there: Found) -> RemoteClusterStatus | None:
         """Take the steps of one alias; returns its status, None if nothing is left of it. Raises LostLease."""
@@ -174,8 +185,8 @@ class Round:
             return self._refused(entry, str(error)[:500]) if refused else self._unreached(entry, str(error)[:500])
         if wanted is None:
             return self._forgotten(entry, there)
-        status = RemoteClusterStatus(name=alias, state=CONNECTED, cluster=entry.place, address=wanted.address)
-        return status  # Whether it is connected is asked for next.
+        # Whether it is connected is asked for next.
+        return RemoteClusterStatus(name=alias, state=CONNECTED, cluster=entry.place, address=wanted.address)
 
     async def _connections(self, target: Target, found: Known) -> Known:
         """Return the statuses with what the members report about their connections; raises LostLease."""
@@ -185,12 +196,14 @@ class Round:
             if not asked:
                 break
             try:
-                said |= await self._ask(replace(target, endpoints=(endpoint,)), lambda s: _awake(s, asked, alive))
+                said |= await self._ask(replace(target, endpoints=(endpoint,)), partial(_awake, asked, alive))
             except EngineError as error:
                 said |= dict.fromkeys(asked, str(error))
         return {alias: self._connected(status, alive, said) for alias, status in found.items()}
 
-    def _connected(self, status: RemoteClusterStatus, alive: dict[str, bool], said: dict[str, str]) -> RemoteClusterStatus:
+    def _connected(
+        self, status: RemoteClusterStatus, alive: dict[str, bool], said: dict[str, str]
+    ) -> RemoteClusterStatus:
         if status.state != CONNECTED or alive.get(status.name):
             return self._dated(status)
         why = said.get(status.name, "")
@@ -203,7 +216,7 @@ class Round:
         return self._waiting(entry.alias, entry.place, "RemoteClusterConflict", text, address="")
 
     def _cleared(self, entry: Entry) -> RemoteClusterStatus:
-        """Return the status after the settings were removed: it keeps the address until a read shows that they are gone."""
+        """Return the status after a removal: it keeps the address until a read shows that the settings are gone."""
         reason, message = entry.standing.reason, entry.standing.message
         if not reason:
             reason, message = "RemoteClusterConnecting", "the earlier address is removed first"
@@ -214,11 +227,13 @@ class Round:
         if entry.standing.reason != "RemoteClusterRemoving":
             return self._waiting(entry.alias, entry.place, entry.standing.reason, entry.standing.message, address="")
         if not there.nothing and self._address(entry.alias):
-            self._reporter.keep(entry.alias)
+            self._reporter.left(entry.alias)
         return None
 
     def _refused(self, entry: Entry, text: str) -> RemoteClusterStatus:
-        return self._waiting(entry.alias, entry.place, "RemoteClusterRefused", f"the database refuses a request: {text}")
+        return self._waiting(
+            entry.alias, entry.place, "RemoteClusterRefused", f"the database refuses a request: {text}"
+        )
 
     def _unreached(self, entry: Entry, text: str) -> RemoteClusterStatus:
         if entry.standing.reason not in ("", "RemoteClusterRemoving") and not self._address(entry.alias):
@@ -246,11 +261,7 @@ class Round:
         return await self._tools.databases.ask(self._live.kind, target, work)
 
 
-def _connecting(entry: Entry) -> dict[str, str]:
-    return {"reason": "RemoteClusterConnecting", "message": f"the members connect to {entry.place}"}
-
-
-async def _awake(session: Session, aliases: list[str], alive: dict[str, bool]) -> dict[str, str]:
+async def _awake(aliases: list[str], alive: dict[str, bool], session: Session) -> dict[str, str]:
     """Note the aliases to which a node is connected, after it was woken; returns the complaints about the others."""
     alive |= {alias: True for alias, is_up in (await requests.connected(session)).items() if is_up}
     said: dict[str, str] = {}

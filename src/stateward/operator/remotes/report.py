@@ -54,6 +54,11 @@ class Reporter(StatusParts):
             self.tell(Severity.WARNING, access.reason, access.message)
         await self.write({"remoteClusters": (known, listed), "remoteAccess": (before, access)})
 
+    def left(self, alias: str) -> None:
+        """Tell that an alias stays in the database as a person has set it."""
+        note = f"remote cluster {alias}: its settings in the database were changed by hand, so they stay"
+        self.tell(Severity.WARNING, "RemoteClusterLeft", note)
+
     def _tell(self, before: RemoteClusterStatus | None, after: RemoteClusterStatus) -> None:
         if before is not None and (before.state, before.reason) == (after.state, after.reason):
             return

@@ -52,8 +52,8 @@ class RemoteCluster(Record):
     cluster: Annotated[
         OtherCluster,
         Meta(
-            description="The cluster that is searched. It has to name this one in its spec.remoteAccess. Secured clusters"
-            " then trust each other's CA: the owner of each can act as a member of the other."
+            description="The cluster that is searched. It has to name this one in its spec.remoteAccess. Secured"
+            " clusters then trust each other's CA: the owner of each can act as a member of the other."
         ),
     ]
     skip_unavailable: Annotated[

@@ -16,7 +16,7 @@ def remote_notes(cluster: Cluster) -> Iterator[str]:
     asked = {entry.name: named(cluster, entry.cluster) for entry in cluster.spec.remote_clusters or ()}
     for alias, place in asked.items():
         if alias not in known or known[alias].cluster != str(place):
-            yield f"remote cluster {alias}: {cluster.kind} {place} is searched, once its spec.remoteAccess names this cluster"
+            yield f"remote cluster {alias}: {cluster.kind} {place}, once its spec.remoteAccess names this cluster"
     for alias in known.keys() - asked.keys():
         yield f"remote cluster {alias} is removed from the database"
     if cluster.status.remote_access is None and (places := sorted(map(str, admitted(cluster)))):

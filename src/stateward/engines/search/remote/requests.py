@@ -59,7 +59,8 @@ async def _change(session: Session, settings: Json) -> None:
 async def connected(session: Session) -> dict[str, bool]:
     """Return whether one node has a connection, by alias; raises EngineError."""
     answer = await session.get(dict[str, Any], INFO)
-    return {alias: each.get("connected") is True for alias, each in answer.items() if isinstance(each, dict)}
+    known = ((alias, cast("Json", each)) for alias, each in answer.items() if isinstance(each, dict))
+    return {alias: each.get("connected") is True for alias, each in known}
 
 
 async def wake(session: Session, alias: str) -> str:
