@@ -95,8 +95,8 @@ async def story(kind: ClusterKind, steps: list[Step], lost: float, seed: int) ->
     world.consent()
     world.database.wire.rates = Rates()
     async with world.operator():
-        await world.until(lambda: world.connected() and world.settings_of_remotes == {**FOREIGN, **OURS}, 3600)
-        assert list(world.status()) == ["east"]
+        await world.until(lambda: world.connected() and list(world.status()) == ["east"], 3600)
+        await world.until(lambda: world.settings_of_remotes == {**FOREIGN, **OURS}, 3600)
         world.ask_for()
         world.edit_other(remoteAccess=None)
         await world.until(lambda: not world.status() and "remoteAccess" not in world.other().doc["status"], 3600)
