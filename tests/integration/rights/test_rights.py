@@ -49,6 +49,7 @@ from stateward.operator.process import (
     exporters_control,
     installation_control,
     network_control,
+    remotes_control,
     restart_control,
 )
 from stateward.operator.restarts.views import SOURCES
@@ -183,6 +184,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             declared_control(operator, restarts.sources),
             dashboards_control(operator, unasked),
             exporters_control(operator, untold),
+            remotes_control(operator),
         ]
         FakeKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
@@ -338,6 +340,13 @@ async def beside(setup: RestrictedOperator) -> None:
     await setup.until(kinds.DEPLOYMENTS, "logs-metrics", lambda body: body is None)
     await setup.until(kinds.SERVICES, "logs-metrics", lambda body: body is None)
     await setup.until(CLUSTERS, "logs", lambda body: "metrics" not in (body or {}).get("status", {}))
+    await setup.change(remoteAccess={"from": [{"name": "other"}]})
+    await setup.until(kinds.SERVICES, "logs-remote", lambda body: body)
+    await setup.change(remoteAccess=None, remoteClusters=[{"name": "east", "cluster": {"name": "other"}}])
+    await setup.until(kinds.SERVICES, "logs-remote", lambda body: body is None)
+    await setup.until(CLUSTERS, "logs", lambda body: "remoteClusters" in (body or {}).get("status", {}))
+    await setup.change(remoteClusters=None)
+    await setup.until(CLUSTERS, "logs", lambda body: "remoteClusters" not in (body or {}).get("status", {}))
     await setup.change(dashboards=None)
     await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body is None)
     await setup.until(CLUSTERS, "logs", lambda body: "dashboards" not in (body or {}).get("status", {}))

@@ -13,7 +13,7 @@ from stateward.api.checks.template import check_template, listed, mapped
 from stateward.api.checks.update import check_service
 from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.access.metrics import Metrics
-from stateward.api.kinds.access.remote import RESERVED, OtherCluster
+from stateward.api.kinds.access.remote import ANOTHER, RESERVED, TAKEN_WORD, OtherCluster
 from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
@@ -28,7 +28,6 @@ EXPORTER, ASKER = "exporter", "fdbcli"
 """Names of the containers in the pod of the exporter; the second one is there with FoundationDB."""
 CLIENT_ROLE = "remote_cluster_client"
 """The role of members that search other clusters."""
-ITSELF = "must be another cluster than this one"
 _PATH = "spec.dashboards"
 
 
@@ -136,11 +135,11 @@ def check_remote(cluster: SearchCluster) -> Iterator[Problem]:
     for i, entry in enumerate(entries):
         path = f"spec.remoteClusters[{i}]"
         if entry.name in RESERVED:
-            yield Problem(f"{path}.name", entry.name, "must be another word: the database has a setting of this name")
+            yield Problem(f"{path}.name", entry.name, TAKEN_WORD)
         elif entry.name in (other.name for other in entries[:i]):
             yield Problem(f"{path}.name", entry.name, "must be listed once")
         if _is_itself(cluster, entry.cluster):
-            yield Problem(f"{path}.cluster.name", entry.cluster.name, ITSELF)
+            yield Problem(f"{path}.cluster.name", entry.cluster.name, ANOTHER)
         if not client:
             yield Problem(
                 path, entry.name, f"a pool must have the role {CLIENT_ROLE}: only its members search other clusters"
@@ -148,7 +147,7 @@ def check_remote(cluster: SearchCluster) -> Iterator[Problem]:
     access = cluster.spec.remote_access
     for i, other in enumerate(access.clusters if access is not None else ()):
         if _is_itself(cluster, other):
-            yield Problem(f"spec.remoteAccess.from[{i}].name", other.name, ITSELF)
+            yield Problem(f"spec.remoteAccess.from[{i}].name", other.name, ANOTHER)
 
 
 def _is_itself(cluster: SearchCluster, other: OtherCluster) -> bool:

@@ -13,6 +13,8 @@ ALIAS = r"^[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?$"
 """Grammar of an alias: it is a part of the name of settings, and of index expressions, in which a colon ends it."""
 RESERVED = ("connect", "connections_per_cluster", "initial_connect_timeout", "node")
 """Words that the databases' own settings have in the place of an alias."""
+TAKEN_WORD = "must be another word: the database has a setting of this name"
+ANOTHER = "must name another cluster than this one"
 NAMESPACE = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 Namespace = Annotated[str, Meta(pattern=NAMESPACE, max_length=63, extra={"accepts": "must be the name of a namespace"})]

@@ -1,7 +1,7 @@
 """What to do about the settings of one alias in the database. Pure.
 
 An alias is the operator's if the status has the address that the database has. The address is in the status before it
-is in the database, so a process that dies in between leaves nothing that nobody knows. What a person has set is neither
+is in the database, so a process that dies in between leaves nothing unknown behind. What a person has set is neither
 changed nor removed.
 """
 
