@@ -27,8 +27,8 @@ The condition `Ready` of a `SearchObject` or `SearchUser` that is not ready has 
 _ACCESS = """
 ## Dashboards, metrics, routes and remote clusters
 
-`status.dashboards.reason`, `status.metrics.reason`, `status.routes.reason` and `status.remoteAccess.reason` of a cluster
-have one of these reasons, and so have the entries of `status.remoteClusters`. None of them stops the database.
+`status.dashboards.reason`, `status.metrics.reason`, `status.routes.reason` and `status.remoteAccess.reason` of a
+cluster have one of these reasons, and so have the entries of `status.remoteClusters`. None of them stops the database.
 
 """
 _COLUMNS = """\

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -37,7 +38,9 @@ NEXT = pki.new_authority("events CA", NOW)
 LEAF = pki.issue(THEIRS.signs, "member.x", ["events.b.svc"], NOW)
 
 
-def trusted(others: dict[Place, str | None], before: dict[str, str] | None = None, now: float = NOW) -> dict[str, str]:
+def trusted(
+    others: Mapping[Place, str | None], before: dict[str, str] | None = None, now: float = NOW
+) -> dict[str, str]:
     return remote_authorities(others, before or {}, now)
 
 
@@ -89,7 +92,7 @@ def material(known: Stored, now: float = NOW) -> Material:
     return found
 
 
-def stored(found: Material, others: dict[Place, str | None] | None = None) -> Stored:
+def stored(found: Material, others: Mapping[Place, str | None] | None = None) -> Stored:
     authority, members, operator = found.files
     return Stored(authority, members, operator, others=others or {})
 
