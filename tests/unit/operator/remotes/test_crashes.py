@@ -28,15 +28,15 @@ async def one_life(kind: ClusterKind, deaths: int) -> None:
     world = World(kind=kind)
     world.settings_of_remotes.update(FOREIGN)
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     await lives(world, deaths, 0.0)
     async with world.operator():
         await world.until(world.connected)
-    world.ask_for({**ENTRY, "skipUnavailable": False}, {**ENTRY, "name": "two"})
+    world.search({**ENTRY, "skipUnavailable": False}, {**ENTRY, "name": "two"})
     await lives(world, deaths, 0.0)
     async with world.operator():
         await world.until(lambda: world.connected() and world.connected("two"))
-    world.ask_for()
+    world.search()
     world.edit_other(remoteAccess=None)
     await lives(world, deaths, 0.0)
     async with world.operator():
@@ -76,28 +76,28 @@ async def story(kind: ClusterKind, steps: list[Step], lost: float, seed: int) ->
     for step in steps:
         match step.what:
             case "ask":
-                world.ask_for(ENTRY)
+                world.search(ENTRY)
             case "leave":
-                world.ask_for()
+                world.search()
             case "consent":
                 world.consent()
             case "refuse":
                 world.edit_other(remoteAccess=None)
             case "rename":
-                world.ask_for({**ENTRY, "name": "other"})
+                world.search({**ENTRY, "name": "other"})
             case "mandatory":
-                world.ask_for({**ENTRY, "skipUnavailable": False})
+                world.search({**ENTRY, "skipUnavailable": False})
             case _:
                 world.reachable = step.what == "reached"
         await lives(world, step.deaths, lost)
     world.reachable = True
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     world.consent()
     world.database.wire.rates = Rates()
     async with world.operator():
         await world.until(lambda: world.connected() and list(world.status()) == ["east"], 3600)
         await world.until(lambda: world.settings_of_remotes == {**FOREIGN, **OURS}, 3600)
-        world.ask_for()
+        world.search()
         world.edit_other(remoteAccess=None)
         await world.until(lambda: not world.status() and "remoteAccess" not in world.other().doc["status"], 3600)
         await asyncio.sleep(60)

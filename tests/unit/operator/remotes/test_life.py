@@ -15,7 +15,7 @@ BOTH = pytest.mark.parametrize("kind", [OPENSEARCH, ELASTICSEARCH])
 @BOTH
 async def test_a_cluster_is_searched_once_both_sides_have_written_it(kind: ClusterKind) -> None:
     world = World(kind=kind)
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(lambda: world.waits_for("RemoteClusterNotAllowed"))
         said = world.entry()["message"]
@@ -38,13 +38,13 @@ async def test_what_is_removed_from_the_spec_is_removed_from_the_database_and_no
     foreign = {f"{PREFIX}theirs.seeds": "10.1.2.3:9300", "cluster.routing.allocation.enable": "all"}
     world.settings_of_remotes.update(foreign)
     world.consent()
-    world.ask_for(ENTRY, {**ENTRY, "name": "again"})
+    world.search(ENTRY, {**ENTRY, "name": "again"})
     async with world.operator():
         await world.until(lambda: world.connected() and world.connected("again"))
-        world.ask_for({**ENTRY, "name": "again"})
+        world.search({**ENTRY, "name": "again"})
         await world.until(lambda: "east" not in world.status())
         assert world.connected("again")
-        world.ask_for()
+        world.search()
         world.edit_other(remoteAccess=None)
         await world.until(lambda: not world.status() and world.service() is None)
         await world.until(lambda: "remoteAccess" not in world.other().doc["status"])
@@ -55,7 +55,7 @@ async def test_what_is_removed_from_the_spec_is_removed_from_the_database_and_no
 async def test_consent_that_is_taken_back_ends_the_search() -> None:
     world = World()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(world.connected)
         world.consent({"name": "logs", "namespace": "elsewhere"})
@@ -68,7 +68,7 @@ async def test_consent_that_is_taken_back_ends_the_search() -> None:
 async def test_a_deleted_cluster_is_no_longer_searched_and_a_new_one_of_the_name_needs_a_new_word() -> None:
     world = World()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(world.connected)
         world.server.delete(world.plural, OTHER, DeleteOptions(Preconditions(world.other().uid)))
@@ -80,20 +80,20 @@ async def test_a_deleted_cluster_is_no_longer_searched_and_a_new_one_of_the_name
 async def test_an_edit_of_an_entry_changes_its_settings() -> None:
     world = World()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(world.connected)
-        world.ask_for({**ENTRY, "skipUnavailable": False})
+        world.search({**ENTRY, "skipUnavailable": False})
         await world.until(lambda: world.settings_of_remotes[f"{PREFIX}east.skip_unavailable"] == "false")
         await world.until(world.connected)
-        world.ask_for({**ENTRY, "cluster": {"name": "gone"}})
+        world.search({**ENTRY, "cluster": {"name": "gone"}})
         await world.until(lambda: world.waits_for("RemoteClusterMissing") and not world.settings_of_remotes)
 
 
 async def test_nothing_is_written_while_nothing_changes() -> None:
     world = World()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(world.connected)
         await asyncio.sleep(200)
@@ -108,7 +108,7 @@ async def test_members_that_cannot_connect_yet_are_woken_until_they_do() -> None
     assert isinstance(world.database, Database)
     world.database.reachable.clear()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(lambda: world.waits_for("RemoteClusterConnecting"))
         await asyncio.sleep(60)
@@ -121,7 +121,7 @@ async def test_two_clusters_may_search_each_other() -> None:
     world = World()
     world.consent()
     world.edit(remoteAccess={"from": [{"name": OTHER.name, "namespace": OTHER.namespace}]})
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     world.edit_other(remoteClusters=[{"name": "back", "cluster": WORD}])
     async with world.operator():
         await world.until(world.connected)

@@ -25,7 +25,7 @@ BY_HAND = {f"{PREFIX}east.seeds": '["10.1.2.3:9300"]'}
 async def test_what_cannot_be_searched_says_why(changes: dict[str, Any], reason: str) -> None:
     world = World()
     world.consent()
-    world.ask_for({**ENTRY, **changes})
+    world.search({**ENTRY, **changes})
     alias = changes.get("name", "east")
     async with world.operator():
         await world.until(lambda: world.waits_for(reason, alias))
@@ -37,7 +37,7 @@ async def test_the_word_is_for_one_namespace() -> None:
     """A cluster of the same name elsewhere is another cluster."""
     world = World()
     world.consent({"name": "logs"}, {"name": "logs", "namespace": "other"})
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(lambda: world.waits_for("RemoteClusterNotAllowed"))
 
@@ -49,7 +49,7 @@ async def test_a_secured_and_an_unsecured_cluster_are_not_joined(secured: bool) 
     world.set_status(world.deployed)
     world.context.change(world.other(), ("status", "security"), {"enabled": not secured})
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(lambda: world.waits_for("RemoteClusterSecurityDiffers"))
     assert world.settings_of_remotes == {}
@@ -61,15 +61,15 @@ async def test_what_a_person_has_set_is_not_overwritten(scope: str) -> None:
     assert isinstance(world.database, Database)
     world.database.settings[scope].update(BY_HAND)
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(lambda: world.waits_for("RemoteClusterConflict"))
         await asyncio.sleep(120)
         assert world.database.settings[scope] == BY_HAND
-        world.ask_for()
+        world.search()
         await world.until(lambda: not world.status())
         assert world.database.settings[scope] == BY_HAND
-        world.ask_for(ENTRY)
+        world.search(ENTRY)
         await world.until(lambda: world.waits_for("RemoteClusterConflict"))
         world.database.settings[scope].clear()
         await world.until(world.connected)
@@ -78,13 +78,13 @@ async def test_what_a_person_has_set_is_not_overwritten(scope: str) -> None:
 async def test_what_a_person_has_changed_stays_when_the_entry_goes() -> None:
     world = World()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     changed = {**OURS, f"{PREFIX}east.proxy_address": "proxy.example:9300"}
     async with world.operator():
         await world.until(world.connected)
         world.settings_of_remotes.update(changed)
         await world.until(lambda: world.waits_for("RemoteClusterConflict"))
-        world.ask_for()
+        world.search()
         await world.until(lambda: not world.status())
     assert world.settings_of_remotes == changed
 
@@ -93,11 +93,11 @@ async def test_a_lost_status_is_found_again() -> None:
     world = World()
     world.settings_of_remotes.update(OURS)
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(world.connected)
         assert world.entry()["address"] == ADDRESS
-        world.ask_for()
+        world.search()
         await world.until(lambda: not world.settings_of_remotes)
 
 
@@ -106,7 +106,7 @@ async def test_what_the_database_refuses_is_told() -> None:
     assert isinstance(world.database, Database)
     world.database.refuses = True
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(lambda: world.waits_for("RemoteClusterRefused"))
         assert "cannot be changed" in world.entry()["message"]
@@ -117,11 +117,11 @@ async def test_what_the_database_refuses_is_told() -> None:
 async def test_nothing_is_forgotten_while_the_database_does_not_answer() -> None:
     world = World()
     world.consent()
-    world.ask_for(ENTRY)
+    world.search(ENTRY)
     async with world.operator():
         await world.until(world.connected)
         world.reachable = False
-        world.ask_for()
+        world.search()
         await world.until(lambda: world.waits_for("RemoteClusterWaitForDatabase"))
         await asyncio.sleep(300)
         assert world.entry()["state"] == "Removing"
@@ -138,8 +138,7 @@ async def test_a_service_of_others_is_left_alone() -> None:
     world.server.create("/services", OTHER.namespace, foreign)
     world.consent()
     async with world.operator():
-        await world.until(lambda: (world.other().doc["status"].get("remoteAccess") or {}).get("reason"))
-        assert world.other().doc["status"]["remoteAccess"]["reason"] == "RemoteAccessNameTaken"
+        await world.until(lambda: world.access(world.other()) == "RemoteAccessNameTaken")
         world.edit_other(remoteAccess=None)
         await world.until(lambda: "remoteAccess" not in world.other().doc["status"])
     found = world.store.get("/services", Key(OTHER.namespace, name))
@@ -151,6 +150,5 @@ async def test_a_cluster_that_names_itself_as_a_guest_gets_no_service() -> None:
     world = World()
     world.edit(remoteAccess={"from": [WORD]})
     async with world.operator():
-        await world.until(lambda: (world.cluster_object().doc["status"].get("remoteAccess") or {}).get("reason"))
-    assert world.cluster_object().doc["status"]["remoteAccess"]["reason"] == "RemoteAccessInvalid"
+        await world.until(lambda: world.access(world.cluster_object()) == "RemoteAccessInvalid")
     assert world.store.get("/services", Key(HOME, "logs-remote")) is None

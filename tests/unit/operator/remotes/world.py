@@ -106,7 +106,7 @@ class World(base.World):
         wanted = {key: value for key, value in {**live.doc["spec"], **spec}.items() if value is not None}
         self.server.update(self.plural, live.key, {**live.doc, "spec": wanted})
 
-    def ask_for(self, *entries: dict[str, Any]) -> None:
+    def search(self, *entries: dict[str, Any]) -> None:
         self.edit(remoteClusters=list(entries) or None)
 
     def consent(self, *others: dict[str, str]) -> None:
@@ -125,6 +125,11 @@ class World(base.World):
     def connected(self, alias: str = "east") -> bool:
         found = self.entry(alias)
         return found.get("state") == "Connected" and not found.get("reason")
+
+    def access(self, of: Stored) -> str:
+        """Return the reason why others do not reach a cluster."""
+        found: dict[str, str] = of.doc["status"].get("remoteAccess") or {}
+        return found.get("reason", "")
 
     def service(self) -> Stored | None:
         return self.store.get("/services", Key(OTHER.namespace, f"{OTHER.name}-remote"))
