@@ -160,6 +160,10 @@ ACCESS_ADVICE = {
     "RemoteClusterSecurityDiffers": Advice(
         "both clusters are secured, or both are not", "set spec.security.enabled of one to that of the other"
     ),
+    "RemoteClusterUnknown": Advice(
+        "the operator can read the other cluster. Until then the settings in the database stay as they are",
+        "let the operator manage that namespace, too (-n); if the message names a field, the owner has to correct it",
+    ),
     "RemoteClusterWaitForDatabase": Advice(
         "the operator reaches the database", "see with `explain` what the cluster itself waits for"
     ),

@@ -21,7 +21,7 @@ from stateward.engines.search.remote.decision import Do, Found, Wanted, decide
 from stateward.engines.search.remote.standing import Standing, standing
 from stateward.engines.search.spec.consent import Place, named
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.errors import DecodeError, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.operator.beside.control import Tools
 from stateward.operator.beside.owned import GoingError, Memo, Owned, TakenError
@@ -33,6 +33,7 @@ WAIT_SECONDS = 10.0
 """Seconds until the next attempt while something is missing: the other cluster's consent begins no round here."""
 MOST_ASKED = 5
 """Members that are asked whether they are connected: some have no role for it."""
+UNKNOWN = "RemoteClusterUnknown"
 UNREACHED = "the operator has not reached the database yet"
 
 T = TypeVar("T")
@@ -115,12 +116,20 @@ class Round:
         return "; ".join(problem.public for problem in found)
 
     async def _entry(self, entry: RemoteCluster) -> Entry:
-        """Return what an entry asks for, from a live read of the other cluster; raises ApiError."""
+        """Return what an entry asks for, from a live read of the other cluster; raises ApiError.
+
+        A cluster that this operator may not read, or cannot understand, is unknown: only its own entry waits.
+        """
         place = named(self._live, entry.cluster)
         index = (self._live.spec.remote_clusters or []).index(entry)
         if problems := self._problems(f"spec.remoteClusters[{index}]"):
             return Entry(entry.name, str(place), None, Standing("RemoteClusterInvalid", problems))
-        found = standing(self._live, entry, place, await self._other(place))
+        try:
+            other = await self._other(place)
+        except (Forbidden, DecodeError) as error:
+            text = f"{self._live.kind} {place} cannot be read: {str(error)[:300]}"
+            return Entry(entry.name, str(place), None, Standing(UNKNOWN, text))
+        found = standing(self._live, entry, place, other)
         wanted = None if found.reason else Wanted(objects.address(place), entry.skip_unavailable)
         return Entry(entry.name, str(place), wanted, found)
 
@@ -132,8 +141,19 @@ class Round:
             return None
         return found if isinstance(found, SearchCluster) and found.metadata.deletion_timestamp is None else None
 
-    async def _kept(self, entries: dict[str, Entry], access: RemoteAccessStatus | None) -> Known:
+    async def _kept(self, asked: dict[str, Entry], access: RemoteAccessStatus | None) -> Known:
         """Bring the database to what the entries ask for; returns the statuses. Raises ApiError, LostLease."""
+        unknown = {alias: entry for alias, entry in asked.items() if entry.standing.reason == UNKNOWN}
+        found = await self._brought({alias: each for alias, each in asked.items() if alias not in unknown}, access)
+        kept = {
+            alias: self._waiting(alias, each.place, UNKNOWN, each.standing.message) for alias, each in unknown.items()
+        }
+        every = {**found, **kept}
+        return {alias: every[alias] for alias in asked if alias in every}
+
+    async def _brought(self, entries: dict[str, Entry], access: RemoteAccessStatus | None) -> Known:
+        if not entries:
+            return {}
         target = self._tools.databases.target(self._live.kind, key_of(self._live))
         if target is None or not target.identity:
             return {alias: self._unreached(entry, UNREACHED) for alias, entry in entries.items()}
@@ -161,8 +181,7 @@ class Round:
                 address = entry.wanted.address
                 fresh[alias] = self._waiting(alias, entry.place, "RemoteClusterConnecting", text, address=address)
         if fresh:
-            merged = {alias: fresh.get(alias) or known.get(alias) for alias in entries}
-            await self._reporter.report({alias: each for alias, each in merged.items() if each is not None}, access)
+            await self._reporter.report({**known, **fresh}, access)
 
     async def _settled(self, target: Target, entry: Entry, there: Found) -> RemoteClusterStatus | None:
         """Take the steps of one alias; returns its status, None if nothing is left of it. Raises LostLease."""

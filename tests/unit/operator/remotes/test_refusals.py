@@ -131,6 +131,23 @@ async def test_nothing_is_forgotten_while_the_database_does_not_answer() -> None
     assert world.settings_of_remotes == {}
 
 
+async def test_a_cluster_that_cannot_be_read_is_unknown_and_not_gone() -> None:
+    """Whatever its owner has written: only its own entry waits, and what is set stays."""
+    world = World()
+    world.consent()
+    world.search(ENTRY)
+    async with world.operator():
+        await world.until(world.connected)
+        world.context.change(world.other(), ("spec", "pools"), "no list")
+        await world.until(lambda: world.waits_for("RemoteClusterUnknown"))
+        world.search(ENTRY, {"name": "west", "cluster": {"name": "none"}})
+        await world.until(lambda: world.waits_for("RemoteClusterMissing", "west"))
+        assert world.entry()["address"] == ADDRESS
+        assert world.settings_of_remotes == OURS
+        world.context.change(world.other(), ("spec", "pools"), world.first_spec("2.19.1")["pools"])
+        await world.until(world.connected)
+
+
 async def test_a_service_of_others_is_left_alone() -> None:
     world = World()
     name = f"{OTHER.name}-remote"
