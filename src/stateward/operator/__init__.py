@@ -12,6 +12,7 @@ out, and the status says what waits. `process` starts and stops everything.
     beside         what controllers of things beside databases have in common
     dashboards     OpenSearch Dashboards and Kibana beside clusters, and routes
     exporters      exporters of the databases' own metrics beside clusters
+    remotes        remote clusters: their settings in databases, and Services for those that search
     declared       objects inside the databases of search clusters
     installations  packages that run
     restarts       restarts of workloads when data that they use has changed
