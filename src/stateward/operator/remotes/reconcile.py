@@ -185,24 +185,19 @@ class Round:
 
     async def _settled(self, target: Target, entry: Entry, there: Found) -> RemoteClusterStatus | None:
         """Take the steps of one alias; returns its status, None if nothing is left of it. Raises LostLease."""
-        alias, wanted = entry.alias, entry.wanted
-        try:
-            match decide(wanted, self._address(alias), there):
-                case Do.CONFLICT:
-                    return self._conflict(entry, there)
-                case Do.CLEAR:
-                    await self._ask(target, lambda session: requests.clear_alias(session, alias))
-                    return self._cleared(entry)
-                case Do.FORGET:
-                    return self._forgotten(entry, there)
-                case Do.SET if wanted is not None:
-                    await self._ask(target, lambda session: requests.set_alias(session, alias, wanted))
-                case _:
-                    pass
-        except EngineError as error:
-            refused = isinstance(error, RefusedError) and error.lasting
-            return self._refused(entry, str(error)[:500]) if refused else self._unreached(entry, str(error)[:500])
-        if wanted is None:
+        alias, wanted, do = entry.alias, entry.wanted, decide(entry.wanted, self._address(entry.alias), there)
+        if do in (Do.SET, Do.CLEAR):
+            work = partial(requests.settle, alias, wanted, self._address(alias))
+            try:
+                do, there = await self._ask(target, work)
+            except EngineError as error:
+                refused = isinstance(error, RefusedError) and error.lasting
+                return self._refused(entry, str(error)[:500]) if refused else self._unreached(entry, str(error)[:500])
+        if do is Do.CONFLICT:
+            return self._conflict(entry, there)
+        if do is Do.CLEAR:
+            return self._cleared(entry)
+        if do is Do.FORGET or wanted is None:
             return self._forgotten(entry, there)
         # Whether it is connected is asked for next.
         return RemoteClusterStatus(name=alias, state=CONNECTED, cluster=entry.place, address=wanted.address)

@@ -5,7 +5,7 @@ from typing import Any, cast
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import EngineError, GarbledError
 from stateward.engines.search.database.session import Session
-from stateward.engines.search.remote.decision import OWN, Found, Wanted, values
+from stateward.engines.search.remote.decision import OWN, Do, Found, Wanted, decide, values
 
 SETTINGS = "/_cluster/settings"
 INFO = "/_remote/info"
@@ -40,6 +40,17 @@ def by_alias(settings: Json) -> dict[str, dict[str, str]]:
         if key.startswith(PREFIX) and dot:
             found.setdefault(alias, {})[last] = value if isinstance(value, str) else str(value)
     return found
+
+
+async def settle(alias: str, wanted: Wanted | None, recorded: str, session: Session) -> tuple[Do, Found]:
+    """Decide from a read of this session, and write; returns what was decided, and from what. Raises EngineError."""
+    found = (await read(session)).get(alias, Found())
+    do = decide(wanted, recorded, found)
+    if do is Do.SET and wanted is not None:
+        await set_alias(session, alias, wanted)
+    elif do is Do.CLEAR:
+        await clear_alias(session, alias)
+    return do, found
 
 
 async def set_alias(session: Session, alias: str, wanted: Wanted) -> None:

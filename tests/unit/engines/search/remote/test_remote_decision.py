@@ -2,13 +2,16 @@
 
 from itertools import product
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.engines.connection.base import GarbledError
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, GarbledError
+from stateward.engines.search.database.session import Session
 from stateward.engines.search.remote.decision import Do, Found, Wanted, decide, values
-from stateward.engines.search.remote.requests import by_alias, found_of
+from stateward.engines.search.remote.requests import by_alias, found_of, settle
 
 WANTED = Wanted("b-remote.ns.svc:9300", skip_unavailable=True)
 OTHER = "old-remote.ns.svc:9300"
@@ -91,3 +94,45 @@ def test_an_answer_without_settings_is_not_an_empty_one(answer: dict[str, object
 @given(st.dictionaries(st.text(max_size=40), st.none() | st.integers() | st.text(max_size=5), max_size=5))
 def test_any_settings_can_be_read(flat: dict[str, object]) -> None:
     found_of({"persistent": flat})
+
+
+class OneDatabase:
+    """A database with settings, behind `Transport`."""
+
+    def __init__(self, settings: dict[str, str]) -> None:
+        self.settings = settings
+        self.written: list[Call] = []
+
+    def within(self, access: Access) -> "OneDatabase":
+        raise AssertionError(access)
+
+    async def send(self, call: Call) -> Answer:
+        if call.method == "PUT":
+            self.written.append(call)
+        return Answer(200, msgspec.json.encode({"persistent": self.settings, "transient": {}}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "do", "keys"),
+    [
+        ({}, Do.SET, {"mode": "proxy", "proxy_address": WANTED.address, "skip_unavailable": "true"}),
+        ({"cluster.remote.east.seeds": "10.1.2.3:9300"}, Do.CONFLICT, None),
+        ({f"cluster.remote.east.{key}": value for key, value in values(WANTED).items()}, Do.NOTHING, None),
+    ],
+)
+async def test_a_write_follows_from_a_read_right_before_it(
+    settings: dict[str, str], do: Do, keys: dict[str, str] | None
+) -> None:
+    """A person may have set the alias since the round began."""
+    database = OneDatabase(settings)
+    decided, _ = await settle("east", WANTED, WANTED.address, Session(database, "http://10.0.0.1:9200"))
+    assert decided is do
+    wanted = [] if keys is None else [{"persistent": {f"cluster.remote.east.{key}": keys[key] for key in keys}}]
+    assert [call.body for call in database.written] == wanted
+
+
+async def test_a_removal_names_exactly_what_was_set() -> None:
+    database = OneDatabase({f"cluster.remote.east.{key}": value for key, value in values(WANTED).items()})
+    assert (await settle("east", None, WANTED.address, Session(database, "http://10.0.0.1:9200")))[0] is Do.CLEAR
+    (call,) = database.written
+    assert call.body == {"persistent": {f"cluster.remote.east.{key}": None for key in values(WANTED)}}
