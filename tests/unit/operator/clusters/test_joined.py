@@ -24,7 +24,7 @@ def cluster(status: dict[str, Any] | None = None, **spec: Any) -> Cluster:
 
 
 def begun(old: Cluster | None, new: Cluster | None) -> set[str]:
-    return {str(key) for key in concerned(Delta(Change.UPDATED, HERE, old, new))}
+    return {str(key) for key in concerned(Delta(Change.CHANGED, HERE, old, new))}
 
 
 @pytest.mark.parametrize(
