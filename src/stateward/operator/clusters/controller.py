@@ -128,9 +128,8 @@ class Controller:
 
     def _on_joined(self, delta: Delta[Cluster]) -> None:
         """Begin a round of the existing clusters that trust a changed one."""
-        for key in concerned(delta):
-            if self.caches.clusters.get(key) is not None:
-                self._pace.add(key)
+        for key in concerned(delta, self.caches.clusters.get):
+            self._pace.add(key)
 
     async def _reconcile(self, key: Key) -> float | None:
         self._pace.begun(key)

@@ -1,4 +1,4 @@
-"""A change of one cluster begins a round of those whose members trust it, or would; and of no other."""
+"""A change of one cluster begins a round of those that name it, too, and whose members may trust it; of no other."""
 
 from typing import Any
 
@@ -24,7 +24,19 @@ def cluster(status: dict[str, Any] | None = None, **spec: Any) -> Cluster:
 
 
 def begun(old: Cluster | None, new: Cluster | None) -> set[str]:
-    return {str(key) for key in concerned(Delta(Change.CHANGED, HERE, old, new))}
+    delta = Delta(Change.CHANGED, HERE, old, new)
+    assert list(concerned(delta, lambda _: None)) == []
+    assert list(concerned(delta, lambda key: named(key, Key("elsewhere", "logs")))) == []
+    return {str(key) for key in concerned(delta, lambda key: named(key, HERE))}
+
+
+def named(key: Key, other: Key) -> Cluster:
+    """Return the cluster with a key, which names another one."""
+    spec = {"version": "2.19.5", "pools": [{"name": "all", "replicas": 1}]}
+    body = {**spec, "remoteAccess": {"from": [{"name": other.name, "namespace": other.namespace}]}}
+    meta = {"name": key.name, "namespace": key.namespace}
+    head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster"}
+    return convert_cluster({**head, "metadata": meta, "spec": body})
 
 
 @pytest.mark.parametrize(
