@@ -156,11 +156,11 @@ class Round:
             return {}
         target = self._tools.databases.target(self._live.kind, key_of(self._live))
         if target is None or not target.identity:
-            return {alias: self._unreached(entry, UNREACHED) for alias, entry in entries.items()}
+            return self._all_unreached(entries, UNREACHED)
         try:
             there = await self._ask(target, requests.read)
         except EngineError as error:
-            return {alias: self._unreached(entry, str(error)[:500]) for alias, entry in entries.items()}
+            return self._all_unreached(entries, str(error)[:500])
         await self._record(entries, there, access)
         found = {alias: await self._settled(target, entries[alias], there.get(alias, Found())) for alias in entries}
         left = {alias: status for alias, status in found.items() if status is not None}
@@ -249,9 +249,14 @@ class Round:
             entry.alias, entry.place, "RemoteClusterRefused", f"the database refuses a request: {text}"
         )
 
-    def _unreached(self, entry: Entry, text: str) -> RemoteClusterStatus:
-        if entry.standing.reason not in ("", "RemoteClusterRemoving") and not self._address(entry.alias):
-            return self._waiting(entry.alias, entry.place, entry.standing.reason, entry.standing.message)
+    def _all_unreached(self, entries: dict[str, Entry], text: str) -> Known:
+        found = {alias: self._unreached(entry, text) for alias, entry in entries.items()}
+        return {alias: status for alias, status in found.items() if status is not None}
+
+    def _unreached(self, entry: Entry, text: str) -> RemoteClusterStatus | None:
+        """Return the status while the database does not answer; None if the operator has never set anything in it."""
+        if entry.standing.reason and not self._address(entry.alias):
+            return self._forgotten(entry, Found())
         return self._waiting(entry.alias, entry.place, "RemoteClusterWaitForDatabase", text)
 
     def _waiting(

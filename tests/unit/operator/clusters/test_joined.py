@@ -11,8 +11,8 @@ from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters.joined import concerned
 
 HERE = Key("a", "logs")
-LETS = {"remoteAccess": {"from": [{"name": "events", "namespace": "b"}, {"name": "shop"}]}}
-ASKS = {"remoteClusters": [{"name": "west", "cluster": {"name": "orders", "namespace": "c"}}]}
+LETS: dict[str, Any] = {"remoteAccess": {"from": [{"name": "events", "namespace": "b"}, {"name": "shop"}]}}
+ASKS: dict[str, Any] = {"remoteClusters": [{"name": "west", "cluster": {"name": "orders", "namespace": "c"}}]}
 SECURED = {"security": {"enabled": True, "certificatesDigest": "one"}}
 
 
@@ -32,7 +32,7 @@ def begun(old: Cluster | None, new: Cluster | None) -> set[str]:
 
 def named(key: Key, other: Key) -> Cluster:
     """Return the cluster with a key, which names another one."""
-    spec = {"version": "2.19.5", "pools": [{"name": "all", "replicas": 1}]}
+    spec: dict[str, Any] = {"version": "2.19.5", "pools": [{"name": "all", "replicas": 1}]}
     body = {**spec, "remoteAccess": {"from": [{"name": other.name, "namespace": other.namespace}]}}
     meta = {"name": key.name, "namespace": key.namespace}
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchCluster"}

@@ -131,6 +131,16 @@ async def test_nothing_is_forgotten_while_the_database_does_not_answer() -> None
     assert world.settings_of_remotes == {}
 
 
+async def test_what_was_never_set_goes_without_an_answer_of_the_database() -> None:
+    world = World()
+    world.reachable = False
+    world.search(ENTRY)
+    async with world.operator():
+        await world.until(lambda: world.waits_for("RemoteClusterNotAllowed"))
+        world.search()
+        await world.until(lambda: not world.status())
+
+
 async def test_a_cluster_that_cannot_be_read_is_unknown_and_not_gone() -> None:
     """Whatever its owner has written: only its own entry waits, and what is set stays."""
     world = World()
