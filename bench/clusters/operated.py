@@ -29,11 +29,11 @@ from stateward.kube.election.lease import LeaderElection
 from stateward.kube.election.lease_record import LeaseTiming
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource
+from stateward.operator.assembly import Operator
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
-from stateward.operator.process import Operator
 from stateward.operator.runtime import logs
 from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve

@@ -26,10 +26,10 @@ The condition `Ready` of a `SearchObject`, `SearchUser`, `SearchSnapshot`, `Sear
 
 """
 _ACCESS = """
-## Dashboards, metrics and routes
+## Dashboards, metrics, routes and remote clusters
 
-`status.dashboards.reason`, `status.metrics.reason` and `status.routes.reason` of a cluster have one of these reasons.
-None of them stops the database.
+`status.dashboards.reason`, `status.metrics.reason`, `status.routes.reason` and `status.remoteAccess.reason` of a
+cluster have one of these reasons, and so have the entries of `status.remoteClusters`. None of them stops the database.
 
 """
 _COLUMNS = """\

@@ -58,7 +58,7 @@ def validate(cluster: Cluster) -> list[Problem]:
 
 
 def validate_access(cluster: Cluster) -> list[Problem]:
-    """Return what is wrong with `dashboards`, `metrics` and `routes`; without errors they may be made.
+    """Return what is wrong with `dashboards`, `metrics`, `routes` and remote clusters; without errors they may be made.
 
     It is apart from `validate`, because nothing beside the database may stop a change or a repair of the database.
     """

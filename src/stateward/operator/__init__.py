@@ -1,7 +1,8 @@
 """Where planning meets the world: observe a cluster, plan, act and report. All effects of the product are here.
 
 One round of one cluster is `clusters.reconcile`: `observe` and `objects` read, `planning.plan` decides, `act` carries
-out, and the status says what waits. `process` starts and stops everything.
+out, and the status says what waits. `assembly` puts an operator together, `controls` what runs beside its clusters, and
+`process` starts and stops everything.
 
     objects        caches, live reads, ownership, and the translation into an observation
     databases      one driver for each engine, and the agents in the pods
@@ -12,6 +13,7 @@ out, and the status says what waits. `process` starts and stops everything.
     beside         what controllers of things beside databases have in common
     dashboards     OpenSearch Dashboards and Kibana beside clusters, and routes
     exporters      exporters of the databases' own metrics beside clusters
+    remotes        remote clusters: their settings in databases, and Services for those that search
     scaling        what autoscalers read of the pools
     declared       objects inside the databases of search clusters
     installations  packages that run

@@ -5,7 +5,21 @@ Independent of Kubernetes and of the clock: every function takes the time, in se
 """
 
 from stateward.pki.authority import SETTLING, Authority, changed, followed, new_authority, signs_from, young
-from stateward.pki.certificate import DAYS, LEFT, Pair, belongs, due, ends, fits, issue, renewal, signs, sound, split
+from stateward.pki.certificate import (
+    DAYS,
+    LEFT,
+    Pair,
+    authorities,
+    belongs,
+    due,
+    ends,
+    fits,
+    issue,
+    renewal,
+    signs,
+    sound,
+    split,
+)
 from stateward.pki.files import authority_files, authority_of
 
 __all__ = [
@@ -14,6 +28,7 @@ __all__ = [
     "SETTLING",
     "Authority",
     "Pair",
+    "authorities",
     "authority_files",
     "authority_of",
     "belongs",

@@ -172,6 +172,22 @@ def sound(bundle: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def authorities(bundle: str, now: float) -> tuple[str, ...]:
+    """Return the certificates of a bundle that belong to CAs and are valid at a time, each once, without other text."""
+    found: list[str] = []
+    for each in split(bundle):
+        try:
+            loaded = x509.load_pem_x509_certificate(each.encode())
+            constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
+        except (ValueError, x509.ExtensionNotFound, x509.DuplicateExtension):
+            continue
+        valid = loaded.not_valid_before_utc.timestamp() <= now < loaded.not_valid_after_utc.timestamp()
+        text = pem(loaded)
+        if constraints.ca and valid and text not in found:
+            found.append(text)
+    return tuple(found)
+
+
 def _identifier(issuer: x509.Certificate, key: Key) -> x509.AuthorityKeyIdentifier:
     try:
         known = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value

@@ -17,9 +17,10 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
+from stateward.operator.assembly import Operator
+from stateward.operator.controls import restart_control
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import CLUSTERS
-from stateward.operator.process import Operator, restart_control
 from stateward.operator.runtime.options import OperatorOptions
 from tests.integration.api_server import PATIENCE, define
 from tests.support.fakes import FakeDatabase, FakeKubelet

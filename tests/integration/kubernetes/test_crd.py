@@ -106,6 +106,8 @@ def test_a_good_cluster_is_accepted(api: KubeApi) -> None:
         plugins=[{"name": "mapper-size", "file": "size-{version}.zip"}],
         bootstrap={"fromSnapshot": {"repository": "files", "snapshot": "nightly-*", "indices": ["logs-*"]}},
         pluginSource={"image": "registry.example/plugins:{version}"},
+        remoteClusters=[{"name": "east", "cluster": {"name": "logs", "namespace": "other"}, "skipUnavailable": False}],
+        remoteAccess={"from": [{"name": "events"}, {"name": "logs", "namespace": "other"}]},
         routes={"hosts": ["logs.example.com"], "ingressClassName": "nginx", "tlsSecretName": "logs-tls"},
         metrics={"resources": {"limits": {"memory": "128Mi"}}, "rotateCredentialsAfter": "90d"},
         dashboards={

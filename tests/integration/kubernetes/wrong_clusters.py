@@ -45,6 +45,10 @@ CASES: dict[str, Document] = {
     "spec.routes.parentRefs": document(
         routes={"hosts": ["a.example"], "ingressClassName": "nginx", "parentRefs": [{"name": "public"}]}
     ),
+    "spec.remoteClusters: itself": document(remoteClusters=[{"name": "east", "cluster": {"name": "logs"}}]),
+    "spec.remoteClusters: alias": document(remoteClusters=[{"name": "a.b", "cluster": {"name": "other"}}]),
+    "spec.remoteClusters: word": document(remoteClusters=[{"name": "node", "cluster": {"name": "other"}}]),
+    "spec.remoteAccess: itself": document(remoteAccess={"from": [{"name": "logs"}]}),
     "spec.dashboards.routes.hosts": document(dashboards={"routes": {"hosts": ["*.example.com"]}}),
     "spec.dashboards.config": document(dashboards={"config": {"opensearch.hosts": ["http://elsewhere"]}}),
     "metadata.name: Elasticsearch": elasticsearch(name="1logs"),
@@ -88,6 +92,10 @@ MESSAGES = {
     "spec.pluginSource: no plugins": "needs plugins: list what to install",
     "spec.pluginSource: two": "must have one of url, image and claimName",
     "spec.routes.parentRefs": "is for an Ingress, and parentRefs are for an HTTPRoute",
+    "spec.remoteClusters: itself": "must name another cluster than this one",
+    "spec.remoteClusters: alias": "a.b: must be letters, digits, dashes and underscores",
+    "spec.remoteClusters: word": "node: must be another word: the database has a setting of this name",
+    "spec.remoteAccess: itself": "must name another cluster than this one",
     "spec.dashboards.routes.hosts": "*.example.com: must be a host name in lower case",
     "spec.dashboards.config": "opensearch.hosts cannot be set: Stateward connects the dashboards to the database",
     "metadata.name: Elasticsearch": "1logs: the name must be lower-case letters",

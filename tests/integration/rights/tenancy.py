@@ -13,9 +13,9 @@ from stateward.engines.foundationdb.database.target import Shell
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
+from stateward.operator.assembly import Operator
 from stateward.operator.databases.engine import ElasticsearchFamily, OpenSearchFamily
 from stateward.operator.databases.foundationdb import FoundationDBFamily
-from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions
 from tests.integration.api_server import PATIENCE
 from tests.integration.rights.tenant_specs import (

@@ -17,10 +17,10 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import SystemClock
+from stateward.operator.controls import accounts_of
 from stateward.operator.installations.controller import InstallationControl, Setting
 from stateward.operator.installations.execution.service_account import user
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
-from stateward.operator.process import accounts_of
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package

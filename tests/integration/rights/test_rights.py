@@ -25,6 +25,17 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
+from stateward.operator.assembly import Operator
+from stateward.operator.controls import (
+    dashboards_control,
+    declared_control,
+    detection_control,
+    exporters_control,
+    installation_control,
+    network_control,
+    remotes_control,
+    restart_control,
+)
 from stateward.operator.databases.engine import ElasticsearchFamily, Family, OpenSearchFamily
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.databases.foundationdb_shell import ExecShell
@@ -41,16 +52,6 @@ from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.installations.objects.views import INSTALLATIONS
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ELASTICSEARCH, FOUNDATIONDB
-from stateward.operator.process import (
-    Operator,
-    dashboards_control,
-    declared_control,
-    detection_control,
-    exporters_control,
-    installation_control,
-    network_control,
-    restart_control,
-)
 from stateward.operator.restarts.views import SOURCES
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
@@ -183,6 +184,7 @@ async def at(kubeconfig: Path, uses: Uses) -> AsyncGenerator[RestrictedOperator]
             declared_control(operator, restarts.sources),
             dashboards_control(operator, unasked),
             exporters_control(operator, untold),
+            remotes_control(operator),
         ]
         FakeKubelet(admin, operator.controllers["opensearch"].caches.of(kinds.PODS), database)
         others = run_pods(admin, names[1]), finish_jobs(admin, names[1])
@@ -338,6 +340,13 @@ async def beside(setup: RestrictedOperator) -> None:
     await setup.until(kinds.DEPLOYMENTS, "logs-metrics", lambda body: body is None)
     await setup.until(kinds.SERVICES, "logs-metrics", lambda body: body is None)
     await setup.until(CLUSTERS, "logs", lambda body: "metrics" not in (body or {}).get("status", {}))
+    await setup.change(remoteAccess={"from": [{"name": "other"}]})
+    await setup.until(kinds.SERVICES, "logs-remote", lambda body: body)
+    await setup.change(remoteAccess=None, remoteClusters=[{"name": "east", "cluster": {"name": "other"}}])
+    await setup.until(kinds.SERVICES, "logs-remote", lambda body: body is None)
+    await setup.until(CLUSTERS, "logs", lambda body: "remoteClusters" in (body or {}).get("status", {}))
+    await setup.change(remoteClusters=None)
+    await setup.until(CLUSTERS, "logs", lambda body: "remoteClusters" not in (body or {}).get("status", {}))
     await setup.change(dashboards=None)
     await setup.until(kinds.DEPLOYMENTS, "logs-dashboards", lambda body: body is None)
     await setup.until(CLUSTERS, "logs", lambda body: "dashboards" not in (body or {}).get("status", {}))

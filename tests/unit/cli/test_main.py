@@ -11,8 +11,8 @@ from stateward.cli import main as entry
 from stateward.cli.main import COMMANDS, cli, program
 from stateward.cli.shared.exit_codes import ExitCode
 from stateward.cli.shared.failures import failure_of
+from stateward.kube.election.fence import LostLease
 from stateward.kube.objects import errors
-from stateward.operator.process import LostLease
 
 
 def test_help_lists_every_command() -> None:

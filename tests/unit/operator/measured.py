@@ -34,6 +34,9 @@ from stateward.engines.search.dashboards import objects
 from stateward.engines.search.dashboards.frontend import frontend
 from stateward.engines.search.dashboards.routes import manifest, routes_of
 from stateward.engines.search.dashboards.settings import Secrets, files
+from stateward.engines.search.remote.decision import Wanted, values
+from stateward.engines.search.remote.objects import address
+from stateward.engines.search.spec.consent import named
 from stateward.forecast.forecast import run_forecast
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
@@ -160,7 +163,18 @@ class SettledCluster:
         network = network_policy(cluster, self.family.kind.engine, PLACE.namespace)
         engine = self.family.kind.engine
         beside = beside_the_database(cluster, engine) if isinstance(cluster, SearchCluster) else []
-        return [*self.family.cluster_objects(existing, ()), *job, network, *beside, *exporter_of(cluster, engine)]
+        found = [*self.family.cluster_objects(existing, ()), *job, network, *beside, *exporter_of(cluster, engine)]
+        return [*found, *remote_of(cluster)]
+
+
+def remote_of(cluster: Cluster) -> list[Json]:
+    """Return the settings in the database for remote clusters, if these exist and let themselves be searched."""
+    asked = (cluster.spec.remote_clusters or []) if isinstance(cluster, SearchCluster) else []
+    return [
+        {each.name: values(Wanted(address(named(cluster, each.cluster)), each.skip_unavailable))}
+        for each in asked
+        if isinstance(cluster, SearchCluster)
+    ]
 
 
 def exporter_of(cluster: Cluster, engine: str) -> list[Json]:

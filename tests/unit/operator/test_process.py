@@ -20,12 +20,12 @@ from stateward.kube.election.fence import LostLease
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Conflict
 from stateward.kube.objects.metadata import Key
+from stateward.operator.assembly import Operator
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.reconcile import Reconciler
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
-from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.planning.model.observation import Database, Health, Observation, Removal, Unknown
 from stateward.planning.model.security import Protection

@@ -78,6 +78,8 @@ NETWORK: dict[str, tuple[Any, Json]] = {
 
 ONE: Json = {"dashboards": {}}
 MEASURED: Json = {"metrics": {}}
+ENTRY: Json = {"remoteClusters": [{"name": "west", "cluster": {"name": "logs"}}]}
+GUESTS: Json = {"remoteAccess": {"from": [{"name": "logs"}]}, "security": {"enabled": True}}
 HOSTS: Json = {"hosts": ["logs.example.com"]}
 PARENTS: Json = {**HOSTS, "parentRefs": [{"name": "public"}]}
 ROUTES: dict[str, tuple[Any, Json]] = {
@@ -118,6 +120,12 @@ SAMPLES: dict[str, tuple[Any, Json]] = {
     "metrics.resources.claims": ([{"name": "gpu"}], MEASURED),
     "metrics.podTemplate.spec": (POD, MEASURED),
     "metrics.rotateCredentialsAfter": ("30d", MEASURED),
+    "remoteClusters[].name": ("east", ENTRY),
+    "remoteClusters[].cluster.name": ("other", ENTRY),
+    "remoteClusters[].cluster.namespace": ("elsewhere", ENTRY),
+    "remoteClusters[].skipUnavailable": (False, ENTRY),
+    "remoteAccess.from[].name": ("other", GUESTS),
+    "remoteAccess.from[].namespace": ("elsewhere", GUESTS),
     **{f"routes.{field}": (value, {"routes": besides}) for field, (value, besides) in ROUTES.items()},
     **{
         f"dashboards.routes.{field}": (value, {"dashboards": {"routes": besides}})

@@ -13,10 +13,10 @@ import msgspec
 
 from stateward.engines.connection.base import Target
 from stateward.kube.objects.metadata import Key
+from stateward.operator.assembly import Operator
 from stateward.operator.databases.agents import Access, AgentError, Peer
 from stateward.operator.databases.engine import Family, family_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
-from stateward.operator.process import Operator
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.planning.model.observation import Database
 from stateward.planning.model.process import Process, ProcessState

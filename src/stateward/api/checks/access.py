@@ -1,4 +1,6 @@
-"""Checks `dashboards`, `metrics` and `routes`: what the operator owns, fitting versions, and one way per route.
+"""Checks `dashboards`, `metrics`, `routes`, `remoteClusters` and `remoteAccess`: what stops only what it is about.
+
+What the operator owns, fitting versions, one way per route, and other clusters than this one, each once.
 
 Its problems stop only what they are about, never the database: see `validation.validate_access`.
 """
@@ -11,6 +13,7 @@ from stateward.api.checks.template import check_template, listed, mapped
 from stateward.api.checks.update import check_service
 from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.access.metrics import Metrics
+from stateward.api.kinds.access.remote import ANOTHER, RESERVED, TAKEN_WORD, OtherCluster
 from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
@@ -23,6 +26,8 @@ CONTAINER = "dashboards"
 """Name of the container in the pods."""
 EXPORTER, ASKER = "exporter", "fdbcli"
 """Names of the containers in the pod of the exporter; the second one is there with FoundationDB."""
+CLIENT_ROLE = "remote_cluster_client"
+"""The role of members that search other clusters."""
 _PATH = "spec.dashboards"
 
 
@@ -39,6 +44,7 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     asked = cluster.spec.dashboards
     yield from check_metrics(cluster.spec.metrics, EXPORTER)
     yield from _routes("spec.routes", cluster.spec.routes)
+    yield from check_remote(cluster)
     if asked is None:
         return
     yield from check_settings(f"{_PATH}.config", asked.config, reason_owned)
@@ -120,3 +126,30 @@ def _routes(path: str, routes: Routes | None) -> Iterator[Problem]:
     for i, host in enumerate(routes.hosts):
         if host in routes.hosts[:i]:
             yield Problem(f"{path}.hosts[{i}]", host, "must be listed once")
+
+
+def check_remote(cluster: SearchCluster) -> Iterator[Problem]:
+    """Yield what is wrong with `remoteClusters` and `remoteAccess`."""
+    entries = cluster.spec.remote_clusters or []
+    client = any(pool.roles is None or CLIENT_ROLE in pool.roles for pool in cluster.spec.pools)
+    for i, entry in enumerate(entries):
+        path = f"spec.remoteClusters[{i}]"
+        if entry.name in RESERVED:
+            yield Problem(f"{path}.name", entry.name, TAKEN_WORD)
+        elif entry.name in (other.name for other in entries[:i]):
+            yield Problem(f"{path}.name", entry.name, "must be listed once")
+        if _is_itself(cluster, entry.cluster):
+            yield Problem(f"{path}.cluster.name", entry.cluster.name, ANOTHER)
+        if not client:
+            yield Problem(
+                path, entry.name, f"a pool must have the role {CLIENT_ROLE}: only its members search other clusters"
+            )
+    access = cluster.spec.remote_access
+    for i, other in enumerate(access.clusters if access is not None else ()):
+        if _is_itself(cluster, other):
+            yield Problem(f"spec.remoteAccess.from[{i}].name", other.name, ANOTHER)
+
+
+def _is_itself(cluster: SearchCluster, other: OtherCluster) -> bool:
+    meta = cluster.metadata
+    return other.name == meta.name and other.namespace in (None, meta.namespace)

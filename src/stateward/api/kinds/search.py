@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.access.metrics import SearchMetrics
+from stateward.api.kinds.access.remote import RemoteAccess, RemoteCluster
 from stateward.api.kinds.access.routes import Routes
 from stateward.api.kinds.access.service import ServiceTemplate
 from stateward.api.kinds.additions.keystore import SecureSettings
@@ -133,6 +134,13 @@ class SearchSpec(ClusterSpec, kw_only=True):
     routes: Annotated[
         Routes | None,
         Meta(description="Host names that lead to the database, if the operator makes routes (--routes)."),
+    ] = None
+    remote_clusters: Annotated[
+        Annotated[list[RemoteCluster], Meta(max_length=50)] | None,
+        Meta(description="Clusters that this one searches, by an alias.", extra={"map_keys": ["name"]}),
+    ] = None
+    remote_access: Annotated[
+        RemoteAccess | None, Meta(description="Clusters that may search this one. Default: none.")
     ] = None
 
 

@@ -6,6 +6,7 @@ from msgspec import Meta, field
 
 from stateward.api.kinds.access.dashboards import DashboardsStatus
 from stateward.api.kinds.access.metrics import MetricsStatus
+from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteClusterStatus
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.replacement import RemovalStatus
 from stateward.api.kinds.scaling.limits import ScalingStatus
@@ -224,6 +225,16 @@ class ClusterStatus(Record):
         Meta(description="Where the exporter of metrics stands; also while what is left of it is removed."),
     ] = None
     routes: Annotated[RoutesStatus | None, Meta(description="The routes to the database and to its dashboards.")] = None
+    remote_clusters: Annotated[
+        list[RemoteClusterStatus] | None,
+        Meta(
+            description="Where each remote cluster stands; also while what is left of one is removed.",
+            extra={"map_keys": ["name"]},
+        ),
+    ] = None
+    remote_access: Annotated[
+        RemoteAccessStatus | None, Meta(description="Where other clusters reach the members of a search cluster.")
+    ] = None
     last_removal_time: Annotated[
         str, Meta(description="When a member with data or a vote was last let go: the next one waits from then on.")
     ] = ""

@@ -1,4 +1,4 @@
-"""The effects that a change can have, and those of access, metrics and scaling; `living` has all others."""
+"""The effects that a change can have, and those of scaling and of what is beside the database; `living` has others."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -79,6 +79,17 @@ ACCESS: Mapping[str, Change] = {
     "metrics.rotateCredentialsAfter": Change(
         Does.NOTHING, "The credentials change when they are as old; the exporter then restarts, and no member."
     ),
+    **{
+        f"remoteClusters[].{field}": Change(Does.AT_ONCE, "The settings in the database change; no member is touched.")
+        for field in ("name", "cluster.name", "cluster.namespace", "skipUnavailable")
+    },
+    **{
+        f"remoteAccess.from[].{field}": Change(
+            Does.RESTART,
+            "One after the other, if the cluster is secured: only a start reads the names. Otherwise at once.",
+        )
+        for field in ("name", "namespace")
+    },
     **{f"{holder}.{field}": _ROUTE for holder in ("routes", "dashboards.routes") for field in _ROUTES},
 }
 """Fields of search clusters for what is beside the database."""

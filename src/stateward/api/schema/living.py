@@ -165,6 +165,8 @@ SEARCH: Mapping[str, Change] = {
 
 ONLY_OPENSEARCH: Mapping[str, Change] = {}
 ONLY_ELASTICSEARCH: Mapping[str, Change] = {
+    "remoteAccess.from[].name": Change(Does.AT_ONCE, "No member is touched."),
+    "remoteAccess.from[].namespace": Change(Does.AT_ONCE, "No member is touched."),
     "security.caSecretName": Change(
         Does.AT_ONCE,
         "In steps, without a restart: members reload certificates, and trust both CAs in between. Removing the"

@@ -6,6 +6,7 @@ much; that is why every list and text that a rule reads has a largest size in `c
 
 from collections.abc import Mapping
 
+from stateward.api.kinds.access.remote import ANOTHER, RESERVED, TAKEN_WORD, RemoteCluster
 from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
 from stateward.api.kinds.cluster import Storage, UpdatePolicy
@@ -50,6 +51,22 @@ NAMES = (
         f"metadata.name and the name of each pool may have {LONGEST_NAMES} characters together: members are named"
         " <cluster>-<pool>-<ordinal>",
         field=".spec.pools",
+    ),
+)
+
+
+OTHERS = (
+    Rule(
+        "!has(self.spec.remoteClusters) || self.spec.remoteClusters.all(r,"
+        " has(r.cluster.__namespace__) || r.cluster.name != self.metadata.name)",
+        ANOTHER,
+        field=".spec.remoteClusters",
+    ),
+    Rule(
+        "!has(self.spec.remoteAccess) || self.spec.remoteAccess.from.all(c,"
+        " has(c.__namespace__) || c.name != self.metadata.name)",
+        ANOTHER,
+        field=".spec.remoteAccess.from",
     ),
 )
 
@@ -164,9 +181,9 @@ UPDATE_RULES = (
 )
 
 RULES: Mapping[type[Record], tuple[Rule, ...]] = {
-    OpenSearchCluster: NAMES,
+    OpenSearchCluster: (*NAMES, *OTHERS),
     OpenSearchSpec: spec_rules(OPENSEARCH),
-    ElasticsearchCluster: NAMES,
+    ElasticsearchCluster: (*NAMES, *OTHERS),
     ElasticsearchSpec: spec_rules(ELASTICSEARCH),
     FoundationDBCluster: NAMES,
     FoundationDBSpec: FOUNDATIONDB_RULES,
@@ -212,6 +229,7 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
         ),
     ),
     PluginSource: (Rule("[has(self.url), has(self.image), has(self.claimName)].filter(x, x).size() == 1", ONE_SOURCE),),
+    RemoteCluster: (Rule(f"!(self.name in {list(RESERVED)})", TAKEN_WORD, field=".name", shown="self.name"),),
     Routes: (
         Rule(
             "!has(self.parentRefs) || !(has(self.ingressClassName) || has(self.tlsSecretName))",

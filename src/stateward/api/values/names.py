@@ -21,6 +21,9 @@ LABEL_DASHBOARDS = f"{GROUP}/dashboards-of"
 LABEL_METRICS = f"{GROUP}/metrics-of"
 """On the objects of a cluster's exporter of metrics, in place of the cluster's own label."""
 
+LABEL_REMOTE = f"{GROUP}/remote-access-of"
+"""On the Service by which other clusters reach a cluster's members, in place of the cluster's own label."""
+
 LABEL_ALLOWED = f"{GROUP}/allowed-for-pods"
 """On what is not the cluster's: `true` lets pods of all clusters in its namespace use it; a name, those of one."""
 

@@ -28,6 +28,7 @@ from stateward.engines.exporter.preview import exporter_notes
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.search.configuration.security import secured
 from stateward.engines.search.dashboards.preview import access_notes
+from stateward.engines.search.remote.preview import remote_notes
 from stateward.engines.search.spec.flavor import HTTP_PORT
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unauthorized
@@ -105,7 +106,7 @@ async def read_inputs(
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
     notes += (outdated(pending),) if (pending := cluster.status.outdated_pods) else ()
-    notes += (*access_notes(cluster), *exporter_notes(cluster))
+    notes += (*access_notes(cluster), *exporter_notes(cluster), *remote_notes(cluster))
     problems = (*validate(cluster), *validate_access(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
     if SECRETS.kind in denied:

@@ -9,7 +9,8 @@ import click
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import LABEL_ALLOWED, LABEL_WAVE
 from stateward.cli.shared.failures import Failure, leaf
-from stateward.operator.process import LostLease, OpenPage, run_operator
+from stateward.kube.election.fence import LostLease
+from stateward.operator.process import OpenPage, run_operator
 from stateward.operator.runtime import logs
 from stateward.operator.runtime.options import ANY, LABELLED, OperatorOptions
 

@@ -58,6 +58,8 @@ def summary(cluster: Cluster, now: float) -> Table:
         table.add_row("dashboards", f"{dashboards_standing(status)}{why}")
     if status.metrics is not None:
         table.add_row("metrics", metrics_standing(status))
+    if status.remote_clusters:
+        table.add_row("remote", remote_standing(status))
     if status.routes is not None:
         table.add_row(
             "routes", "; ".join(part for part in (", ".join(status.routes.urls), status.routes.message) if part)
@@ -88,6 +90,14 @@ def metrics_standing(status: ClusterStatus) -> str:
     if found is None:
         return ""
     return f"served at {found.url}" if found.available else f"not available: {found.message}"
+
+
+def remote_standing(status: ClusterStatus) -> str:
+    """Return the remote clusters by alias as a clause, with what is wrong; empty without one."""
+    return "; ".join(
+        f"{each.name} {each.state.lower()}{f': {each.message}' if each.message else ''}"
+        for each in status.remote_clusters or ()
+    )
 
 
 def outdated(pods: int) -> str:

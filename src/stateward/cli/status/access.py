@@ -1,4 +1,4 @@
-"""What a cluster's dashboards, exporter and routes wait for, and what ends it, beside the waits of the database."""
+"""What is beside the database of a cluster, and its remote clusters: what each waits for, and what ends it."""
 
 from collections.abc import Iterator
 
@@ -127,6 +127,46 @@ ACCESS_ADVICE = {
     "MetricsWaitForDatabase": Advice(
         "the operator reaches the database", "see with `explain` what the cluster itself waits for"
     ),
+    "RemoteAccessInvalid": Advice("the block is valid. Until then no Service is made for other clusters", _SPEC),
+    "RemoteAccessNameTaken": Advice(
+        "the name is free", "rename or delete the object named above; nothing is done to it until then"
+    ),
+    "RemoteClusterConflict": Advice(
+        "the database has no such settings of others. They are neither changed nor removed",
+        "set them to null with PUT _cluster/settings, or rename or remove the entry in spec.remoteClusters",
+    ),
+    "RemoteClusterConnecting": Advice(
+        "a member is connected. Changed CAs reach the pods within two minutes, and members of the other cluster may"
+        " have to restart first",
+        "see with `explain` what the other cluster waits for, and that network policies let its port 9300 be reached",
+    ),
+    "RemoteClusterInvalid": Advice("the entry is valid. Until then it has no effect", _SPEC),
+    "RemoteClusterMissing": Advice(
+        "a cluster of the same kind has that name. Until then nothing is set in the database",
+        "correct cluster.name and cluster.namespace of the entry, or create the cluster",
+    ),
+    "RemoteClusterNotAllowed": Advice(
+        "the other cluster names this one in its spec.remoteAccess. Until then nothing is set in the database",
+        "ask the owner of that cluster to write the line in the message",
+    ),
+    "RemoteClusterReconcileFailing": Advice(
+        "a reconciliation succeeds; the operator retries", "read the operator's log; if rights are missing, grant them"
+    ),
+    "RemoteClusterRefused": Advice(
+        "the database accepts the request; the operator repeats it",
+        "see the reason in the message; settings of the same alias in spec.config must be removed",
+    ),
+    "RemoteClusterRemoving": Advice("its settings are removed from the database"),
+    "RemoteClusterSecurityDiffers": Advice(
+        "both clusters are secured, or both are not", "set spec.security.enabled of one to that of the other"
+    ),
+    "RemoteClusterUnknown": Advice(
+        "the operator can read the other cluster. Until then the settings in the database stay as they are",
+        "let the operator manage that namespace, too (-n); if the message names a field, the owner has to correct it",
+    ),
+    "RemoteClusterWaitForDatabase": Advice(
+        "the operator reaches the database", "see with `explain` what the cluster itself waits for"
+    ),
     "RouteEnding": Advice("the earlier object of the name is gone"),
     "RouteFailing": Advice(
         "the operator can read and write Ingresses and HTTPRoutes; it retries",
@@ -142,11 +182,11 @@ ACCESS_ADVICE = {
         "have an administrator install the operator with `routes: true` (--routes), or write an Ingress yourself",
     ),
 }
-"""For each reason of dashboards, metrics and routes: what ends it, and what the user can do."""
+"""For each reason of dashboards, metrics, routes and remote clusters: what ends it, and what the user can do."""
 
 
 def access_lines(cluster: Cluster, now: float) -> list[str]:
-    """Return the lines about dashboards, metrics and routes for `explain`; none if there are none."""
+    """Return the lines about what is beside the database for `explain`; none if there is nothing."""
     return list(_explained(cluster, now))
 
 
@@ -161,10 +201,28 @@ def _explained(cluster: Cluster, now: float) -> Iterator[str]:
             yield f"They have waited {since} ({found.reason}): {found.message}."
             yield from told(ACCESS_ADVICE.get(found.reason, UNKNOWN))
     yield from _metrics(cluster, now)
+    yield from _remote(cluster, now)
     routes = cluster.status.routes
     if routes is not None and routes.reason:
         yield f"Routes ({routes.reason}): {routes.message}."
         yield from told(ACCESS_ADVICE.get(routes.reason, UNKNOWN))
+
+
+def _remote(cluster: Cluster, now: float) -> Iterator[str]:
+    known = {each.name: each for each in cluster.status.remote_clusters or ()}
+    asked = cluster.spec.remote_clusters if isinstance(cluster, SearchCluster) else None
+    for entry in asked or ():
+        if entry.name not in known:
+            yield f"The operator has not observed the remote cluster {entry.name} yet."
+    for found in known.values():
+        yield f"Remote cluster {found.name}: {found.state} ({found.cluster})."
+        if found.reason:
+            yield f"It has waited {age(found.since_time, now)} ({found.reason}): {found.message}."
+            yield from told(ACCESS_ADVICE.get(found.reason, UNKNOWN))
+    access = cluster.status.remote_access
+    if access is not None and access.reason:
+        yield f"Access of other clusters ({access.reason}): {access.message}."
+        yield from told(ACCESS_ADVICE.get(access.reason, UNKNOWN))
 
 
 def _metrics(cluster: Cluster, now: float) -> Iterator[str]:

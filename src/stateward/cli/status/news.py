@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.cli.shared.picture import dashboards_standing, metrics_standing, version
+from stateward.cli.shared.picture import dashboards_standing, metrics_standing, remote_standing, version
 
 
 def news(before: Cluster | None, after: Cluster) -> list[str]:
@@ -55,6 +55,8 @@ def dashboards_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
 
 def metrics_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
     """Yield what the exporter of metrics has become, or waits for."""
+    if remote_standing(old) != remote_standing(new):
+        yield f"remote clusters: {remote_standing(new) or 'removed'}"
     if metrics_standing(old) != metrics_standing(new):
         yield f"metrics: {metrics_standing(new) or 'removed'}"
 

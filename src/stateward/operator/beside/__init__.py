@@ -1,4 +1,4 @@
-"""What all controllers of things beside a database have in common: dashboards with routes, and exporters of metrics.
+"""What controllers of things beside a database have in common: dashboards with routes, exporters, remote clusters.
 
 `control` watches clusters and Deployments and runs rounds, one queue for each kind of thing; `owned` writes and deletes
 objects of one cluster only; `pods` finds the pods of a Deployment, and `pod_check` what they may have; `stored_secret`

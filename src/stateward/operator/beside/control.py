@@ -108,7 +108,7 @@ class Part(Protocol):
 
     @property
     def label(self) -> str:
-        """The label of its Deployments, with the name of the cluster."""
+        """The label of its Deployments, with the name of the cluster; empty if it has none."""
         ...
 
     def matters(self, cluster: Cluster) -> tuple[object, ...] | None:
@@ -148,7 +148,7 @@ class BesideControl:
                         options,
                     ).run()
                 )
-                for namespace in setting.namespaces
+                for namespace in (setting.namespaces if self._part.label else ())
             ]
             self._deployments.subscribe(self._on_deployment)
             for caches in setting.kinds:

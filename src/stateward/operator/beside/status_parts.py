@@ -4,7 +4,7 @@ Only these fields are written, and only to the state of the cluster that was rea
 others, with the same precondition, so that neither overwrites the other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,9 @@ from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource
 
+Part = Record | Sequence[Record]
+"""The value of one field of the status."""
+
 
 class StatusParts:
     """Writes parts of the status of one cluster, and tells people what has changed; `action` is that of the events."""
@@ -30,7 +33,7 @@ class StatusParts:
         self.live = live
         """The cluster as it was read, or written last."""
 
-    async def write(self, parts: Mapping[str, tuple[Record | None, Record | None]]) -> None:
+    async def write(self, parts: Mapping[str, tuple[Part | None, Part | None]]) -> None:
         """Write fields of the status from what they are to what they are to be.
 
         Raises Conflict if the cluster has changed, ApiError.

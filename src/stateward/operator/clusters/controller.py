@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 import structlog
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import FIELD_MANAGER
 from stateward.engines.connection.base import Target
 from stateward.kube.cache.apply import Applier
+from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.client.client import Api
 from stateward.kube.election.fence import Fence
@@ -30,6 +32,7 @@ from stateward.operator.clusters.exit_watch import ExitWatch
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.clusters.forecasts import Forecasts
 from stateward.operator.clusters.history import Histories
+from stateward.operator.clusters.joined import concerned
 from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
@@ -121,6 +124,12 @@ class Controller:
         watching = ReflectorOptions(clock=clock, observer=common.metrics, rng=common.rng)
         self.reflectors = tuple(self.caches.reflectors(api, watching))
         self.caches.on_change(self._pace.add)
+        self.caches.clusters.subscribe(self._on_joined)
+
+    def _on_joined(self, delta: Delta[Cluster]) -> None:
+        """Begin a round of the existing clusters that trust a changed one."""
+        for key in concerned(delta, self.caches.clusters.get):
+            self._pace.add(key)
 
     async def _reconcile(self, key: Key) -> float | None:
         self._pace.begun(key)

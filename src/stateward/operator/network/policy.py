@@ -20,6 +20,7 @@ from stateward.engines.foundationdb.spec.identity import PORT as FOUNDATIONDB_PO
 from stateward.engines.pods import agent
 from stateward.engines.pods.objects import shared_metadata
 from stateward.engines.search.dashboards import objects as dashboards
+from stateward.engines.search.spec.consent import Place, admitted
 from stateward.engines.search.spec.flavor import HTTP_PORT, TRANSPORT_PORT
 from stateward.operator.objects.kinds import FOUNDATIONDB
 
@@ -53,6 +54,8 @@ def network_policy(cluster: Cluster, engine: str, namespace: str) -> Json:
         {"from": [{"podSelector": {"matchLabels": labels}}], "ports": list(door.members)},
         {"from": [operator_pods(namespace)], "ports": [port("TCP", agent.API_PORT), *door.operator]},
     ]
+    if guests := [members_of(place, engine) for place in _guests(cluster)]:
+        ingress.append({"from": guests, "ports": list(door.members)})
     peers = [{"podSelector": {"matchLabels": pods}} for pods in _beside(cluster, engine)]
     ingress += [{"from": [peer], "ports": list(door.clients)} for peer in peers]
     if access.clients is None:
@@ -75,6 +78,19 @@ def _beside(cluster: Cluster, engine: str) -> Iterator[dict[str, str]]:
         yield dashboards.selector(cluster, engine)
     if exporter.asked_of(cluster) is not None:
         yield exporter.selector(cluster, engine)
+
+
+def _guests(cluster: Cluster) -> list[Place]:
+    """Return the clusters whose members may connect to the port between members, because the spec lets them search."""
+    return sorted(admitted(cluster)) if isinstance(cluster, SearchCluster) else []
+
+
+def members_of(place: Place, engine: str) -> Json:
+    """Return the members of another cluster, as a peer."""
+    return {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": place.namespace}},
+        "podSelector": {"matchLabels": {names.LABEL_CLUSTER: place.name, names.LABEL_ENGINE: engine}},
+    }
 
 
 def operator_pods(namespace: str) -> Json:

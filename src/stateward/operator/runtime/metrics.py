@@ -102,6 +102,11 @@ class Metrics:
             "1 if the exporter of the database's own metrics reads the database; without an exporter, no series.",
             CLUSTER,
         )
+        self.remote = gauge(
+            "stateward_cluster_remote_clusters_waiting",
+            "Remote clusters of spec.remoteClusters that are not connected; without remote clusters, no series.",
+            CLUSTER,
+        )
         self.oldest_wait = gauge(
             "stateward_cluster_oldest_wait_timestamp_seconds",
             "When the step began to wait that has waited longest; no series if nothing waits.",
@@ -227,6 +232,8 @@ class Metrics:
         self.outdated.labels(*labels).set(status.outdated_pods)
         for part, beside in ((self.dashboards, status.dashboards), (self.exporter, status.metrics)):
             _set(part, labels, None if beside is None else float(beside.available))
+        remote = status.remote_clusters
+        _set(self.remote, labels, sum(each.state != "Connected" for each in remote) if remote else None)
         self.secured.labels(*labels).set(status.security is not None and status.security.enabled)
         if status.security is not None:
             _set(self.certificates, labels, parse_time(status.security.certificates_expiration_time))
@@ -261,6 +268,7 @@ class Metrics:
             self.outdated,
             self.dashboards,
             self.exporter,
+            self.remote,
             self.secured,
             self.certificates,
             self.authority,

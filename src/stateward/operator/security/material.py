@@ -22,8 +22,9 @@ from stateward.api.kinds.security import (
 from stateward.engines.connection.access import Access
 from stateward.engines.search.configuration import xpack
 from stateward.engines.search.configuration.security import alternatives, member_name, operator_name, service_name
+from stateward.engines.search.spec.consent import Place
 from stateward.engines.search.spec.flavor import SearchCluster
-from stateward.operator.security import rotation, trust
+from stateward.operator.security import remote_trust, rotation, trust
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files, authority_of
 from stateward.pki.given import UnusableError, given_authority, given_server
 
@@ -46,6 +47,8 @@ class Stored(Struct, frozen=True):
     """The Secret of spec.security.caSecretName; None if the field is not set."""
     given_server: Files | None = None
     """The Secret of spec.security.http.secretName; None if the field is not set."""
+    others: Mapping[Place, str | None] = {}
+    """The CAs of joined clusters; None for one that cannot be read now."""
     administrator: Files | None = None
     """Name and password of the first administrator, if members get them; None if the Secret may not be read."""
 
@@ -66,6 +69,13 @@ class Material(Struct, frozen=True):
     """The files that define users for the members, if certificates do not authenticate users."""
     last: trust.LastTrusted = trust.LastTrusted()
     """Whom the operator trusts besides, because some members may still show them."""
+    remote: Mapping[str, str] = {}
+    """The CAs of joined clusters that the members trust besides, by file."""
+
+    @property
+    def trusted_by_members(self) -> str:
+        """Whom the members trust."""
+        return remote_trust.together(self.authority.bundle, self.remote)
 
     def access(self, cluster: SearchCluster) -> Access:
         """Return how the operator gets in."""
@@ -75,8 +85,8 @@ class Material(Struct, frozen=True):
     @property
     def files(self) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
         """The content of the authority's, the members' and the operator's Secret."""
-        bundle = self.authority.bundle
-        member = {CERTIFICATE: self.member.certificate, KEY: self.member.key, TRUSTED: bundle}
+        own = {CERTIFICATE: self.member.certificate, KEY: self.member.key, TRUSTED: self.trusted_by_members}
+        member = {**own, **self.remote}
         server = {HTTP: self.server.certificate, HTTP_KEY: self.server.key}
         operator = {CERTIFICATE: self.operator.certificate, KEY: self.operator.key, TRUSTED: self.trusted}
         operator |= self.last.files()
@@ -124,7 +134,8 @@ def desired_material(cluster: SearchCluster, stored: Stored, now: float) -> Mate
     wanted = authority.bundle + given
     last = trust.last_trusted(stored.operator or {}, wanted, now, all_heard=all_heard)
     trusted = wanted + last.certificates
-    material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last)
+    remote = remote_trust.remote_authorities(stored.others, stored.members or {}, now)
+    material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last, remote)
     said = rotation.sentence(authority, now, all_heard=all_heard)
     return MaterialResult(material, faults, said, material.access(cluster))
 
@@ -139,7 +150,8 @@ def _access(cluster: SearchCluster, files: Files) -> Access:
 def _mark(stored: Stored) -> str:
     """Return the mark of what the members were given last."""
     members, authority = stored.members or {}, stored.authority or {}
-    return rotation.mark(members.get(CERTIFICATE, ""), members.get(HTTP, ""), authority.get(TRUSTED, ""))
+    trusted = remote_trust.together(authority.get(TRUSTED, ""), remote_trust.stored(members))
+    return rotation.mark(members.get(CERTIFICATE, ""), members.get(HTTP, ""), trusted)
 
 
 def _users(cluster: SearchCluster, stored: Stored) -> tuple[str, Mapping[str, str]]:
@@ -195,9 +207,11 @@ def current_authority(
 
 def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
     """Keep trusting what the members trust: a user deleted the Secret of a CA that has signed for them."""
-    trusted = pki.sound((stored.members or {}).get(TRUSTED, ""))
+    members = stored.members or {}
+    others = {each for text in remote_trust.stored(members).values() for each in pki.split(text)}
     own = pki.split(authority.signs.certificate)[0]
-    return pki.Authority(authority.signs, None, tuple(each for each in trusted if each != own))
+    trusted = (each for each in pki.sound(members.get(TRUSTED, "")) if each != own and each not in others)
+    return pki.Authority(authority.signs, None, tuple(trusted))
 
 
 def still_good(files: Files | None, authority: pki.Authority, names: tuple[str, ...], now: float) -> pki.Pair | None:

@@ -69,7 +69,7 @@ def _reason(cluster: SearchCluster, *, on: bool) -> str:
 def _times(material: Material) -> dict[str, Any]:
     own = [material.member, material.operator]
     return {
-        "mark": mark(material.member.certificate, material.server.certificate, material.authority.bundle),
+        "mark": mark(material.member.certificate, material.server.certificate, material.trusted_by_members),
         "authority_ends": pki.ends(material.authority.signs.certificate),
         "member_ends": pki.ends(material.member.certificate),
         "server_ends": pki.ends(material.server.certificate),

@@ -22,16 +22,17 @@ from stateward.engines.search.configuration.security import (
     operator_secret,
     secured,
 )
+from stateward.engines.search.spec.consent import Place, candidates, joined
 from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.secret_content import text_content
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import CopiedSecrets, belongs
-from stateward.operator.objects.ownership import exists
+from stateward.operator.objects.ownership import NotOwnedError, exists
 from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.operator.security.material import (
     PASSWORD,
@@ -46,6 +47,7 @@ from stateward.operator.security.material import (
 from stateward.operator.security.own_secrets import RAW_SECRETS, OwnSecrets
 from stateward.operator.security.protection import protection
 from stateward.operator.security.secured_by_default import REASON, secured_as_new
+from stateward.pki.files import TRUSTED
 from stateward.planning.model.security import Protection
 
 ADMINISTRATOR = "admin"
@@ -134,11 +136,31 @@ class Keeper:
             authority=await self._own.read(authority_secret(cluster), cluster),
             members=await self._own.read(members_secret(cluster), cluster),
             operator=await self._own.read(operator_secret(cluster), cluster),
+            others=await self._others(cluster),
             given_authority=await self._given.read(Key(namespace, asked.ca_secret_name), cluster)
             if asked.ca_secret_name
             else None,
             given_server=await self._given.read(Key(namespace, server), cluster) if server else None,
         )
+
+    async def _others(self, cluster: SearchCluster) -> dict[Place, str | None]:
+        """Return the CAs of the clusters with which one is joined; None for one that cannot be read now."""
+        found: dict[Place, str | None] = {}
+        for place in sorted(candidates(cluster)):
+            other = self._caches.clusters.get(Key(*place))
+            if not isinstance(other, SearchCluster) or other.metadata.deletion_timestamp is not None:
+                continue
+            if joined(cluster, other) and secured(other):
+                found[place] = await self._bundle(other)
+        return found
+
+    async def _bundle(self, other: SearchCluster) -> str | None:
+        """Return the public certificates of another cluster's CA; None if they are not known now."""
+        try:
+            files = await self._own.read(authority_secret(other), other)
+        except (ApiError, NotOwnedError):
+            return None  # What is known of it stays, and this cluster's own round goes on.
+        return (files or {}).get(TRUSTED) or None
 
     async def _live(self, key: Key) -> Files | None:
         try:

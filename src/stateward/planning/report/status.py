@@ -57,6 +57,8 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         dashboards=before.dashboards,
         metrics=before.metrics,
         routes=before.routes,
+        remote_clusters=before.remote_clusters,
+        remote_access=before.remote_access,
         last_removal_time=last_removal_time(facts, plan, before),
         last_progress_time=before.last_progress_time,
         pending_removals=pending_removals(facts, plan, before),

@@ -8,10 +8,10 @@ from typing import Any
 import structlog
 
 from stateward.engines.connection.base import EngineError
+from stateward.kube.election.fence import LostLease
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.act.act import NotOwnedError
 from stateward.operator.databases.agents import AgentError
-from stateward.operator.process import LostLease
 
 Listener = Callable[[str, Mapping[str, object]], None]
 

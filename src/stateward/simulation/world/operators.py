@@ -7,10 +7,10 @@ from typing import cast
 from stateward.engines.connection.answer_limits import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
+from stateward.operator.assembly import Operator
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.databases.engine import Family
 from stateward.operator.databases.foundationdb import FoundationDBFamily
-from stateward.operator.process import Operator
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.simulation.apiserver.audit import Audit, Unaudited

@@ -63,11 +63,28 @@ def test_an_exporter_of_foundationdb_is_told_too(run: Run, api: FakeApi) -> None
     assert "the database has not been created yet" in run("status", "ledger").output
 
 
-def test_each_reason_of_dashboards_metrics_and_routes_has_an_advice() -> None:
+def test_remote_clusters_are_told_with_what_ends_their_waits(run: Run, api: FakeApi) -> None:
+    waits = {"name": "east", "state": "Waiting", "cluster": "b/logs", "reason": "RemoteClusterNotAllowed"}
+    waits |= {"message": "OpenSearchCluster b/logs does not name this cluster"}
+    there = {"name": "west", "state": "Connected", "cluster": "c/logs"}
+    taken = {"reason": "RemoteAccessNameTaken", "message": "Service logs-remote exists"}
+    api.add("osclusters", cluster(remoteClusters=[waits, there], remoteAccess=taken))
+    said = run("explain", "logs").output
+    assert "Remote cluster east: Waiting (b/logs)." in said
+    assert "(RemoteClusterNotAllowed): OpenSearchCluster b/logs does not name this cluster." in said
+    assert "ask the owner of that cluster" in said
+    assert "Remote cluster west: Connected (c/logs)." in said
+    assert "Access of other clusters (RemoteAccessNameTaken): Service logs-remote exists." in said
+    assert "west connected" in run("status", "logs").output
+
+
+def test_each_reason_beside_the_database_has_an_advice() -> None:
     found: set[str] = set()
-    for room in ("operator/dashboards", "operator/exporters", "engines/search/dashboards"):
-        for file in (SOURCE / room).rglob("*.py"):
-            found |= set(re.findall(r'"((?:Dashboards|Metrics|Route|Routes|GatewayApi)[A-Z]\w+)"', file.read_text()))
+    words = "Dashboards|Metrics|Route|Routes|GatewayApi|RemoteCluster|RemoteAccess"
+    for room in ("dashboards", "exporters", "remotes", "../engines/search/dashboards", "../engines/search/remote"):
+        for file in (SOURCE / "operator" / room).rglob("*.py"):
+            found |= set(re.findall(rf'"((?:{words})[A-Z]\w+)"', file.read_text()))
     told = {"DashboardsRemoved", "DashboardsAvailable", "MetricsRemoved", "MetricsAvailable"}
+    told |= {"RemoteClusterConnected", "RemoteClusterRemoved", "RemoteClusterLeft"}
     assert told < found, "the pattern finds reasons"
     assert found - told == ACCESS_ADVICE.keys()

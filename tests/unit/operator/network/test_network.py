@@ -95,6 +95,24 @@ def test_ports_of_containers_beside_the_database_are_for_clients_and_no_spec_ope
     assert opened(network_policy(cluster(podTemplate=hostile), "elasticsearch", "system"))[2] == ("all", [9200])
 
 
+def test_members_of_exactly_the_clusters_that_may_search_reach_the_port_between_members() -> None:
+    guests = {"from": [{"name": "events", "namespace": "team-b"}, {"name": "shop"}, {"name": "logs"}]}
+    rules = network_policy(cluster(remoteAccess=guests), "elasticsearch", "system")["spec"]["ingress"]
+    (rule,) = [each for each in rules if len(each.get("from", ())) == 2]
+    assert rule["ports"] == [{"protocol": "TCP", "port": 9300}]
+    peers = [
+        (
+            each["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"],
+            each["podSelector"]["matchLabels"][names.LABEL_CLUSTER],
+            each["podSelector"]["matchLabels"][names.LABEL_ENGINE],
+        )
+        for each in rule["from"]
+    ]
+    assert peers == [("data", "shop", "elasticsearch"), ("team-b", "events", "elasticsearch")]
+    asked = cluster(remoteClusters=[{"name": "east", "cluster": {"name": "events"}}])
+    assert network_policy(asked, "elasticsearch", "system") == network_policy(cluster(), "elasticsearch", "system")
+
+
 def test_processes_of_foundationdb_talk_to_each_other_and_to_clients_on_the_same_ports() -> None:
     asked = cluster("FoundationDBCluster", networkPolicy={"clients": [WEB]})
     made = network_policy(asked, "foundationdb", "system")

@@ -5,6 +5,7 @@ from prometheus_client import generate_latest
 from stateward import __version__
 from stateward.api.kinds.access.dashboards import DashboardsStatus
 from stateward.api.kinds.access.metrics import MetricsStatus
+from stateward.api.kinds.access.remote import RemoteClusterStatus
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus, DiskStatus, PoolStatus, WaitStatus
 from stateward.kube.objects.metadata import Key
@@ -93,3 +94,14 @@ def test_disks_of_pools_have_series_only_while_they_are_known() -> None:
     record(DiskStatus(used_percent=64))
     metrics.forget("opensearch", key)
     assert 'name="logs"' not in generate_latest(metrics.registry).decode()
+
+
+def test_remote_clusters_that_are_not_connected_are_counted_and_without_any_there_is_no_series() -> None:
+    metrics, key = Metrics(), Key("prod", "logs")
+    plan = Plan(actions=(), intents={}, waits=(), budgets=(), activity="", settled=True)
+    states = [RemoteClusterStatus(name=state, state=state) for state in ("Connected", "Waiting", "Removing")]
+    for found, text in ((states, " 2.0"), (states[:1], " 0.0"), (None, "")):
+        metrics.cluster("opensearch", key, plan, ClusterStatus(remote_clusters=found))
+        lines = [line for line in generate_latest(metrics.registry).decode().splitlines() if not line.startswith("#")]
+        own = [line for line in lines if line.startswith("stateward_cluster_remote_clusters_waiting")]
+        assert [line.endswith(text) for line in own] == ([True] if text else [])

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ def cluster(**security: object) -> OpenSearchCluster:
     return OpenSearchCluster(metadata=Metadata(name="logs", namespace="data", uid="u"), spec=spec)
 
 
-def stored(material: Material, **given: dict[str, str]) -> Stored:
+def stored(material: Material, **given: Any) -> Stored:
     authority, members, operator = material.files
     return Stored(authority, members, operator, **given)
 

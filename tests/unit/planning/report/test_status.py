@@ -2,6 +2,10 @@
 
 from msgspec.structs import replace
 
+from stateward.api.kinds.access.dashboards import DashboardsStatus
+from stateward.api.kinds.access.metrics import MetricsStatus
+from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteClusterStatus
+from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model.observation import Database, Desired, Observation, Refusal
@@ -25,6 +29,22 @@ def test_a_settled_cluster_is_ready_and_writing_its_status_again_changes_nothing
     assert world.status.ready == "6/6"
     observed = world.observe()
     assert status(observed, world.plan(), world.status, world.now + 500) == world.status
+
+
+def test_what_is_known_of_things_beside_the_database_stays() -> None:
+    """The address of a remote cluster is the record of what the operator has set in the database, and must undo."""
+    world = settled(managers(), hot(), indices=((2,),))
+    known = replace(
+        world.status,
+        dashboards=DashboardsStatus(replicas=1),
+        metrics=MetricsStatus(available=True),
+        routes=RoutesStatus(urls=["https://logs.example.com"]),
+        remote_clusters=[RemoteClusterStatus(name="east", address="events-remote.b.svc:9300")],
+        remote_access=RemoteAccessStatus(),
+    )
+    after = status(world.observe(), world.plan(), known, world.now)
+    for part in ("dashboards", "metrics", "routes", "remote_clusters", "remote_access"):
+        assert getattr(after, part) == getattr(known, part)
 
 
 def test_conditions_of_a_cluster_that_changes() -> None:

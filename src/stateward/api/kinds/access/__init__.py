@@ -1,1 +1,1 @@
-"""How people and applications get to a search cluster: Services, routes, OpenSearch Dashboards and Kibana."""
+"""How people, applications and clusters get to a search cluster: Services, routes, dashboards, remote clusters."""

@@ -14,6 +14,7 @@ from typing import Any
 from stateward.api.kinds.security import Security
 from stateward.api.values.version import parse_version
 from stateward.engines.search.configuration import xpack
+from stateward.engines.search.spec.consent import Place, admitted, place_of
 from stateward.engines.search.spec.flavor import SearchCluster, Shield
 from stateward.engines.search.spec.identity import cluster_name
 from stateward.engines.search.spec.pools import ResolvedPool
@@ -25,6 +26,8 @@ SWITCH = "security"
 USERS = "internal_users.yml"
 TOGETHER = "security"
 """The input for security: secured and unsecured members cannot talk to each other."""
+GUESTS = "remoteAccess"
+"""The input for the members of other clusters that OpenSearch's plugin accepts as members: only a start reads them."""
 FOLDER = "tls"
 """Folder of the certificates, relative to the configuration."""
 HEALTH = "/_plugins/_security/health"
@@ -52,12 +55,17 @@ def reloads_certificates(version: str) -> bool:
 
 def member_name(cluster: SearchCluster) -> str:
     """Return the common name of the members' certificates."""
-    return f"member.{_mark(cluster)}"
+    return member_name_at(place_of(cluster))
+
+
+def member_name_at(place: Place) -> str:
+    """Return the common name of the certificates of members of the cluster at a place."""
+    return f"member.{_mark(f'{place.namespace}.{place.name}')}"
 
 
 def operator_name(cluster: SearchCluster) -> str:
     """Return the common name of the operator's certificate."""
-    return f"operator.{_mark(cluster)}"
+    return f"operator.{_mark(cluster_name(cluster))}"
 
 
 def service_name(cluster: SearchCluster) -> str:
@@ -120,9 +128,16 @@ def inputs(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     if not secured(pool.cluster):
         return
     yield TOGETHER, True
+    if admits := guests(pool):
+        yield GUESTS, admits
     status = pool.cluster.status.security
     if uses_plugin(pool) and status is not None and status.certificates_digest and not reloads_certificates(version):
         yield CERTIFICATES, status.certificates_digest
+
+
+def guests(pool: ResolvedPool) -> list[str]:
+    """Return the exact names of the members of other clusters that may search this one; for OpenSearch's plugin."""
+    return [f"CN={member_name_at(place)}" for place in sorted(admitted(pool.cluster))] if uses_plugin(pool) else []
 
 
 def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
@@ -136,7 +151,7 @@ def settings(pool: ResolvedPool, version: str) -> dict[str, Any]:
         "plugins.security.ssl.transport.resolve_hostname": False,
         "plugins.security.ssl.http.enabled": True,
         "plugins.security.ssl.http.clientauth_mode": "OPTIONAL",
-        "plugins.security.nodes_dn": [f"CN={member_name(pool.cluster)}"],
+        "plugins.security.nodes_dn": [f"CN={member_name(pool.cluster)}", *guests(pool)],
         "plugins.security.authcz.admin_dn": [f"CN={operator_name(pool.cluster)}"],
         "plugins.security.allow_default_init_securityindex": True,
         **(_RELOAD if reloads_certificates(version) else {}),
@@ -166,6 +181,6 @@ def _layer(layer: str, pair: str) -> dict[str, str]:
     }
 
 
-def _mark(cluster: SearchCluster) -> str:
-    """Return a hash that identifies this cluster: a common name is limited to 64 characters."""
-    return hashlib.sha256(cluster_name(cluster).encode()).hexdigest()[:32]
+def _mark(name: str) -> str:
+    """Return a hash that identifies the cluster with a name of nodes: a common name is limited to 64 characters."""
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

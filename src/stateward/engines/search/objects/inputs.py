@@ -24,6 +24,7 @@ EFFECTS = {
     "plugins": Effect.RECREATE,
     "pluginSource": Effect.RECREATE,
     security.TOGETHER: Effect.RESTART,
+    security.GUESTS: Effect.RESTART,
     CERTIFICATES: Effect.RESTART,
     keystore.INPUT: Effect.RESTART,
     **DATA_EFFECTS,

@@ -10,10 +10,10 @@ from stateward.api.kinds.installation import Installation, InstallationSpec
 from stateward.api.values.base import Metadata
 from stateward.kube.objects.errors import Forbidden, TransportError
 from stateward.kube.objects.metadata import Key
+from stateward.operator.controls import accounts_of
 from stateward.operator.installations.execution.service_account import Accounts, error_text, own_user, reason_of, user
 from stateward.operator.installations.objects.faults import NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER
-from stateward.operator.process import accounts_of
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.execution.test_tasks import JOB, POD, SERVICE, package
