@@ -176,7 +176,7 @@ def test_a_kept_volume_is_not_taken_for_the_member_that_would_leave() -> None:
     asked(world, 3).run()
     assert world.bodies["c-hot-3"].claim is not None
     world.edit(asked={}, pools=[managers(), hot(3, scaling=replace(BOUNDS, rules=(DISK,)))])
-    assert hots(minutes(with_disks(world, 5), 90)) == 3
+    assert recorded(minutes(with_disks(world, 5), 90)).replicas == 3
 
 
 @pytest.mark.parametrize("what", ["a copy moves", "a member is to be replaced"])
