@@ -21,7 +21,8 @@ def test_every_problem_of_a_file_is_shown_with_what_is_accepted(run: Run) -> Non
     assert result.output == (
         "- (document 1): logs: error: spec.version: 2.19: must be text: put it in quotes\n"
         "- (document 1): logs: error: spec.pools[0].replica: 3: is not a known field; did you mean replicas?\n"
-        "- (document 1): logs: error: spec.pools[0].replicas: is required: How many members the pool has.\n"
+        "- (document 1): logs: error: spec.pools[0].replicas: is required: How many members the pool has; with"
+        " `scaling` the number to begin with, or the nearest one within its limits.\n"
     )
 
 

@@ -40,6 +40,6 @@ def relied_on(status: ClusterStatus) -> tuple[object, ...]:
         status.forecast and status.forecast.start_time,
         [(m.name, m.pool, m.version, m.volume, m.zone, m.address) for m in status.member_states],
         {m.name for m in status.member_states if m.absence == Absence.PLANNED},
-        [(p.name, p.scaling and p.scaling.replicas) for p in status.pools],
+        [(p.name, p.scaling.replicas) for p in status.pools if p.scaling is not None],
         [(c.type, c.status) for c in status.conditions],
     )

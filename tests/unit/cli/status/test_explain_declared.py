@@ -44,7 +44,8 @@ def test_what_is_not_ready_is_named_with_what_ends_it(run: Run, api: FakeApi) ->
 
 def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
     found: set[str] = set()
-    for room in ("operator/declared", "engines/search/declared", "engines/search/snapshots"):
+    rooms = ("operator/declared", "operator/scaling", "engines/search/declared", "engines/search/snapshots")
+    for room in rooms:
         for file in (SOURCE / room).rglob("*.py"):
             said = file.read_text()
             found |= set(re.findall(r'(?:STALLED|WORKING|STOP|WAIT), "([A-Z]\w+)"', said))
