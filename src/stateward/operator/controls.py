@@ -122,9 +122,16 @@ def detection_control(operator: Operator) -> DetectionControl:
 
 def scaling_control(operator: Operator) -> ScalingControl:
     """Return the controller of PoolScales beside an operator."""
-    kinds, scales = [controller.caches for controller in operator.controllers.values()], operator.objects.scales
     return ScalingControl(
-        ScalingSetting(operator.api, operator.clock, scales, kinds, rng=operator.rng, gauge=operator.metrics)
+        ScalingSetting(
+            api=operator.api,
+            clock=operator.clock,
+            scales=operator.objects.scales,
+            kinds=[controller.caches for controller in operator.controllers.values()],
+            namespaces=operator.options.namespaces or ("",),
+            rng=operator.rng,
+            gauge=operator.metrics,
+        )
     )
 
 

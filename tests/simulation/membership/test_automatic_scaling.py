@@ -162,6 +162,7 @@ def ask(scenario: Scenario, replicas: int, name: str = "web") -> None:
 
 async def test_a_pool_scale_is_obeyed_within_the_limits_and_its_end_changes_nothing() -> None:
     with Scenario(managers(), scaling()).logged() as scenario:
+        scenario.process.pool_scales = True
         await scenario.begin()
         ask(scenario, 5)
         assert await scenario.until(lambda: size(scenario) == 5)

@@ -56,7 +56,7 @@ class Objects:
         }
         self.shared: dict[str, Store[Any]] = {kind.plural: Store(kind.plural) for kind in SHARED}
         self.scales = Store[PoolScale](POOL_SCALES.plural, namespaces=namespaces, indexes={"cluster": by_cluster})
-        """Nothing waits for it: an earlier installation has no such kind."""
+        """Fed by the controller of PoolScales. Nothing waits for it: an earlier installation has no such kind."""
 
     def stores(self) -> Iterator[Store[Any]]:
         """Return all stores."""
@@ -69,7 +69,6 @@ class Objects:
             for kind in OWNED:
                 selection = Selection(namespace, labels=names.LABEL_CLUSTER)
                 yield Reflector(api, kind, selection, self.owned[kind.plural], options)
-            yield Reflector(api, POOL_SCALES, Selection(namespace), self.scales, options)
         for kind in SHARED:
             yield Reflector(api, kind, Selection(), self.shared[kind.plural], options)
 

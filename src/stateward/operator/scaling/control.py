@@ -1,5 +1,6 @@
-"""Writes the status of PoolScales when they or their clusters change."""
+"""Watches PoolScales, and writes their status when they or their clusters change."""
 
+import asyncio
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,10 +13,12 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.scaling.pool_scale import PoolScale, PoolScaleStatus
 from stateward.api.kinds.search import SearchCluster
 from stateward.kube.cache.deltas import Delta
+from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
+from stateward.kube.objects.resource import Selection
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -32,12 +35,13 @@ RESYNC_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the control works with; `scales` is fed by others."""
+    """What the control works with; it feeds `scales`, from which clusters take their numbers."""
 
     api: Api
     clock: Clock
     scales: Store[PoolScale]
     kinds: Sequence[Caches]
+    namespaces: tuple[str, ...] = ("",)
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
 
@@ -53,13 +57,19 @@ class ScalingControl:
         self._workers.tell(Failing(POOL_SCALES.plural, setting.gauge, setting.clock, self._tell_failure))
 
     async def run(self) -> None:
-        """Work until cancelled, or until `stop`."""
-        self._setting.scales.subscribe(self._on_scale)
+        """Watch and work until cancelled, or until `stop`."""
+        setting, options = self._setting, ReflectorOptions(clock=self._setting.clock, rng=self._setting.rng)
+        setting.scales.subscribe(self._on_scale)
         for kind, caches in self._kinds.items():
             caches.clusters.subscribe(self._on_cluster(kind))
-        for scale in self._setting.scales.all():
-            self._queue.add(key_of(scale))
-        await self._workers.run()
+        async with asyncio.TaskGroup() as group:
+            watching = [
+                group.create_task(Reflector(setting.api, POOL_SCALES, Selection(each), setting.scales, options).run())
+                for each in setting.namespaces
+            ]
+            await self._workers.run()
+            for task in watching:
+                task.cancel()
 
     async def stop(self, grace: float) -> None:
         """Finish running work, within `grace` seconds."""

@@ -34,6 +34,8 @@ from stateward.simulation.timing.loop import EPOCH
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
+SCALES = "stateward.dev/poolscales"
+"""Objects of people, of which the operator writes the status only."""
 OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 
@@ -114,7 +116,8 @@ class Watchdog:
             return
         if write.verb in {"delete", "evict"}:
             self._check_preconditions(write)
-        if live is not None and write.kind != self._world.clusters:
+        reported = write.kind == SCALES and write.subresource == "status"
+        if live is not None and write.kind != self._world.clusters and not reported:
             self._check_owner(write, live)
         if live is None or not self._current(write, live):
             return

@@ -9,6 +9,7 @@ from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
 from stateward.operator.assembly import Operator
 from stateward.operator.clusters.forecast_worker import Compute
+from stateward.operator.controls import scaling_control
 from stateward.operator.databases.engine import Family
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.runtime.metrics import Metrics
@@ -59,6 +60,8 @@ class Process:
         self.wave = ""
         self.forecast: Compute | None = None
         """Forecasts its changes, in this thread; runs have no forecasts, which would cost more than all else."""
+        self.pool_scales = False
+        """Whether it watches PoolScales: one more watch changes the course of every run."""
         self.metrics: Metrics | None = None
         """The metrics of the process that was started last."""
         self.api: WorldApi | None = None
@@ -109,6 +112,8 @@ class Process:
             metrics=self.metrics,
             forecast=self.forecast,
         )
+        if self.pool_scales:
+            operator.companions.append(scaling_control(operator))
         self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 
