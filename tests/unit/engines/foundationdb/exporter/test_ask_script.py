@@ -83,9 +83,20 @@ def pod(tmp_path: Path) -> Iterator[Pod]:
     found = Pod(tmp_path)
     yield found
     for process in found.running:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        # `timeout` gives the program a process group of its own, but no session.
+        for pid in of_session(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
+
+
+def of_session(session: int) -> list[int]:
+    """Return the processes of a session."""
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(ProcessLookupError):
+            found += [int(path.name)] if os.getsid(int(path.name)) == session else []
+    return found
 
 
 async def test_an_answer_is_what_the_exporter_reads(pod: Pod) -> None:
