@@ -84,7 +84,7 @@ def test_a_null_in_settings_stays() -> None:
         (pools(config={1: 2}), "spec.pools[0].config[1]", "keys must be text"),
         (pools(storage={"grow": {"max": "1Ti", "when": "85%"}}), "spec.pools[0].storage.grow.when", "from 10% to 84%"),
         (pools(storage={"grow": {"max": "1Ti", "by": "4%"}}), "spec.pools[0].storage.grow.by", "from 5% to 100%"),
-        (pools(storage={"grow": {"max": "1TB"}}), "spec.pools[0].storage.grow.max", "for example 500Gi or 1.5Ti"),
+        (pools(storage={"grow": {"max": "1TB"}}), "spec.pools[0].storage.grow.max", "for example 500Mi, 20Gi or 1.5Ti"),
         (pools(storage={"grow": {}}), "spec.pools[0].storage.grow.max", "is required"),
         (pools(storage={"size": "20GB"}), "spec.pools[0].storage.size", "for example 500Mi, 20Gi"),
         (pools(storage={"ephemeral": "yes"}), "spec.pools[0].storage.ephemeral", "must be true or false"),

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from stateward.api.kinds.network import NetworkAccess
 from stateward.api.kinds.replacement import MembersByHand, ReplacementPolicy
-from stateward.api.kinds.shapes import POD_TEMPLATE, QUANTITY, RESOURCES, ByteSize
+from stateward.api.kinds.shapes import POD_TEMPLATE, RESOURCES, ByteSize
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.base import API_VERSION, Json, Metadata, Record
 from stateward.api.values.duration import DURATION, SPAN
@@ -59,13 +59,8 @@ class StorageGrowth(Record):
     """When and how far the operator grows the volumes of a pool."""
 
     max: Annotated[
-        str,
-        Meta(
-            description="Largest size of each member's volume that the operator asks for, for example 500Gi.",
-            pattern=QUANTITY,
-            max_length=32,
-            extra={"accepts": "must be a quantity of bytes, for example 500Gi or 1.5Ti"},
-        ),
+        ByteSize,
+        Meta(description="Largest size of each member's volume that the operator asks for, for example 500Gi."),
     ]
     when: Annotated[
         str,

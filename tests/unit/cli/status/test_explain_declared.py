@@ -51,7 +51,7 @@ def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
             found |= set(re.findall(r'(?:STALLED|WORKING|STOP|WAIT), "([A-Z]\w+)"', said))
             found |= set(re.findall(r'NoValueError\(\s*"([A-Z]\w+)"', said))
             if file.name in ("verification.py", "throwaway.py"):
-                found |= set(re.findall(r'(?:_told\(\w+, |yield |[=(]\s+|reason=)"([A-Z]\w+)"', said))
+                found |= set(re.findall(r'(?:_told\([\w.]+, |yield |[=(]\s+)"([A-Z]\w+)"', said))
     assert found, "the pattern finds reasons"
     assert found | {REASON, FAILED} == DECLARED_ADVICE.keys()
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from stateward.api.kinds.security import LIFETIME
+from stateward.api.kinds.security import Lifetime
 from stateward.api.kinds.snapshots.snapshot import SnapshotContent
 from stateward.api.kinds.snapshots.times import Times
 from stateward.api.kinds.snapshots.verification import SnapshotVerification, VerificationStatus
@@ -25,18 +25,7 @@ class SnapshotRetention(Record):
         Annotated[int, Meta(ge=1, le=10000)] | None,
         Meta(description="This many successful snapshots are kept whatever their age."),
     ] = None
-    max_age: Annotated[
-        Annotated[
-            str,
-            Meta(
-                pattern=LIFETIME,
-                max_length=8,
-                extra={"accepts": "must be whole minutes, hours or days, for example 30d or 12h"},
-            ),
-        ]
-        | None,
-        Meta(description="Older snapshots are deleted, for example 30d."),
-    ] = None
+    max_age: Annotated[Lifetime | None, Meta(description="Older snapshots are deleted, for example 30d.")] = None
 
 
 class SearchSnapshotScheduleSpec(SnapshotContent, kw_only=True):

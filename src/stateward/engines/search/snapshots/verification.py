@@ -174,6 +174,17 @@ def decide(wanted: Wanted, seen: Seen) -> Step:
     return _with_cluster(wanted, seen, seen.cluster)
 
 
+def refused(wanted: Wanted, why: str) -> VerificationStatus:
+    """Return the status after a step that was refused, or for which something could not be read.
+
+    The time limit counts all the same. The disaster this prevents: a verification that never ends keeps its snapshot
+    from expiry, and no one is told that it failed.
+    """
+    if wanted.asked is not None and wanted.running and (late := _too_long(wanted, wanted.asked, why)) is not None:
+        return late
+    return _told(wanted.known, "VerificationRefused", f"the next step is not possible: {why}"[:LONGEST])
+
+
 def _without_cluster(wanted: Wanted, seen: Seen) -> Step:
     """Return the next step while the schedule has no cluster."""
     known, asked = wanted.known, wanted.asked
@@ -253,12 +264,12 @@ def _proceed(wanted: Wanted, seen: Seen, cluster: Part) -> Step:
         if part is not None and not part.ours:
             text = f"a {kind} has the name of the throw-away cluster, and does not belong to it"
             return Step(Do.WAIT, _told(known, TAKEN, text))
-    if seen.repository is None and seen.declared is None:
-        return Step(Do.WAIT, _told(known, *_undeclared(wanted)))
-    if seen.repository is None and seen.declared is not None:
+    if seen.repository is None:
+        if seen.declared is None:
+            return Step(Do.WAIT, _told(known, *_undeclared(wanted)))
         made = throwaway.repository(schedule, seen.declared, cluster.uid)
         return Step(Do.MAKE, _runs(known, "its cluster is being formed"), made)
-    if seen.repository is not None and not seen.repository.ready:
+    if not seen.repository.ready:
         return Step(Do.WAIT, _runs(known, seen.repository.message or cluster.message or "its cluster is being formed"))
     if seen.restore is None:
         made = throwaway.restore(schedule, known.snapshot, cluster.uid)

@@ -12,7 +12,7 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.search.snapshots import throwaway
-from stateward.engines.search.snapshots.verification import Do, Part, Seen, Step, Wanted, decide
+from stateward.engines.search.snapshots.verification import Do, Part, Seen, Step, Wanted, decide, refused
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import AlreadyExists, BadRequest, Conflict, DecodeError, Forbidden, Invalid, NotFound
@@ -31,8 +31,6 @@ WAIT = 15.0
 """Seconds until the next reconciliation while it is in progress."""
 HINDERED = 60.0
 """Seconds until the next attempt while no cluster can be made."""
-LONGEST = 1000
-"""Characters of a refusal."""
 CALM = 3600.0
 """Seconds until the next reconciliation while nothing is due."""
 
@@ -64,10 +62,9 @@ class Verification:
     async def run(self) -> tuple[VerificationStatus | None, float]:
         """Do one step; returns the status after it, and the seconds until the next one. Raises ApiError, LostLease.
 
-        What is refused or cannot be read is in the status, and tried again until the time limit: a quota or a policy
-        that does not allow the throw-away cluster must not stop the schedule from taking snapshots.
+        What is refused or cannot be read is in the status, and tried again: a quota or a policy that does not allow
+        the throw-away cluster must not stop the schedule from taking snapshots.
         """
-        known = self._wanted.known
         if not self._wanted.concerns_cluster():
             return self._wanted.schedule.status.verification, CALM
         try:
@@ -75,8 +72,7 @@ class Verification:
             step = decide(self._wanted, await self._seen(cluster))
             await self._do(step, cluster)
         except (BadRequest, Forbidden, Invalid, DecodeError, msgspec.ValidationError) as error:
-            refused = f"the next step is not possible: {error}"[:LONGEST]
-            return msgspec.structs.replace(known, reason="VerificationRefused", activity=refused), HINDERED
+            return refused(self._wanted, str(error)), HINDERED
         if step.do is Do.NOTHING:
             return step.status, self._calm(step.status)
         if step.do is Do.WAIT:
@@ -95,8 +91,8 @@ class Verification:
                 return Seen(self._allowed, ours)
             declared, remains = await self._declared(), await self._remains() if cluster is None else ""
             return Seen(self._allowed, ours, source=await self._source(), declared=declared, remains=remains)
-        if ours.terminating:
-            return Seen(self._allowed, ours)
+        if ours.terminating or not self._wanted.running:
+            return Seen(self._allowed, ours)  # It goes, whatever else there is.
         repository = await self._get(SEARCH_OBJECTS.viewed_as(OwnedObject))
         restore: OwnedRestore | None = await self._get(SEARCH_RESTORES.viewed_as(OwnedRestore))
         return Seen(

@@ -1,22 +1,12 @@
 """Snapshots are restored into a throw-away cluster of one member: counted, told, and nothing of it stays."""
 
-import re
 from typing import Any
 
-import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from stateward.api.kinds.search import OpenSearchCluster, Pool
-from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
-from stateward.api.kinds.snapshots.verification import SnapshotVerification
 from stateward.engines.connection.base import Answer
-from stateward.engines.search.snapshots import throwaway
-from stateward.engines.search.snapshots.verification import Do, Part, Seen, Wanted, decide
 from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key
-from stateward.planning.model.times import parse_time
 from stateward.simulation.apiserver.client import WorldApi
 from tests.unit.operator.declared.lives import lives
 from tests.unit.operator.declared.snapshots.verifying import (
@@ -30,16 +20,6 @@ from tests.unit.operator.declared.snapshots.verifying import (
     asleep,
 )
 from tests.unit.operator.declared.world import CLUSTER, HOME, now
-
-SCHEDULE: dict[str, Any] = {
-    "metadata": {"name": "hourly", "namespace": HOME, "uid": "u"},
-    "spec": {
-        "cluster": {"kind": "OpenSearchCluster", "name": "logs"},
-        "repository": "files",
-        "schedule": "0 * * * *",
-        "verify": VERIFY,
-    },
-}
 
 
 def series(world: VerifyingWorld, name: str) -> float | None:
@@ -109,54 +89,6 @@ async def test_the_cluster_is_one_member_like_those_of_the_largest_pool_with_dat
         ],
     }
     assert made["metadata"]["ownerReferences"][0]["name"] == "hourly"
-
-
-@pytest.mark.parametrize(
-    ("known", "asked", "secured"),
-    [
-        (True, None, True),
-        (None, True, True),
-        (False, True, True),
-        (True, False, True),
-        (False, None, False),
-        (None, False, False),
-        (None, None, None),
-    ],
-)
-def test_it_is_secured_wherever_the_source_is_or_is_to_be(
-    known: bool | None, asked: bool | None, secured: bool | None
-) -> None:
-    status = {} if known is None else {"security": {"enabled": known}}
-    spec = {**CLUSTER["spec"], "security": {"enabled": asked}}
-    cluster = msgspec.convert({**CLUSTER, "spec": spec, "status": status}, OpenSearchCluster)
-    source = throwaway.Source(cluster, spec)
-    schedule = msgspec.convert(SCHEDULE, SearchSnapshotSchedule)
-    assert schedule.spec.verify is not None
-    made = throwaway.cluster(schedule, schedule.spec.verify, source)["spec"]
-    assert made.get("security") == (None if secured is None else {"enabled": secured})
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "asked", "size"),
-    [
-        (None, None, "1Gi"),
-        (100 << 20, None, "1Gi"),
-        (3 << 30, None, "5Gi"),
-        (3 << 30, "2Gi", "2Gi"),
-    ],
-)
-def test_the_volume_has_room_for_the_snapshot(snapshot: int | None, asked: str | None, size: str) -> None:
-    pool = msgspec.convert(CLUSTER["spec"]["pools"][0], Pool)
-    verify = SnapshotVerification(schedule="0 0 * * *", storage_size=asked)
-    assert throwaway.storage_size(verify, pool, snapshot) == {"size": size}
-
-
-@given(st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,250}[a-z0-9])?", fullmatch=True))
-def test_every_schedule_has_a_valid_cluster_name_of_its_own(name: str) -> None:
-    found = throwaway.cluster_name(name)
-    assert re.fullmatch(r"[a-z]([-a-z0-9]*[a-z0-9])?", found)
-    assert len(found) <= throwaway.LONGEST
-    assert throwaway.cluster_name(f"{name}a") != found
 
 
 async def test_the_repository_is_read_only_in_the_throw_away_cluster() -> None:
@@ -293,6 +225,31 @@ async def test_what_the_api_server_refuses_stops_no_snapshot_and_is_told(
         await world.until(world.nothing_left, HOUR)
 
 
+async def test_what_cannot_be_read_for_ever_ends_at_the_time_limit_and_keeps_no_snapshot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain, refused = WorldApi.list, [False]
+
+    async def refusing(self: WorldApi, resource: Any, *rest: Any, **more: Any) -> Any:
+        if refused[0] and resource.kind == "SearchObject":
+            raise Forbidden("searchobjects may not be listed")
+        return await plain(self, resource, *rest, **more)
+
+    world = VerifyingWorld(verify={**VERIFY, "timeLimit": "90m"}, retention={"maxCount": 1})
+    world.forms = False
+    monkeypatch.setattr(WorldApi, "list", refusing)
+    async with world.operator():
+        await world.until(lambda: world.part(OBJECTS), 8 * HOUR)
+        name, refused[0] = world.verification()["snapshot"], True
+        world.remove(OBJECTS, NAME)
+        await world.until(lambda: world.verification().get("reason") == "VerificationRefused", HOUR)
+        await world.until(lambda: world.verification().get("lastFailure"), 3 * HOUR)
+        assert "may not be listed" in world.verification()["lastFailure"]["reason"]
+        await world.until(lambda: world.part(CLUSTERS) is None, HOUR)
+        await world.until(lambda: not world.verification().get("snapshot"), HOUR)
+        await world.until(lambda: name not in world.database.snapshots.repositories["files"], 3 * HOUR)
+
+
 async def test_a_cluster_of_others_that_takes_the_name_meanwhile_ends_the_verification() -> None:
     world = VerifyingWorld(verify={**VERIFY, "timeLimit": "45m"}, retention={"maxCount": 1})
     async with world.operator():
@@ -322,16 +279,6 @@ async def test_a_schedule_that_becomes_invalid_does_not_keep_the_cluster() -> No
         await world.until(world.nothing_left, 2 * HOUR)
         await asleep(13)
     assert len(world.made) == 1
-
-
-def test_a_repository_that_is_no_longer_declared_is_named_while_the_cluster_is_there() -> None:
-    running = {"snapshot": "hourly-1", "startTime": "2026-01-01T00:00:00Z"}
-    schedule = msgspec.convert({**SCHEDULE, "status": {"verification": running}}, SearchSnapshotSchedule)
-    began = parse_time("2026-01-01T00:00:00Z")
-    assert began is not None
-    step = decide(Wanted(schedule, began + 60), Seen(allowed=True, cluster=Part("uid", ours=True)))
-    assert step.do is Do.WAIT
-    assert step.status.reason == "RepositoryNotDeclared"
 
 
 @pytest.mark.parametrize("plural", [CLUSTERS, OBJECTS, RESTORES])
