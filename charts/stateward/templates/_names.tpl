@@ -44,7 +44,7 @@ app.kubernetes.io/component: operator
 # The sizes of pools: people and autoscalers write them; the operator writes the status.
 - apiGroups: [stateward.dev]
   resources: [poolscales]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [stateward.dev]
   resources: [poolscales/status]
   verbs: [patch]

@@ -37,7 +37,7 @@ ALLOWED = {
     "stateward.dev/searchsnapshotschedules/status": ("patch",),
     "stateward.dev/searchrestores": (*READ, "create"),
     "stateward.dev/searchrestores/status": ("patch",),
-    "stateward.dev/poolscales": READ,
+    "stateward.dev/poolscales": ("list", "watch"),
     "stateward.dev/poolscales/status": ("patch",),
     "stateward.dev/swinstallations": (*READ, "patch"),
     "stateward.dev/swinstallations/status": ("patch",),
