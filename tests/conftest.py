@@ -5,12 +5,17 @@ test would fail at random.
 
 The pretty tracebacks of the default take seconds to draw. In a test whose operator runs in the same event loop that is
 long enough to lose the lease.
+
+Each test runs with room on the interpreter's stack, see `tests.support.stack`.
 """
 
 import os
 
 import hypothesis
+import pytest
 import structlog
+
+from tests.support.stack import with_room
 
 hypothesis.settings.register_profile(
     "stateward",
@@ -27,3 +32,11 @@ structlog.configure(
         structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
     ]
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    """Run a test as pytest does, with room on the stack."""
+    runner = item.config.pluginmanager.get_plugin("runner")
+    assert runner is not None
+    return with_room(lambda: runner.pytest_runtest_protocol(item, nextitem))

@@ -1,4 +1,4 @@
-"""A pool changes its size by itself, by the shards that it holds, and by `kubectl scale`; no member is lost."""
+"""A pool changes its size by itself, by the shards that it holds, by `kubectl scale` and by an autoscaler."""
 
 import asyncio
 import json
@@ -10,6 +10,7 @@ from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.scaling.limits import ScalingStatus
 from tests.e2e.clusters import Clusters, pool, settled
+from tests.e2e.opensearch.autoscaler import autoscaled
 from tests.e2e.operators import kubectl
 from tests.e2e.witness import Promises, Writer
 
@@ -43,7 +44,7 @@ def has(members: int) -> Any:
     return holds
 
 
-async def test_a_pool_grows_and_shrinks_with_its_shards_and_obeys_kubectl_scale(
+async def test_a_pool_scales_by_its_shards_by_kubectl_scale_and_by_an_autoscaler(
     clusters: Clusters, stateward: Sandbox
 ) -> None:
     await clusters.apply(NAME, version=VERSION, pools=pools(rules=[SHARDS, CPU]))
@@ -60,6 +61,7 @@ async def test_a_pool_grows_and_shrinks_with_its_shards_and_obeys_kubectl_scale(
         shrunk = await clusters.until(NAME, has(2), seconds=600)
         assert "one member fewer is enough" in size(shrunk).reason
         await obeys_kubectl(clusters, stateward)
+        await obeys_an_autoscaler(clusters, stateward)
     assert promises.broken == []
     assert "red" not in promises.seen_health
     assert await writer.missing() == set()
@@ -90,3 +92,15 @@ async def obeys_kubectl(clusters: Clusters, stateward: Sandbox) -> None:
     assert len(pods) == 3
     run("scale", "poolscale/hot", "--replicas=2")
     await clusters.until(NAME, has(2), seconds=600)
+
+
+async def obeys_an_autoscaler(clusters: Clusters, stateward: Sandbox) -> None:
+    """Let a HorizontalPodAutoscaler write the PoolScale: the metric grows, and falls again."""
+    with autoscaled(stateward, clusters.namespace, "hot", each=10, between=(2, 3)) as load:
+        load.becomes(30)
+        grown = await clusters.until(NAME, has(3), seconds=600)
+        assert size(grown).reason == "PoolScale hot asks for 3"
+        words = ("wait", "hpa/hot", "--for=condition=ScalingActive", "--timeout=60s")
+        await asyncio.to_thread(kubectl, stateward, "-n", clusters.namespace, *words)
+        load.becomes(20)
+        await clusters.until(NAME, has(2), seconds=600)

@@ -1,0 +1,17 @@
+"""Search in another cluster with real OpenSearch in pods."""
+
+import pytest
+
+from sandbox import Sandbox
+from tests.e2e.clusters import Clusters
+from tests.e2e.operators import OperatorPods
+from tests.e2e.remote.remotes import search_another
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+
+@pytest.mark.images("opensearch:2.19.3")
+async def test_one_secured_cluster_searches_another_across_restarts_until_it_is_taken_back(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+) -> None:
+    await search_another(clusters, stateward, operator, "2.19.3", "cluster_manager", restarts=True)
