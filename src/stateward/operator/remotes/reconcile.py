@@ -127,8 +127,12 @@ class Round:
         try:
             other = await self._other(place)
         except (Forbidden, DecodeError) as error:
-            text = f"{self._live.kind} {place} cannot be read: {str(error)[:300]}"
-            return Entry(entry.name, str(place), None, Standing(UNKNOWN, text))
+            # What others have written in their namespaces is not told here.
+            hidden = isinstance(error, DecodeError) and place.namespace != self._live.metadata.namespace
+            why = "its owner has to correct it" if hidden else str(error)[:300]
+            return Entry(
+                entry.name, str(place), None, Standing(UNKNOWN, f"{self._live.kind} {place} cannot be read: {why}")
+            )
         found = standing(self._live, entry, place, other)
         wanted = None if found.reason else Wanted(objects.address(place), entry.skip_unavailable)
         return Entry(entry.name, str(place), wanted, found)

@@ -72,9 +72,12 @@ async def test_a_deleted_cluster_is_no_longer_searched_and_a_new_one_of_the_name
     async with world.operator():
         await world.until(world.connected)
         world.server.delete(world.plural, OTHER, DeleteOptions(Preconditions(world.other().uid)))
-        await world.until(lambda: world.waits_for("RemoteClusterMissing") and not world.settings_of_remotes)
+        await world.until(lambda: world.waits_for("RemoteClusterNotAllowed") and not world.settings_of_remotes)
+        before = world.entry()["message"]
         world.make_other()
-        await world.until(lambda: world.waits_for("RemoteClusterNotAllowed"))
+        await asyncio.sleep(60)
+        assert world.waits_for("RemoteClusterNotAllowed")
+        assert world.entry()["message"] == before, "whether it exists is not told to other namespaces"
 
 
 async def test_an_edit_of_an_entry_changes_its_settings() -> None:

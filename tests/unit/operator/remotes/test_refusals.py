@@ -150,6 +150,7 @@ async def test_a_cluster_that_cannot_be_read_is_unknown_and_not_gone() -> None:
         await world.until(world.connected)
         world.context.change(world.other(), ("spec", "pools"), "no list")
         await world.until(lambda: world.waits_for("RemoteClusterUnknown"))
+        assert world.entry()["message"].endswith("/events cannot be read: its owner has to correct it")
         world.search(ENTRY, {"name": "west", "cluster": {"name": "none"}})
         await world.until(lambda: world.waits_for("RemoteClusterMissing", "west"))
         assert world.entry()["address"] == ADDRESS

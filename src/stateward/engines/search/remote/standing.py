@@ -1,4 +1,8 @@
-"""Why a cluster cannot be searched yet, from the specs and the status of both. Pure."""
+"""Why a cluster cannot be searched yet, from the specs and the status of both. Pure.
+
+The disaster this prevents: a tenant learns which clusters there are in the namespaces of others. Without consent, one
+that exists looks like one that does not.
+"""
 
 from msgspec import Struct
 
@@ -17,16 +21,16 @@ class Standing(Struct, frozen=True):
 def standing(cluster: SearchCluster, entry: RemoteCluster, place: Place, other: SearchCluster | None) -> Standing:
     """Return the standing of an entry; `other` is the cluster that it names, None if there certainly is none."""
     title = f"{cluster.kind} {place}"
-    if place == place_of(cluster):
+    own = place_of(cluster)
+    if place == own:
         return Standing("RemoteClusterInvalid", f"{entry.name} names this cluster itself")
-    if other is None:
+    if other is None and place.namespace == own.namespace:
         return Standing("RemoteClusterMissing", f"there is no {title}")
-    if place_of(cluster) not in admitted(other):
-        own = cluster.metadata
-        word = f"{{name: {own.name}, namespace: {own.namespace}}}"
-        return Standing(
-            "RemoteClusterNotAllowed", f"{title} does not name this cluster: add {word} to its spec.remoteAccess.from"
-        )
+    if other is None or own not in admitted(other):
+        add = f"add {{name: {own.name}, namespace: {own.namespace}}} to its spec.remoteAccess.from"
+        if place.namespace == own.namespace:
+            return Standing("RemoteClusterNotAllowed", f"{title} does not name this cluster: {add}")
+        return Standing("RemoteClusterNotAllowed", f"{title} does not exist, or does not name this cluster: {add}")
     mine, theirs = runs_secured(cluster), runs_secured(other)
     if mine is not theirs:
         words = f"{title} is {_word(secured=theirs)}, and this cluster is {_word(secured=mine)}"

@@ -88,7 +88,7 @@ def test_no_cluster_alone_joins_another(
 @pytest.mark.parametrize(
     ("theirs", "reason", "part"),
     [
-        (None, "RemoteClusterMissing", "there is no OpenSearchCluster b/y"),
+        (None, "RemoteClusterNotAllowed", "add {name: x, namespace: a} to its spec.remoteAccess.from"),
         (cluster("b/y"), "RemoteClusterNotAllowed", "add {name: x, namespace: a} to its spec.remoteAccess.from"),
         (cluster("b/y", admits=("a/x",), secured=False), "RemoteClusterSecurityDiffers", "b/y is not secured"),
         (cluster("b/y", admits=("a/x",)), "", ""),
@@ -100,6 +100,31 @@ def test_why_a_cluster_is_not_searched(theirs: SearchCluster | None, reason: str
     found = standing(mine, mine.spec.remote_clusters[0], Place("b", "y"), theirs)
     assert found.reason == reason
     assert part in found.message
+
+
+def test_a_cluster_without_consent_looks_like_one_that_does_not_exist() -> None:
+    mine = cluster("a/x", searches=("b/y",))
+    assert mine.spec.remote_clusters is not None
+    (entry,) = mine.spec.remote_clusters
+    there = [cluster("b/y"), cluster("b/y", secured=False), cluster("b/y", admits=("c/x", "b/x"))]
+    assert {standing(mine, entry, Place("b", "y"), other) for other in there} == {
+        standing(mine, entry, Place("b", "y"), None)
+    }
+
+
+@pytest.mark.parametrize(
+    ("theirs", "reason", "text"),
+    [
+        (None, "RemoteClusterMissing", "there is no OpenSearchCluster a/y"),
+        (cluster("a/y"), "RemoteClusterNotAllowed", "OpenSearchCluster a/y does not name this cluster: add "),
+    ],
+)
+def test_in_the_same_namespace_a_wrong_name_is_told(theirs: SearchCluster | None, reason: str, text: str) -> None:
+    mine = cluster("a/x", searches=("y",))
+    assert mine.spec.remote_clusters is not None
+    found = standing(mine, mine.spec.remote_clusters[0], Place("a", "y"), theirs)
+    assert found.reason == reason
+    assert found.message.startswith(text)
 
 
 def test_members_of_exactly_the_admitted_clusters_are_accepted_as_members() -> None:
