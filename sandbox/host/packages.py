@@ -31,6 +31,7 @@ NODE = {
 }
 IMAGES = {"mmdebstrap": "mmdebstrap"}
 DOWNLOADS = {"mvn": "maven"}
+JAVA = {"javac": "default-jdk-headless"}
 BROWSER = {"chromium": "chromium", "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf": "fonts-dejavu-core"}
 """For the tests of the page."""
 

@@ -1,26 +1,26 @@
-"""Images of programs that Debian has: etcd for the example package, and what stands in for images that packages name.
+"""Images of programs: etcd for the example package, an S3 server, plug-ins, and stand-ins for images of packages.
 
 A stand-in has the name and the commands of the image that it stands for, and another version of the program. The one
 for `busybox` fetches nothing: what comes from the network is a line that says so.
 """
 
-import io
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.images import pins
 from sandbox.images.base import debian_base
 from sandbox.images.layers import Entry, layer
-from sandbox.images.maven import fetch
 from sandbox.images.oci import Execution, Image, assemble
 from sandbox.images.store import blob_store, processor, remembered_image
 from sandbox.layout import sources
+from sandbox.plugins.analysis import analysis_plugins
+from sandbox.plugins.repository_s3 import SOURCES, repository_plugins
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
+from sandbox.toolchain.programs import VERSITYGW, Program, build_program
 
 _FILES = sources() / "images" / "files" / "programs"
+_PLUGIN_FILES = [*sorted(SOURCES.parent.glob("*.py")), *sorted(SOURCES.iterdir())]
 _SERVERS = ("mariadb-server", "nginx-light", "redis-server")
 
 
@@ -33,14 +33,17 @@ class _Recipe:
     command: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     base: str = "servers"
-    plugins: Sequence[str] = ()
-    """Versions of OpenSearch for which /plugins has the plug-in `analysis-more`."""
+    plugins: bool = False
+    """Whether /plugins has the plug-ins of OpenSearch for tests."""
+    program: Program | None = None
+    """One that is built from a module of Go, in /usr/local/bin."""
 
 
 _RECIPES = {
     "stateward.dev/etcd:3.4": _Recipe(("etcd-server", "etcd-client"), command=("etcd",), base="etcd"),
-    "stateward.dev/opensearch-plugins:1": _Recipe(
-        ("etcd-server", "etcd-client"), base="etcd", plugins=tuple(pins.OPENSEARCH_PLUGINS)
+    "stateward.dev/opensearch-plugins:1": _Recipe(("etcd-server", "etcd-client"), base="etcd", plugins=True),
+    "stateward.dev/versitygw:1": _Recipe(
+        ("etcd-server", "etcd-client"), ("versitygw",), base="etcd", program=VERSITYGW
     ),
     "docker.io/library/busybox:1": _Recipe(_SERVERS, command=("sh",), files={"usr/local/bin/wget": "wget.sh"}),
     "docker.io/library/mysql:5.7": _Recipe(
@@ -65,11 +68,17 @@ def program_image(name: str, progress: Progress) -> Image:
     recipe = _RECIPES[name]
     base = debian_base(recipe.base, recipe.contents, progress)
     own = [Path(__file__), *(_FILES / file for file in recipe.files.values())]
+    own += _PLUGIN_FILES if recipe.plugins else []
+    built = build_program(recipe.program, progress) if recipe.program is not None else None
+    own += [built] if built is not None else []
 
     def make() -> Image:
         progress.say(f"making the image {name}")
         glue = [Entry(path, (_FILES / file).read_bytes(), mode=0o755) for path, file in recipe.files.items()]
-        glue += _plugins(recipe.plugins, progress)
+        if recipe.plugins:
+            glue += [*analysis_plugins(progress), *repository_plugins(progress)]
+        if built is not None:
+            glue.append(Entry(f"usr/local/bin/{built.name}", built, mode=0o755))
         content = layer(blob_store(), name.replace("/", "_"), glue)
         execution = Execution(
             entrypoint=recipe.entrypoint,
@@ -80,23 +89,3 @@ def program_image(name: str, progress: Progress) -> Image:
         return assemble(blob_store(), name, [base, content], execution, processor())
 
     return remembered_image(digest.of_files(own, name, base.digest), make)
-
-
-def _plugins(versions: Sequence[str], progress: Progress) -> Iterator[Entry]:
-    """Yield the zip files of a plug-in, as its project would publish them; none without versions."""
-    for version in versions:
-        jar = fetch(pins.plugin_artifact(version), progress)
-        about = {
-            "name": "analysis-more",
-            "description": "Filters and tokenizers that the reduced distribution does not have",
-            "version": version,
-            "opensearch.version": version,
-            "java.version": "11",
-            "classname": "org.opensearch.analysis.common.CommonAnalysisPlugin",
-        }
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w") as archive:
-            lines = "".join(f"{key}={value}\n" for key, value in about.items())
-            archive.writestr(zipfile.ZipInfo("plugin-descriptor.properties"), lines)
-            archive.writestr(zipfile.ZipInfo(jar.name), jar.read_bytes())
-        yield Entry(f"plugins/analysis-more-{version}.zip", packed.getvalue())

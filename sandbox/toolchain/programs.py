@@ -1,4 +1,4 @@
-"""Go builds of programs that only tests use: Helm, promtool, operator-verify; made only when they are asked for."""
+"""Go builds of programs that only tests use (Helm, promtool, operator-verify, an S3 server); made when asked for."""
 
 import re
 from dataclasses import dataclass
@@ -25,6 +25,8 @@ class Program:
 HELM = Program("helm", "helm.sh/helm/v3/cmd/helm")
 # Without the service discovery of clouds, whose packages would take most of the build.
 PROMTOOL = Program("promtool", "github.com/prometheus/prometheus/cmd/promtool", tags="remove_all_sd")
+VERSITYGW = Program("versitygw", "github.com/versity/versitygw/cmd/versitygw")
+"""A server of the S3 protocol."""
 OPERATOR_VERIFY = Program("operatorverify", "github.com/operator-framework/api/cmd/operator-verify")
 
 

@@ -47,6 +47,8 @@ CLAIMS = 3
 """Decisions in one reconciliation: a claim, the write, and one more if the object appeared in between."""
 CHANGED = 409
 """Status of a write that named an older version than the stored one."""
+FAILED = 500
+"""Status with which a database answers when it cannot read or write a repository, or may not."""
 
 
 class DeclaredResource(Protocol):

@@ -97,7 +97,7 @@ class Snapshots:
     def answer(self, method: str, path: str, params: Mapping[str, str], body: Json) -> Reply | None:
         """Return the reply to a request; None if it concerns neither snapshots nor indices."""
         parts = path.strip("/").split("/")
-        if parts[0] == "_snapshot" and len(parts) > 2:
+        if parts[0] == "_snapshot" and len(parts) > 2 and parts[2:] != ["_verify"]:
             return self._repository(method, parts[1:], params, body)
         if parts[:2] == ["_resolve", "index"]:
             return 200, self._resolved()

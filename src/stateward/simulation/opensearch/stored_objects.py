@@ -18,10 +18,11 @@ _LISTED = {
     "/_index_template/": ("index_templates", "index_template"),
 }
 _NUMBERED = {"/_plugins/_ism/policies/": "policy", "/_plugins/_transform/": "transform"}
+_REPOSITORIES = "/_snapshot/"
 _NAMED = (
     "/_ingest/pipeline/",
     "/_search/pipeline/",
-    "/_snapshot/",
+    _REPOSITORIES,
     "/_security/role/",
     "/_security/user/",
     "/_security/role_mapping/",
@@ -33,6 +34,7 @@ _OTHERS = ("/_scripts/", "/_ilm/policy/", "/_plugins/_sm/policies/", "/_enrich/p
 _ROOTS = (*_LISTED, *_NUMBERED, *_NAMED, *_OTHERS)
 Reply = tuple[int, Json]
 """A status code and a document."""
+_ACKNOWLEDGED: Reply = (200, {"acknowledged": True})
 
 
 @dataclass(slots=True)
@@ -53,6 +55,8 @@ class StoredObjects:
     writes: int = 0
     passwords: dict[str, str] = field(default_factory=dict[str, str])
     """The passwords of users, by path."""
+    unusable: set[str] = field(default_factory=set[str])
+    """The names of repositories that nodes cannot read and write: they are stored, and fail when they are used."""
 
     def users(self) -> list[str]:
         """Return the names of the internal users."""
@@ -88,6 +92,9 @@ class StoredObjects:
         return 200, {"status": "OK", "message": "updated"}
 
     def _put(self, method: str, root: str, name: str, params: Mapping[str, str], body: Json) -> Reply:
+        if root == _REPOSITORIES and name.endswith("/_verify"):
+            name = name.removesuffix("/_verify")
+            return self._used(name) if root + name in self.by_path else _missing()
         path = f"{root}{name}"
         found = self.by_path.get(path)
         if params.get("create") == "true" and found is not None:
@@ -103,7 +110,14 @@ class StoredObjects:
         if "password" in body and root in (USERS, "/_security/user/"):
             self.passwords[path] = body["password"]
         self.by_path[path] = StoredObject(_in_own_form(root, body), self.writes)
-        return 200, {"acknowledged": True}
+        return self._used(name) if root == _REPOSITORIES and params.get("verify") != "false" else _ACKNOWLEDGED
+
+    def _used(self, repository: str) -> Reply:
+        """Return the reply to a verification, as OpenSearch 2.19.3 words it."""
+        if repository not in self.unusable:
+            return _ACKNOWLEDGED
+        text = f"[{repository}] path is not accessible on cluster-manager node"
+        return _refusal(500, "repository_verification_exception", text)
 
     def _trouble(self, root: str, body: Json) -> str | None:
         if root == "/_index_template/":

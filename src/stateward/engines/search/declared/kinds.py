@@ -47,6 +47,10 @@ class ObjectKind:
     """JSON pointer to the object that clients may write their own notes into; empty: there is none."""
     creates: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameters with which the database refuses to create what exists."""
+    always: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters of each write."""
+    trial: str = ""
+    """Where a POST has the nodes use the object; empty: what is stored can be used."""
     write: Write = Write.PUT
     exact: bool = False
     """Whether a key that is not declared is a deviation: in a role it would be a right."""
@@ -101,7 +105,14 @@ _COMMON = (
     *_TEMPLATES,
     ObjectKind("storedScript", "/_scripts/{name}", only=("script",)),
     ObjectKind(
-        "snapshotRepository", "/_snapshot/{name}", answer="/{name}", settings=("/settings",), volatile=("/uuid",)
+        "snapshotRepository",
+        "/_snapshot/{name}",
+        answer="/{name}",
+        settings=("/settings",),
+        volatile=("/uuid",),
+        # With `verify`, a repository that nodes cannot use is refused, and stored all the same.
+        always={"verify": "false"},
+        trial="/_snapshot/{name}/_verify",
     ),
     ObjectKind(
         "alias",

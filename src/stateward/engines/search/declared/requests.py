@@ -44,6 +44,11 @@ async def send(session: Session, request: Request) -> None:
     await session.command(request.method, request.path, request.params, request.body)
 
 
+async def use(session: Session, what: Declared) -> None:
+    """Have the nodes use an object of a kind with a trial; raises EngineError, RefusedError if they cannot."""
+    await session.command("POST", what.filled(what.kind.trial))
+
+
 async def outdated_indices(session: Session, policy: str, number: str) -> list[str]:
     """Return the indices that an ISM policy manages in another version of it; raises EngineError."""
     explained = await session.get(dict[str, Any], "/_plugins/_ism/explain/*")

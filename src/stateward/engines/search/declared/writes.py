@@ -1,7 +1,7 @@
 """The requests that create, change and remove an object. Each has the same effect if it is sent again. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 from stateward.api.kinds.search_object import Claim
@@ -35,11 +35,11 @@ def write(desired: Desired, observed: Observed) -> Request:
             return Request("PUT", kind.path, body={"persistent": {**left, **settings_of(desired.sent)}})
         case _ if stored(desired, observed) is None:
             method = "POST" if kind.write is Write.POST_NUMBERED else "PUT"
-            return Request(method, what.filled(kind.path), kind.creates, _sent(desired))
+            return Request(method, what.filled(kind.path), {**kind.creates, **kind.always}, _sent(desired))
         case _:
             numbered = kind.write in (Write.NUMBERED, Write.POST_NUMBERED)
-            request = Request("PUT", what.filled(kind.path), body=_changed(desired, observed))
-            return replace(request, params=observed.number) if numbered else request
+            params = observed.number if numbered else kind.always
+            return Request("PUT", what.filled(kind.path), params, _changed(desired, observed))
 
 
 def removal(desired: Desired) -> Request:

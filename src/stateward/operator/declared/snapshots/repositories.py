@@ -2,11 +2,8 @@
 
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import REFUSED_SECONDS, R, Reconciliation, StopError
+from stateward.operator.declared.resource import FAILED, REFUSED_SECONDS, R, Reconciliation, StopError
 from stateward.operator.declared.snapshots.first_restore import origin_of
-
-FAILED = 500
-"""Status with which a database answers when it cannot read or write a repository, or may not."""
 
 
 class RepositoryReconciliation(Reconciliation[R]):
