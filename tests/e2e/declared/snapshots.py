@@ -235,21 +235,31 @@ def with_shared(claim: str) -> dict[str, Any]:
     return {"podTemplate": {"spec": pod}, "config": {"path.repo": [SHARED]}}
 
 
-async def lost_and_restored(clusters: Clusters, sandbox: Sandbox, operator: OperatorPods, path: Path) -> None:
-    """Require that a new cluster gets all documents, from manifests and what the repository has."""
-    spec: dict[str, Any] = {
-        "version": "2.19.3",
-        "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
-        "security": {"enabled": True},
-        "volumes": {"whenDeleted": "Delete"},
-        **with_shared(await share(clusters, path)),
-    }
-    objects, snapshots = SearchObjects(clusters, "lost"), Snapshots(clusters, "lost")
+LOST: dict[str, Any] = {
+    "version": "2.19.3",
+    "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
+    "security": {"enabled": True},
+    "volumes": {"whenDeleted": "Delete"},
+}
+"""A cluster that is lost, but for where its repository is."""
+
+
+async def formed(clusters: Clusters, spec: dict[str, Any], repository: dict[str, Any]) -> SearchObjects:
+    """Form a cluster that declares a repository; returns its objects, the repository not yet Ready."""
+    objects = SearchObjects(clusters, "lost")
     await clusters.apply("lost", **spec)
+    await clusters.until("lost", secured, seconds=600)
+    await objects.declare("files", "snapshotRepository/files", repository, deletionPolicy="Retain")
+    return objects
+
+
+async def lost_and_restored(
+    clusters: Clusters, sandbox: Sandbox, operator: OperatorPods, spec: dict[str, Any], objects: SearchObjects
+) -> None:
+    """Require that a new cluster gets all documents, from manifests and what the repository has."""
+    snapshots = Snapshots(clusters, "lost")
+    await objects.until("files", applied, seconds=600)
     first = await clusters.until("lost", secured, seconds=600)
-    body = {"type": "fs", "settings": {"location": f"{SHARED}/one"}}
-    await objects.declare("files", "snapshotRepository/files", body, deletionPolicy="Retain")
-    await objects.until("files", applied)
     async with client(sandbox, clusters, "lost") as person:
         settings = {"index.number_of_shards": 3, "index.number_of_replicas": 1}
         made = {"settings": settings, "aliases": {"current": {"is_write_index": True}}}

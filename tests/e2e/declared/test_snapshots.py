@@ -10,12 +10,19 @@ import pytest
 from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
+from tests.e2e.declared.object_store import ObjectStore
+from tests.e2e.declared.objects import stalled
 from tests.e2e.declared.snapshots import (
+    LOST,
     REPOSITORIES,
+    SHARED,
     USER,
+    formed,
     lost_and_restored,
     save_and_restore,
+    share,
     upgraded_after_a_snapshot,
+    with_shared,
 )
 from tests.e2e.declared.verified import damaged, verified
 from tests.e2e.operators import OperatorPods, verifying_snapshots
@@ -64,7 +71,26 @@ def shared() -> Iterator[Path]:
 async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snapshot(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
 ) -> None:
-    await lost_and_restored(clusters, stateward, operator, shared)
+    spec = {**LOST, **with_shared(await share(clusters, shared))}
+    objects = await formed(clusters, spec, {"type": "fs", "settings": {"location": f"{SHARED}/one"}})
+    await lost_and_restored(clusters, stateward, operator, spec, objects)
+
+
+@pytest.mark.images("opensearch:2.19.3", "stateward.dev/opensearch-plugins:1", "stateward.dev/versitygw:1")
+async def test_a_cluster_that_is_lost_comes_back_from_an_object_store(
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+) -> None:
+    store = ObjectStore(stateward, clusters.namespace)
+    await store.start()
+    store.allow(secret_key="wrong")
+    spec = {**LOST, **store.spec}
+    objects = await formed(clusters, spec, store.repository)
+    refused = await objects.until("files", stalled("RepositoryFails"))
+    assert "is not accessible" in refused.status.activity
+    assert store.stored() == 0
+    store.allow()
+    await lost_and_restored(clusters, stateward, operator, spec, objects)
+    assert store.stored() > 0
 
 
 @pytest.mark.images("opensearch:2.17.1", "opensearch:2.19.5")
