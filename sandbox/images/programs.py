@@ -1,4 +1,4 @@
-"""Images of programs: etcd for the example package, an S3 server, plug-ins, and stand-ins for images of packages.
+"""Images of programs: etcd for the example package, servers of S3 and LDAP, plug-ins, and stand-ins for other images.
 
 A stand-in has the name and the commands of the image that it stands for, and another version of the program. The one
 for `busybox` fetches nothing: what comes from the network is a line that says so.
@@ -44,6 +44,9 @@ _RECIPES = {
     "stateward.dev/opensearch-plugins:1": _Recipe(("etcd-server", "etcd-client"), base="etcd", plugins=True),
     "stateward.dev/versitygw:1": _Recipe(
         ("etcd-server", "etcd-client"), ("versitygw",), base="etcd", program=VERSITYGW
+    ),
+    "stateward.dev/slapd:1": _Recipe(
+        ("slapd",), base="slapd", files={"etc/ldap/people.conf": "slapd.conf", "etc/ldap/people.ldif": "people.ldif"}
     ),
     "docker.io/library/busybox:1": _Recipe(_SERVERS, command=("sh",), files={"usr/local/bin/wget": "wget.sh"}),
     "docker.io/library/mysql:5.7": _Recipe(

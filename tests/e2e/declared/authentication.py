@@ -1,4 +1,4 @@
-"""Authentication and audit in end-to-end tests: tokens that are accepted without a restart, beside passwords."""
+"""Authentication and audit in end-to-end tests: tokens and people of a directory, accepted without a restart."""
 
 import base64
 import hashlib
@@ -8,10 +8,14 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import aiohttp
+
+from sandbox import Sandbox
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.kube.objects.resources import SECRETS
 from tests.e2e.clusters import Clusters
 from tests.e2e.declared.objects import SearchObjects, applied
+from tests.e2e.declared.servers import Server
 from tests.e2e.secured import Client
 
 CHANGEABLE = {"plugins.security.unsupported.restapi.allow_securityconfig_modification": True}
@@ -29,6 +33,12 @@ _TOKENS: dict[str, Any] = {
     },
     "authentication_backend": {"type": "noop", "config": {}},
 }
+
+_PORT = 1389
+_START = (
+    "mkdir -p /var/lib/people && slapadd -f /etc/ldap/people.conf -l /etc/ldap/people.ldif"
+    f" && exec slapd -d 0 -f /etc/ldap/people.conf -h ldap://:{_PORT}/"
+)
 
 
 def token(subject: str, key: bytes = _KEY) -> str:
@@ -78,3 +88,48 @@ async def tokens_are_accepted(clusters: Clusters, objects: SearchObjects, person
     _, found = await person.ask("_plugins/_security/api/audit")
     assert found["config"]["audit"]["ignore_users"] == ["robot"]
     assert found["config"]["compliance"], "what is not declared stays"
+
+
+async def people_of_a_directory_are_accepted(sandbox: Sandbox, objects: SearchObjects, person: Client) -> None:
+    """Require that a declared domain lets people of an LDAP server in, with their groups, and others not."""
+    server = Server(sandbox, objects.clusters.namespace, "ldap", "stateward.dev/slapd:1", _PORT, _START, {})
+    await server.up()
+    server.credentials("directory", {"password": "the-password-of-search"})
+    known, wrong = _with_password(person, "the-password-of-anna"), _with_password(person, "another")
+    assert (await known.ask("_plugins/_security/authinfo"))[0] == 401
+    place = {"hosts": [server.address], "enable_ssl": False, "bind_dn": "cn=search,dc=example,dc=com"}
+    people = {"userbase": "ou=people,dc=example,dc=com", "usersearch": "(uid={0})", "username_attribute": "uid"}
+    groups = {"rolebase": "ou=groups,dc=example,dc=com", "rolesearch": "(member={0})", "rolename": "cn"}
+    login = {
+        "http_enabled": True,
+        "transport_enabled": True,
+        "order": 7,
+        "http_authenticator": {"type": "basic", "challenge": False},
+        "authentication_backend": {"type": "ldap", "config": {**place, **people}},
+    }
+    rights = {
+        "http_enabled": True,
+        "transport_enabled": True,
+        "authorization_backend": {"type": "ldap", "config": {**place, **people, **groups}},
+    }
+    places = ("authc/directory/authentication_backend", "authz/directory/authorization_backend")
+    await objects.declare(
+        "authentication",
+        "authentication",
+        {"dynamic": {"authc": {"directory": login}, "authz": {"directory": rights}}},
+        values=[
+            {"path": f"/dynamic/{each}/config/password", "secretName": "directory", "key": "password"}
+            for each in places
+        ],
+        existing="Merge",
+        deletionPolicy="Retain",
+    )
+    await objects.until("authentication", applied)
+    status, found = await known.ask("_plugins/_security/authinfo")
+    assert (status, found["user_name"], found["backend_roles"]) == (200, "anna", ["orders"])
+    assert (await wrong.ask("_plugins/_security/authinfo"))[0] == 401
+    assert (await person.ask("_plugins/_security/authinfo"))[0] == 200
+
+
+def _with_password(person: Client, password: str) -> Client:
+    return replace(person, headers={"Authorization": aiohttp.encode_basic_auth("anna", password)})

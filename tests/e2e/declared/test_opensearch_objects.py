@@ -6,7 +6,7 @@ import pytest
 
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool
-from tests.e2e.declared.authentication import CHANGEABLE, tokens_are_accepted
+from tests.e2e.declared.authentication import CHANGEABLE, people_of_a_directory_are_accepted, tokens_are_accepted
 from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
 from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
@@ -38,7 +38,7 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 APPLICATION = ("role/reader", {"index_permissions": [{"index_patterns": ["logs-*"], "allowed_actions": ["read"]}]})
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@pytest.mark.images("opensearch:2.19.3", "stateward.dev/slapd:1")
 async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
@@ -56,6 +56,7 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
         assert (await person.ask("_snapshot/files"))[0] == 404
 
         await tokens_are_accepted(clusters, objects, person)
+        await people_of_a_directory_are_accepted(stateward, objects, person)
         await application_uses(clusters, stateward, operator, "safe", APPLICATION)
 
         await objects.declare("all", "role/all_access", {"cluster_permissions": []}, existing="Adopt")

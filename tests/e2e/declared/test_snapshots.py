@@ -80,8 +80,8 @@ async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snaps
 async def test_a_cluster_that_is_lost_comes_back_from_an_object_store(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
-    store = ObjectStore(stateward, clusters.namespace)
-    await store.start()
+    store = ObjectStore.of(stateward, clusters.namespace)
+    await store.server.up()
     store.allow(secret_key="wrong")
     spec = {**LOST, **store.spec}
     objects = await formed(clusters, spec, store.repository)
