@@ -6,10 +6,13 @@ test would fail at random.
 The pretty tracebacks of the default take seconds to draw. In a test whose operator runs in the same event loop that is
 long enough to lose the lease.
 
+A run that was started in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
+
 Each test runs with room on the interpreter's stack, see `tests.support.stack`.
 """
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -24,6 +27,9 @@ hypothesis.settings.register_profile(
     suppress_health_check=(hypothesis.HealthCheck.too_slow,),
 )
 hypothesis.settings.load_profile("stateward")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 structlog.configure(
     processors=[

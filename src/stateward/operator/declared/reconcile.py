@@ -8,7 +8,7 @@ from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectStatus
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
-from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.connection.base import EngineError, Target
 from stateward.engines.search.declared.comparison import canonical, normal
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.desired import Desired, Memory
@@ -18,9 +18,9 @@ from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy
-from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, is_ready
-from stateward.operator.declared.resource import FAILED, REFUSED_SECONDS, Reconciliation, StopError, Tools
-from stateward.operator.declared.values import NoValueError, with_values, without_values
+from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
+from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
+from stateward.operator.declared.values import NoValueError, with_values
 from stateward.planning.model.times import rfc3339
 
 _WRITTEN = (Claim.OWNED, Claim.MERGED)
@@ -39,6 +39,14 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
     def problems(self) -> Iterable[Problem]:
         """Return what is wrong with the spec."""
         return problems(self.live.spec)
+
+    def repository(self) -> str:
+        """Return the name of the repository that is declared; empty if it is another object."""
+        try:
+            what = declared(self.live.spec)
+        except UnclearError:
+            return ""
+        return what.name if what.kind.trial else ""
 
     def claims(self, resource: SearchObject) -> frozenset[str]:
         """Return what an object declares in the database; nothing if that is unclear."""
@@ -80,7 +88,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             raise
         desired = self._desired(what, body)
         self._record(desired, written, target)
-        if what.kind.trial and not (written.decision.do is Do.NOTHING and self._was_ready()):
+        if what.kind.trial and not (written.decision.do is Do.NOTHING and self.was_ready()):
             await self._tried(what, target, secrets)
         return await self._followed(desired, target)
 
@@ -170,30 +178,12 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             )
         )
 
-    def _was_ready(self) -> bool:
-        """Return whether the status says that this generation is in the database and can be used."""
-        return self.live.status.observed_generation == self.live.metadata.generation and is_ready(self.live.status)
-
     async def _tried(self, what: Declared, target: Target, secrets: tuple[str, ...]) -> None:
         """Have the nodes use what they have stored; raises StopError if they cannot, EngineError, LostLease."""
         try:
             await self.tools.databases.ask(self.kind, target, lambda session: use(session, what))
         except EngineError as error:
             raise StopError(self.failed(error, secrets)) from error
-
-    def failed(self, error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
-        """Return the outcome of a request that failed: a database that answers is not one that cannot be reached."""
-        if isinstance(error, RefusedError) and error.status == FAILED and self._is_tried():
-            text = f"the database cannot use it: {without_values(str(error), secrets)}"
-            return Outcome(Stage.STALLED, "RepositoryFails", text, REFUSED_SECONDS)
-        return super().failed(error, secrets)
-
-    def _is_tried(self) -> bool:
-        """Return whether nodes have to be able to use the object."""
-        try:
-            return bool(declared(self.live.spec).kind.trial)
-        except UnclearError:
-            return False
 
     async def _followed(self, desired: Desired, target: Target) -> Outcome:
         """Return the outcome of an applied object: ready, once indices follow it where that is asked for."""

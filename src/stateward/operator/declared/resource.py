@@ -140,6 +140,10 @@ class Reconciliation(ABC, Generic[R]):
     def owns(self, resource: R) -> bool:
         """Return whether a resource of this kind has anything in the database."""
 
+    def repository(self) -> str:
+        """Return the name of the snapshot repository that it is, or needs; empty if it concerns none."""
+        return ""
+
     def check(self) -> None:
         """Raise StopError for a wrong spec, or if another resource is in charge of what this one declares."""
         if wrong := list(self.problems()):
@@ -249,9 +253,12 @@ class Reconciliation(ABC, Generic[R]):
         What is in the database has not changed by a restart of the operator, so the status does not change either.
         """
         known = cluster is not None and cluster.metadata.deletion_timestamp is None
-        seen = self.live.status.observed_generation == self.live.metadata.generation
         unreached = self.tools.databases.target(self.kind, self.where) is None if known else False
-        return unreached and seen and is_ready(self.live.status)
+        return unreached and self.was_ready()
+
+    def was_ready(self) -> bool:
+        """Return whether the status calls this generation ready."""
+        return self.live.status.observed_generation == self.live.metadata.generation and is_ready(self.live.status)
 
     async def fail(self, sentence: str) -> None:
         """Report that reconciliations fail; raises ApiError.
@@ -346,6 +353,9 @@ class Reconciliation(ABC, Generic[R]):
     def failed(self, error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
         """Return the outcome of a request that failed; the database's reason never shows values of Secrets."""
         text = without_values(str(error), secrets)
+        if isinstance(error, RefusedError) and error.status == FAILED and (repository := self.repository()):
+            message = f"the database cannot use the repository {repository}: {text}"
+            return Outcome(Stage.STALLED, "RepositoryFails", message, REFUSED_SECONDS)
         if isinstance(error, RefusedError) and error.status == CHANGED:
             return Outcome(Stage.WORKING, "Changing", f"another client changes it: {text}")
         if isinstance(error, RefusedError) and error.lasting:

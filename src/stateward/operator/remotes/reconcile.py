@@ -127,12 +127,13 @@ class Round:
         try:
             other = await self._other(place)
         except (Forbidden, DecodeError) as error:
-            # What others have written in their namespaces is not told here.
+            # What is in the namespaces of others is not told here, not even that something is.
             hidden = isinstance(error, DecodeError) and place.namespace != self._live.metadata.namespace
             why = "its owner has to correct it" if hidden else str(error)[:300]
-            return Entry(
-                entry.name, str(place), None, Standing(UNKNOWN, f"{self._live.kind} {place} cannot be read: {why}")
-            )
+            unknown = Standing(UNKNOWN, f"{self._live.kind} {place} cannot be read: {why}")
+            never_joined = hidden and not self._address(entry.name)
+            found = standing(self._live, entry, place, None) if never_joined else unknown
+            return Entry(entry.name, str(place), None, found)
         found = standing(self._live, entry, place, other)
         wanted = None if found.reason else Wanted(objects.address(place), entry.skip_unavailable)
         return Entry(entry.name, str(place), wanted, found)

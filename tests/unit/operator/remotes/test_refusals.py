@@ -159,6 +159,17 @@ async def test_a_cluster_that_cannot_be_read_is_unknown_and_not_gone() -> None:
         await world.until(world.connected)
 
 
+async def test_one_that_cannot_be_read_looks_like_one_that_does_not_exist_until_it_has_consented() -> None:
+    world = World()
+    world.context.change(world.other(), ("spec", "pools"), "no list")
+    world.search(ENTRY, {**ENTRY, "name": "west", "cluster": {**ENTRY["cluster"], "name": "none"}})
+    async with world.operator():
+        await world.until(lambda: world.waits_for("RemoteClusterNotAllowed"))
+        await world.until(lambda: world.waits_for("RemoteClusterNotAllowed", "west"))
+        east, west = (world.entry(alias)["message"] for alias in ("east", "west"))
+        assert east.replace(OTHER.name, "none") == west
+
+
 async def test_a_service_of_others_is_left_alone() -> None:
     world = World()
     name = f"{OTHER.name}-remote"

@@ -48,7 +48,7 @@ class ObjectKind:
     creates: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameters with which the database refuses to create what exists."""
     always: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Parameters of each write."""
+    """Parameters of each PUT of one object, whether it creates or changes it."""
     trial: str = ""
     """Where a POST has the nodes use the object; empty: what is stored can be used."""
     write: Write = Write.PUT

@@ -38,7 +38,7 @@ def write(desired: Desired, observed: Observed) -> Request:
             return Request(method, what.filled(kind.path), {**kind.creates, **kind.always}, _sent(desired))
         case _:
             numbered = kind.write in (Write.NUMBERED, Write.POST_NUMBERED)
-            params = observed.number if numbered else kind.always
+            params = {**kind.always, **(observed.number if numbered else {})}
             return Request("PUT", what.filled(kind.path), params, _changed(desired, observed))
 
 

@@ -24,13 +24,13 @@ def standing(cluster: SearchCluster, entry: RemoteCluster, place: Place, other: 
     own = place_of(cluster)
     if place == own:
         return Standing("RemoteClusterInvalid", f"{entry.name} names this cluster itself")
-    if other is None and place.namespace == own.namespace:
+    near = place.namespace == own.namespace
+    if other is None and near:
         return Standing("RemoteClusterMissing", f"there is no {title}")
     if other is None or own not in admitted(other):
+        doubt = "" if near else "does not exist, or "
         add = f"add {{name: {own.name}, namespace: {own.namespace}}} to its spec.remoteAccess.from"
-        if place.namespace == own.namespace:
-            return Standing("RemoteClusterNotAllowed", f"{title} does not name this cluster: {add}")
-        return Standing("RemoteClusterNotAllowed", f"{title} does not exist, or does not name this cluster: {add}")
+        return Standing("RemoteClusterNotAllowed", f"{title} {doubt}does not name this cluster: {add}")
     mine, theirs = runs_secured(cluster), runs_secured(other)
     if mine is not theirs:
         words = f"{title} is {_word(secured=theirs)}, and this cluster is {_word(secured=mine)}"

@@ -1,8 +1,8 @@
 """What the reconciliations of snapshots, schedules and restores have in common: a repository that fails."""
 
-from stateward.engines.connection.base import EngineError, RefusedError, Target
+from stateward.engines.connection.base import Target
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import FAILED, REFUSED_SECONDS, R, Reconciliation, StopError
+from stateward.operator.declared.resource import R, Reconciliation, StopError
 from stateward.operator.declared.snapshots.first_restore import origin_of
 
 
@@ -24,9 +24,6 @@ class RepositoryReconciliation(Reconciliation[R]):
             message = f"{self.where.name} begins with the snapshot {origin.snapshot}, which is not restored yet"
             raise StopError(Outcome(Stage.WORKING, "ClusterBegins", message))
 
-    def failed(self, error: EngineError, secrets: tuple[str, ...] = ()) -> Outcome:
-        """Return the outcome of a request that failed: a database that answers is not one that cannot be reached."""
-        if isinstance(error, RefusedError) and error.status == FAILED:
-            message = f"the database cannot use the repository {self.live.spec.repository}: {error}"
-            return Outcome(Stage.STALLED, "RepositoryFails", message, REFUSED_SECONDS)
-        return super().failed(error, secrets)
+    def repository(self) -> str:
+        """Return the name of the repository."""
+        return str(self.live.spec.repository)
