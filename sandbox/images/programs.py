@@ -39,12 +39,12 @@ class _Recipe:
     """One that is built from a module of Go, in /usr/local/bin."""
 
 
+_ETCD = ("etcd-server", "etcd-client")
+"""Also the base of what needs only a small one: it is made anyway."""
 _RECIPES = {
-    "stateward.dev/etcd:3.4": _Recipe(("etcd-server", "etcd-client"), command=("etcd",), base="etcd"),
-    "stateward.dev/opensearch-plugins:1": _Recipe(("etcd-server", "etcd-client"), base="etcd", plugins=True),
-    "stateward.dev/versitygw:1": _Recipe(
-        ("etcd-server", "etcd-client"), ("versitygw",), base="etcd", program=VERSITYGW
-    ),
+    "stateward.dev/etcd:3.4": _Recipe(_ETCD, command=("etcd",), base="etcd"),
+    "stateward.dev/opensearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins=True),
+    "stateward.dev/versitygw:1": _Recipe(_ETCD, ("versitygw",), base="etcd", program=VERSITYGW),
     "stateward.dev/slapd:1": _Recipe(
         ("slapd",), base="slapd", files={"etc/ldap/people.conf": "slapd.conf", "etc/ldap/people.ldif": "people.ldif"}
     ),

@@ -13,9 +13,9 @@ import aiohttp
 from sandbox import Sandbox
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.kube.objects.resources import SECRETS
+from tests.e2e.beside import Server
 from tests.e2e.clusters import Clusters
 from tests.e2e.declared.objects import SearchObjects, applied
-from tests.e2e.declared.servers import Server
 from tests.e2e.secured import Client
 
 CHANGEABLE = {"plugins.security.unsupported.restapi.allow_securityconfig_modification": True}

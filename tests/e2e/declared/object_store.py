@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox import Sandbox
-from tests.e2e.declared.servers import Server
+from tests.e2e.beside import Server
 
 BUCKET = "backups"
 KEYS = {"s3.client.default.access_key": "stateward", "s3.client.default.secret_key": "the-key-of-the-test"}

@@ -1,27 +1,26 @@
 """A HorizontalPodAutoscaler of Kubernetes, and an API of external metrics in which a test sets the value."""
 
-import base64
-import json
+import asyncio
 import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox import Sandbox
 from sandbox.kubernetes.kubeapi import wait_for
 from stateward import pki
+from tests.e2e.beside import Server
 from tests.e2e.operators import kubectl
 
 API = "external.metrics.k8s.io"
 METRIC = "requests"
 NAME = "external-metrics"
 PORT = 6443
-FOLDER = "/certificate"
-VALUE = "/tmp/value"  # noqa: S108 - in the pod, which has nothing else
+PAIR, VALUE = "/tmp/pair.pem", "/tmp/value"  # noqa: S108 - in the pod, which has nothing else
 _SERVE = """
 import http.server, json, ssl, sys, time
-api, metric, port, folder, value = sys.argv[1:]
+api, metric, port, pair, value = sys.argv[1:]
 group = api + "/v1beta1"
 
 class Answers(http.server.BaseHTTPRequestHandler):
@@ -44,7 +43,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(("", int(port)), Answers)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain(folder + "/tls.crt", folder + "/tls.key")
+context.load_cert_chain(pair)
 server.socket = context.wrap_socket(server.socket, server_side=True)
 server.serve_forever()
 """
@@ -54,66 +53,50 @@ server.serve_forever()
 class Load:
     """The metric that the autoscaler follows."""
 
-    sandbox: Sandbox
-    namespace: str
+    server: Server
 
     def becomes(self, value: int) -> None:
         """Set the value."""
-        write = f"echo {value} > {VALUE}"
-        kubectl(self.sandbox, "-n", self.namespace, "exec", f"pod/{NAME}", "--", "sh", "-c", write)
+        self.server.run("sh", "-c", f"echo {value} > {VALUE}")
 
 
-@contextmanager
-def autoscaled(sandbox: Sandbox, namespace: str, scale: str, *, each: int, between: tuple[int, int]) -> Generator[Load]:
+@asynccontextmanager
+async def autoscaled(
+    sandbox: Sandbox, namespace: str, scale: str, *, each: int, between: tuple[int, int]
+) -> AsyncGenerator[Load]:
     """Have an autoscaler write a PoolScale: one member for each `each` of the metric, `between` two numbers."""
     service = f"/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.{API}"
+    server = _server(sandbox, namespace)
+    load = Load(server)
     try:
-        for body in (*_pod(sandbox), _service(), _api_service(namespace)):
-            kubectl(sandbox, "-n", namespace, "apply", "-f", "-", stdin=json.dumps(body))
-        kubectl(sandbox, "-n", namespace, "wait", "--for=condition=Ready", f"pod/{NAME}", "--timeout=90s")
-        kubectl(sandbox, "wait", "--for=condition=Available", f"apiservice/v1beta1.{API}", "--timeout=90s")
-        load = Load(sandbox, namespace)
+        await server.up()
         load.becomes(each * between[0])
-        body = _autoscaler(scale, each, between)
-        kubectl(sandbox, "-n", namespace, "apply", "-f", "-", stdin=json.dumps(body))
+        server.apply(_api_service(namespace))
+        available = ("wait", "--for=condition=Available", f"apiservice/v1beta1.{API}", "--timeout=90s")
+        await asyncio.to_thread(kubectl, sandbox, *available)
+        server.apply(_autoscaler(scale, each, between))
         yield load
     finally:
         # A group that does not answer would keep every namespace from being removed.
         sandbox.api.delete(service)
-        wait_for("the API of external metrics to be gone", lambda: sandbox.api.find(service) is None, seconds=60)
+        gone = "the API of external metrics to be gone"
+        await asyncio.to_thread(wait_for, gone, lambda: sandbox.api.find(service) is None, seconds=60)
 
 
-def _pod(sandbox: Sandbox) -> Iterator[dict[str, Any]]:
+def _server(sandbox: Sandbox, namespace: str) -> Server:
     now = time.time()
     shown = pki.issue(pki.new_authority("external metrics", now).signs, NAME, [NAME], now, 1)
-    data = {"tls.crt": shown.certificate, "tls.key": shown.key}
-    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in data.items()}
-    yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": NAME}, "data": encoded}
-    container = {
-        "name": "serve",
-        "image": sandbox.load_image("stateward"),
-        "command": ["python3", "-c", _SERVE, API, METRIC, str(PORT), FOLDER, VALUE],
-        "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 1},
-        "volumeMounts": [{"name": "certificate", "mountPath": FOLDER}],
-    }
-    spec = {
-        "containers": [container],
-        "volumes": [{"name": "certificate", "secret": {"secretName": NAME}}],
-        "terminationGracePeriodSeconds": 0,
-    }
-    yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": NAME, "labels": {"app": NAME}}, "spec": spec}
-
-
-def _service() -> dict[str, Any]:
-    spec = {"selector": {"app": NAME}, "ports": [{"port": 443, "targetPort": PORT}]}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME}, "spec": spec}
+    files = f'echo "$CERTIFICATE" > {PAIR} && echo "$KEY" >> {PAIR}'
+    start = f'{files} && exec python3 -c "$PROGRAM" {API} {METRIC} {PORT} {PAIR} {VALUE}'
+    environment = {"CERTIFICATE": shown.certificate, "KEY": shown.key, "PROGRAM": _SERVE}
+    return Server(sandbox, namespace, NAME, "stateward", PORT, start, environment)
 
 
 def _api_service(namespace: str) -> dict[str, Any]:
     spec = {
         "group": API,
         "version": "v1beta1",
-        "service": {"name": NAME, "namespace": namespace},
+        "service": {"name": NAME, "namespace": namespace, "port": PORT},
         "insecureSkipTLSVerify": True,
         "groupPriorityMinimum": 100,
         "versionPriority": 100,

@@ -96,7 +96,7 @@ async def obeys_kubectl(clusters: Clusters, stateward: Sandbox) -> None:
 
 async def obeys_an_autoscaler(clusters: Clusters, stateward: Sandbox) -> None:
     """Let a HorizontalPodAutoscaler write the PoolScale: the metric grows, and falls again."""
-    with autoscaled(stateward, clusters.namespace, "hot", each=10, between=(2, 3)) as load:
+    async with autoscaled(stateward, clusters.namespace, "hot", each=10, between=(2, 3)) as load:
         load.becomes(30)
         grown = await clusters.until(NAME, has(3), seconds=600)
         assert size(grown).reason == "PoolScale hot asks for 3"

@@ -11,9 +11,12 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, Condition, pool, settled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client, client, places, reached, ready, secret
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 DOCUMENTS = 25
 SEARCH = "east:orders/_search?size=0&track_total_hits=true"
@@ -62,14 +65,28 @@ async def remote_settings(person: Client) -> dict[str, str]:
     return {key: value for key, value in answer["persistent"].items() if key.startswith("cluster.remote.")}
 
 
-async def search_another(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str, manager: str, *, restarts: bool
+@pytest.mark.parametrize(
+    ("cluster_kind", "version", "manager", "restarts"),
+    [
+        pytest.param(OPENSEARCH, "2.19.3", "cluster_manager", True, marks=pytest.mark.images("opensearch:2.19.3")),
+        pytest.param(ELASTICSEARCH, "8.19.4", "master", False, marks=pytest.mark.images("elasticsearch:8.19.4")),
+    ],
+    ids=["opensearch", "elasticsearch"],
+)
+async def test_one_secured_cluster_searches_another_across_restarts_until_it_is_taken_back(
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    cluster_kind: ClusterKind,
+    version: str,
+    manager: str,
+    restarts: bool,
 ) -> None:
-    """Require that searches find all documents of the other cluster when they may, and none before and after.
+    """Searches find all documents of the other cluster when they may, and none before and after.
 
-    `manager` is the engine's role of a member that manages the cluster; `restarts` says whether consent restarts the
-    members of the one that is searched.
+    `restarts`: consent restarts the members of the one that is searched.
     """
+    assert clusters.kind is cluster_kind
     roles = (manager, "data", "ingest", "remote_cluster_client")
     logs: dict[str, Any] = {"version": version, "pools": [pool("nodes", 1, *roles)], "security": {"enabled": True}}
     events: dict[str, Any] = {**logs, "pools": [pool("nodes", 2, *roles)]}
