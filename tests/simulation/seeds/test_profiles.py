@@ -5,6 +5,7 @@ import pytest
 from stateward.simulation.campaign.campaign import attempt
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, ENGINES
 from stateward.simulation.campaign.run import Plan
+from stateward.simulation.properties.pool_sizes import not_followed
 from stateward.simulation.users.member_requests import REQUESTS
 from stateward.simulation.users.profiles import profile_of
 
@@ -60,3 +61,21 @@ def test_a_profile_reaches_its_purpose(profile: str, reasons: set[str]) -> None:
         if not left:
             return
     pytest.fail(f"never met in {TRIES} seeds: {', '.join(sorted(left))}")
+
+
+def test_pools_follow_their_pool_scales_in_the_profile_for_it() -> None:
+    outcome = attempt(1, Plan(chaos=HOURS * 3600, profile="pools that scale"))
+    assert not outcome.violations
+    assert outcome.counts["fault: PoolScale written"]
+    assert outcome.counts["user: scaling of a pool changed"]
+
+
+def test_a_pool_that_does_not_follow_its_pool_scale_is_a_difference_from_the_desired_state() -> None:
+    limits = {"min": 2, "max": 4}
+    pools = [{"name": name, "replicas": 3, "scaling": limits} for name in ("hot", "warm")]
+    pools += [{"name": "cold", "replicas": 3}, {"name": "old", "replicas": 3, "scaling": {**limits, "rules": [{}]}}]
+    known = [{"name": "hot", "scaling": {"replicas": 2}}, {"name": "warm", "scaling": {"replicas": 4}}]
+    found = not_followed(
+        {"spec": {"pools": pools}, "status": {"pools": known}}, dict.fromkeys(("hot", "warm", "cold", "old"), 9)
+    )
+    assert list(found) == ["pool hot is to have 2 members, and its PoolScale asks for 4"]

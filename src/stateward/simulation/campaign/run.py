@@ -20,7 +20,7 @@ from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.properties.invariants import Violation, Watchdog
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop
-from stateward.simulation.users.profiles import Profile, profile_of
+from stateward.simulation.users.profiles import POOL_SCALE_WRITTEN, Profile, profile_of
 from stateward.simulation.world import log_capture, trace_text
 from stateward.simulation.world.engine_products import DEFAULT
 from stateward.simulation.world.operators import Process
@@ -125,6 +125,8 @@ class Run:
         count = plan.processes or rng.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
+        for process in self.processes:
+            process.pool_scales = profile is not None and POOL_SCALE_WRITTEN in profile.frequent_faults
         spec = self.setup.spec(rng, profile)
         frequent_edits = () if profile is None else profile.edits
         self.spec = deepcopy(plan.spec) if plan.spec else spec

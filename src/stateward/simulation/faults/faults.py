@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from stateward.simulation.faults import lasting_faults, node_faults, object_faults, process_faults
 from stateward.simulation.faults.targets import FaultTargets
-from stateward.simulation.users.profiles import OTHER_FAULTS, Profile
+from stateward.simulation.users.profiles import OTHER_FAULTS, POOL_SCALE_WRITTEN, Profile
 
 
 class Fault(Struct, frozen=True):
@@ -59,6 +59,7 @@ FAULTS = (
     Fault("cluster deleted and recreated", object_faults.recreated, (1200, 5400), 0.1),
     Fault("index created", object_faults.new_index, (120, 1200), 0.5),
     Fault("disk filled", object_faults.disk_filled, (120, 1200), 0.0),
+    Fault(POOL_SCALE_WRITTEN, object_faults.pool_scale_written, (120, 1200), 0.0),
     Fault("user edit", object_faults.edit, (120, 900), 0.9),
 )
 

@@ -7,13 +7,17 @@ property that must hold is that no second cluster is formed without the user's c
 from copy import deepcopy
 
 from stateward.api.values import names
-from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.api.values.base import API_VERSION
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.documents import items
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.volumes import CLASSES
 from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.opensearch.allocation import LOW_WATERMARK
 from stateward.simulation.properties.goal import unmet
+from stateward.simulation.properties.pool_sizes import POOL_SCALES
 from stateward.simulation.world.world import NAME, NAMESPACE
 
 SECRETS, PODS, CLAIMS, SETS = "/secrets", "/pods", "/persistentvolumeclaims", "apps/statefulsets"
@@ -188,6 +192,24 @@ def disk_filled(targets: FaultTargets) -> None:
         database.allocator.begin_again(shard)
 
     targets.reverts.append(deleted)
+
+
+def pool_scale_written(targets: FaultTargets) -> None:
+    """Let an autoscaler write how many members a pool should have: a PoolScale of its name, which may end, too."""
+    world, rng, resource = targets.world, targets.rng, targets.world.resource()
+    if resource is None:
+        return
+    pool = rng.choice(items(resource.doc, "spec", "pools"))["name"]
+    found = world.store.get(POOL_SCALES, Key(NAMESPACE, pool))
+    if found is not None and rng.random() < 0.2:
+        world.server.delete(POOL_SCALES, found.key, DeleteOptions(Preconditions(found.uid)))
+        return
+    spec = {"cluster": {"kind": resource.doc["kind"], "name": NAME}, "pool": pool, "replicas": rng.randint(0, 8)}
+    if found is not None:
+        world.server.patch(POOL_SCALES, found.key, {"spec": spec}, PatchKind.MERGE)
+        return
+    head = {"apiVersion": API_VERSION, "kind": "PoolScale", "metadata": {"name": pool}}
+    world.server.create(POOL_SCALES, NAMESPACE, {**head, "spec": spec})
 
 
 def edit(targets: FaultTargets) -> None:

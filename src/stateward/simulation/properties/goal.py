@@ -15,7 +15,7 @@ from stateward.planning.model.observation import Pool
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.cluster.budgets import ready
-from stateward.simulation.properties.pool_sizes import with_sizes
+from stateward.simulation.properties.pool_sizes import POOL_SCALES, not_followed, with_sizes
 from stateward.simulation.world.world import NAME, World
 
 SETS, PODS, CLAIMS = "apps/statefulsets", "/pods", "/persistentvolumeclaims"
@@ -36,7 +36,9 @@ def unmet(world: World, name: str = NAME) -> list[str]:
 
     sizes = {pool["name"]: pool["replicas"] for pool in with_sizes(resource.doc)["pools"]}
     pools = (replace(pool, replicas=sizes[pool.name]) for pool in world.product.desired(cluster).pools)
-    return [*_database(world, name, cluster), *unmet_objects(world, name, pools, process)]
+    asked = {found.doc["spec"]["pool"]: found.doc["spec"]["replicas"] for found in world.store.all(POOL_SCALES)}
+    scaled = not_followed(resource.doc, asked)
+    return [*_database(world, name, cluster), *unmet_objects(world, name, pools, process), *scaled]
 
 
 def unmet_objects(world: World, name: str, pools: Iterable[Pool], process: JudgeProcess | None = None) -> Iterator[str]:

@@ -28,14 +28,12 @@ from stateward.simulation.properties.operator_knowledge import (
     restarts_together,
     stop_requested,
 )
-from stateward.simulation.properties.pool_sizes import with_sizes
+from stateward.simulation.properties.pool_sizes import POOL_SCALES, with_sizes
 from stateward.simulation.properties.volume_growth import GrowthRequest, growth_problems
 from stateward.simulation.timing.loop import EPOCH
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
-SCALES = "stateward.dev/poolscales"
-"""Objects of people, of which the operator writes the status only."""
 OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 
@@ -116,7 +114,8 @@ class Watchdog:
             return
         if write.verb in {"delete", "evict"}:
             self._check_preconditions(write)
-        reported = write.kind == SCALES and write.subresource == "status"
+        # Objects of people, of which the operator writes the status only.
+        reported = write.kind == POOL_SCALES and write.subresource == "status"
         if live is not None and write.kind != self._world.clusters and not reported:
             self._check_owner(write, live)
         if live is None or not self._current(write, live):

@@ -1,6 +1,10 @@
 """The number of members that each pool of a cluster should have, from the resource: also of pools that scale."""
 
+from collections.abc import Iterator, Mapping
+
 from stateward.simulation.apiserver.documents import Doc, items, part
+
+POOL_SCALES = "stateward.dev/poolscales"
 
 
 def with_sizes(doc: Doc) -> Doc:
@@ -16,3 +20,13 @@ def size_of(pool: Doc, known: dict[str, int]) -> int:
     """Return how many members a pool should have."""
     asked, limits = pool["replicas"], pool.get("scaling")
     return asked if not limits else max(limits["min"], min(limits["max"], known.get(pool["name"], asked)))
+
+
+def not_followed(doc: Doc, asked: Mapping[str, int]) -> Iterator[str]:
+    """Yield the pools without rules that do not follow the number that a PoolScale asks for, by pool, in `asked`."""
+    for pool in items(with_sizes(doc), "pools"):
+        limits = pool.get("scaling")
+        if limits and not limits.get("rules") and (number := asked.get(pool["name"])) is not None:
+            near = max(limits["min"], min(limits["max"], number))
+            if pool["replicas"] != near:
+                yield f"pool {pool['name']} is to have {pool['replicas']} members, and its PoolScale asks for {near}"

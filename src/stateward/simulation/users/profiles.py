@@ -34,6 +34,8 @@ class Profile(Struct, frozen=True):
     quiet_start: bool | None = True
 
 
+POOL_SCALE_WRITTEN = "PoolScale written"
+"""The fault that only runs have whose operators watch PoolScales: one more watch would change the course of others."""
 NETWORK = {
     "API errors": 1.0,
     "API responses lost": 1.0,
@@ -242,7 +244,12 @@ PROFILES = (
     Profile(
         "pools that scale",
         edits=("scaling of a pool changed", "scaling of a pool changed", "pool grown", "pool shrunk", "version up"),
-        frequent_faults={"user edit": 4.0, "index created": 4.0, "operator killed after writes": 1.0},
+        frequent_faults={
+            "user edit": 4.0,
+            "index created": 4.0,
+            "operator killed after writes": 1.0,
+            POOL_SCALE_WRITTEN: 4.0,
+        },
         pools={"managers": 3, "hot": 3},
     ),
 )
