@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tarfile
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,13 @@ import pytest
 import yaml
 
 from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.cli.shared.exit_codes import ExitCode
-from stateward.kube.client.client import RawRequest
+from stateward.kube.client.client import RawRequest, WatchStart
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.watching import Added, Modified
 from tests.integration.api_server import PATIENCE
 from tests.integration.clusters.operator_at_work import POOLS, OperatorAtWork, operator_at_work, settled
 from tests.integration.packages.newcomer import in_namespace
@@ -102,8 +106,7 @@ async def plans(user: Terminal) -> None:
 
 async def looks_back(user: Terminal) -> None:
     """See the past of the cluster."""
-    key = Key(user.work.namespace, names.history("logs"))
-    stored = await user.work.api.get(kinds.CONFIG_MAPS.raw(), key)
+    stored = await history_with(user.work, "logs-hot-2")
     assert stored["metadata"]["ownerReferences"][0]["kind"] == "OpenSearchCluster"
     assert stored["data"][names.HISTORY_KEY].count("\n") > 3
     found = json.loads(await user.types("stateward timeline logs --all -o json"))
@@ -117,6 +120,17 @@ async def looks_back(user: Terminal) -> None:
     assert ["MemberCreated", "logs"] in [[event["reason"], event["object"]] for event in told]
     assert [event["lastSeenTime"] for event in told] == sorted(event["lastSeenTime"] for event in told)
     assert "MemberCreated" in await user.types("stateward events logs")
+
+
+async def history_with(work: OperatorAtWork, text: str) -> Json:
+    """Return the ConfigMap of the history once the text is in it: after several changes in a row it waits a minute."""
+    selection = Selection(work.namespace, labels=f"{names.LABEL_HISTORY}=logs")
+    stream = work.api.watch(kinds.CONFIG_MAPS.raw(), selection, WatchStart(initial_state=True))
+    async with asyncio.timeout(PATIENCE), aclosing(stream):
+        async for event in stream:
+            if isinstance(event, Added | Modified) and text in event.object["data"][names.HISTORY_KEY]:
+                return event.object
+    raise AssertionError("the server ended the watch")
 
 
 async def views(user: Terminal, control_plane: Path) -> None:

@@ -5,8 +5,9 @@ history. Not events: the API server deletes them after an hour. The ConfigMap is
 that the operator's caches select, so a write of it causes no further round.
 
 It is written at most once in `HISTORY_SECONDS` while work is in progress, and at the end of the work, before the status
-says so. A process reads it once, before its first write. A process that dies loses at most the last minute, and of
-what lasts nothing: the status has the begin of each member's state.
+says so; when work has ended `BURST` times in a row, that waits too. A process reads it once, before its first write. A
+process that dies loses at most the last minute, and of what lasts nothing: the status has the begin of each member's
+state.
 """
 
 import asyncio

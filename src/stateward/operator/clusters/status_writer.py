@@ -108,7 +108,7 @@ class StatusWriter:
         self.metrics.cluster(self.kind.engine, key, shown, after)
         idle = seconds_without_progress(after, now)
         self.histories.note(key, turn.existing.cluster, after, now)
-        # The history comes first: Ready means that nothing is left to write.
+        # The history comes first: after Ready nothing is left to write, unless the cluster changes many times a minute.
         later = await self.histories.write(key, settled=shown.settled)
         if after == before:
             self.pace.same(key)
