@@ -25,6 +25,8 @@ _WATCHES_NODE = 8
 _LIBC = ctypes.CDLL(None)
 _WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_instances")
 _DISK_STATE = 3.0
+_DISK_FULL = 0.84
+"""Databases take no copy of a shard on a disk that is fuller than 0.85: changes wait, and tests fail for no reason."""
 _DISK_CACHE = 5.0  # of which Go's intermediate results are the most, once
 
 # Go from this version on fetches, as a module, the newer version that go.mod names.
@@ -53,6 +55,8 @@ def require_machine(layout: Layout, wanted: Settings, progress: Progress) -> Non
         _require_memory(wanted.nodes)
         _require_watches(wanted.nodes)
         _require_disk(layout.root, _DISK_STATE if wanted.nodes else 0.5, "STATEWARD_SANDBOX_DIR")
+        if wanted.nodes:
+            _require_room_for_databases(layout.root)
         _require_disk(cache_root(), 0.5 if is_built() else _DISK_CACHE, "STATEWARD_CACHE")
     _require_go()
     if not is_built():
@@ -118,6 +122,18 @@ def _require_disk(directory: Path, needed: float, variable: str) -> None:
         raise SandboxError(
             f"{free:.1f} GiB are free at {existing}, {needed:.1f} are needed: make room, or set {variable} to "
             "a directory on a larger disk"
+        )
+
+
+def _require_room_for_databases(directory: Path) -> None:
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    total, _, free = shutil.disk_usage(existing)
+    # Not the used part: what is reserved for root is not free either, and databases count like this.
+    if 1 - free / total > _DISK_FULL:
+        raise SandboxError(
+            f"{free / total:.0%} of the disk at {existing} are free, and databases take no shards below 15%: make "
+            f"{(total * (1 - _DISK_FULL) - free) / _GIB:.1f} GiB of room, or set STATEWARD_SANDBOX_DIR to a directory "
+            "on a larger disk"
         )
 
 

@@ -112,8 +112,19 @@ def test_too_little_disk_for_the_sandbox(layout: Layout, monkeypatch: pytest.Mon
     assert "STATEWARD_SANDBOX_DIR" in _refusal(layout)
 
 
+def test_a_disk_on_which_databases_take_no_shards(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")._replace(total=100 * 2**30, free=14 * 2**30)
+
+    def nearly_full(_path: Any) -> Any:
+        return usage
+
+    monkeypatch.setattr(shutil, "disk_usage", nearly_full)
+    assert "14% of the disk at" in (message := _refusal(layout))
+    assert "make 2.0 GiB of room" in message
+
+
 def test_too_little_disk_for_the_build_until_it_has_been_made(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil.disk_usage("/")._replace(free=4 * 2**30)
+    usage = shutil.disk_usage("/")._replace(total=8 * 2**30, free=4 * 2**30)
 
     def four_gib(_path: Any) -> Any:
         return usage
