@@ -116,7 +116,7 @@ def _watches_free(wanted: int) -> int:
 
 
 def _require_disk(directory: Path, needed: float, variable: str) -> None:
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    existing = _existing(directory)
     free = shutil.disk_usage(existing).free / _GIB
     if free < needed:
         raise SandboxError(
@@ -125,13 +125,18 @@ def _require_disk(directory: Path, needed: float, variable: str) -> None:
         )
 
 
+def _existing(directory: Path) -> Path:
+    """Return the directory, or the nearest one above it that exists."""
+    return next(path for path in (directory, *directory.parents) if path.exists())
+
+
 def _require_room_for_databases(directory: Path) -> None:
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    existing = _existing(directory)
     total, _, free = shutil.disk_usage(existing)
     # Not the used part: what is reserved for root is not free either, and databases count like this.
     if 1 - free / total > _DISK_FULL:
         raise SandboxError(
-            f"{free / total:.0%} of the disk at {existing} are free, and databases take no shards below 15%: make "
+            f"{free / total:.0%} of the disk at {existing} is free, and databases take no shards below 15%: make "
             f"{(total * (1 - _DISK_FULL) - free) / _GIB:.1f} GiB of room, or set STATEWARD_SANDBOX_DIR to a directory "
             "on a larger disk"
         )

@@ -19,8 +19,19 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, Status, TransportError
 from stateward.kube.objects.metadata import Key
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH
 from tests.e2e.clusters import Clusters, Database, pool, settled
 from tests.e2e.operators import OperatorPods
+
+on_both_engines = pytest.mark.parametrize(
+    ("cluster_kind", "version", "manager"),
+    [
+        pytest.param(OPENSEARCH, "2.19.3", "cluster_manager", marks=pytest.mark.images("opensearch:2.19.3")),
+        pytest.param(ELASTICSEARCH, "8.19.4", "master", marks=pytest.mark.images("elasticsearch:8.19.4")),
+    ],
+    ids=["opensearch", "elasticsearch"],
+)
+"""Runs a case on each: the kind, a version that can be secured, and the role of a member that manages the cluster."""
 
 
 @dataclass

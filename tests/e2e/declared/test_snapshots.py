@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Sandbox
-from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.objects.kinds import ClusterKind
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.object_store import ObjectStore
 from tests.e2e.declared.objects import stalled
@@ -26,21 +26,14 @@ from tests.e2e.declared.snapshots import (
 )
 from tests.e2e.declared.verified import damaged, verified
 from tests.e2e.operators import OperatorPods, verifying_snapshots
-from tests.e2e.secured import client, ready
+from tests.e2e.secured import client, on_both_engines, ready
 
 LARGER = {"limits": {"memory": "1Gi"}, "requests": {"memory": "768Mi", "cpu": "50m"}}
 """One member with system indices, a data stream and snapshots: Elasticsearch takes more than others in tests."""
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
-@pytest.mark.parametrize(
-    ("cluster_kind", "version", "manager"),
-    [
-        pytest.param(OPENSEARCH, "2.19.3", "cluster_manager", marks=pytest.mark.images("opensearch:2.19.3")),
-        pytest.param(ELASTICSEARCH, "8.19.4", "master", marks=pytest.mark.images("elasticsearch:8.19.4")),
-    ],
-    ids=["opensearch", "elasticsearch"],
-)
+@on_both_engines
 async def test_snapshots_are_taken_kept_by_a_schedule_and_restored(
     clusters: Clusters,
     stateward: Sandbox,

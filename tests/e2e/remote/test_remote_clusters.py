@@ -11,10 +11,10 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.objects.kinds import OPENSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, Condition, pool, settled
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import Client, client, places, reached, ready, secret
+from tests.e2e.secured import Client, client, on_both_engines, places, reached, ready, secret
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -65,14 +65,7 @@ async def remote_settings(person: Client) -> dict[str, str]:
     return {key: value for key, value in answer["persistent"].items() if key.startswith("cluster.remote.")}
 
 
-@pytest.mark.parametrize(
-    ("cluster_kind", "version", "manager", "restarts"),
-    [
-        pytest.param(OPENSEARCH, "2.19.3", "cluster_manager", True, marks=pytest.mark.images("opensearch:2.19.3")),
-        pytest.param(ELASTICSEARCH, "8.19.4", "master", False, marks=pytest.mark.images("elasticsearch:8.19.4")),
-    ],
-    ids=["opensearch", "elasticsearch"],
-)
+@on_both_engines
 async def test_one_secured_cluster_searches_another_across_restarts_until_it_is_taken_back(
     clusters: Clusters,
     stateward: Sandbox,
@@ -80,12 +73,8 @@ async def test_one_secured_cluster_searches_another_across_restarts_until_it_is_
     cluster_kind: ClusterKind,
     version: str,
     manager: str,
-    restarts: bool,
 ) -> None:
-    """Searches find all documents of the other cluster when they may, and none before and after.
-
-    `restarts`: consent restarts the members of the one that is searched.
-    """
+    """Searches find all documents of the other cluster when they may, and none before and after."""
     assert clusters.kind is cluster_kind
     roles = (manager, "data", "ingest", "remote_cluster_client")
     logs: dict[str, Any] = {"version": version, "pools": [pool("nodes", 1, *roles)], "security": {"enabled": True}}
@@ -108,7 +97,7 @@ async def test_one_secured_cluster_searches_another_across_restarts_until_it_is_
     assert await trust(clusters, "logs") == await authority(clusters, "logs")
 
     await clusters.apply("events", **events, **lets)
-    if restarts:
+    if cluster_kind is OPENSEARCH:  # Consent restarts the members of the one that is searched.
         await reached(clusters, "events", "stop")
     await operator.kill()
     await clusters.until("events", settled, seconds=600)
