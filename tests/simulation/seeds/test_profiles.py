@@ -1,10 +1,13 @@
 """Profiles: each makes a few edits and faults frequent, so that rare combinations are reached."""
 
+from collections.abc import Iterator, Mapping
+
 import pytest
 
 from stateward.simulation.campaign.campaign import attempt
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, ENGINES
 from stateward.simulation.campaign.run import Plan
+from stateward.simulation.properties import goal
 from stateward.simulation.properties.pool_sizes import not_followed
 from stateward.simulation.users.member_requests import REQUESTS
 from stateward.simulation.users.profiles import profile_of
@@ -68,6 +71,19 @@ def test_pools_follow_their_pool_scales_in_the_profile_for_it() -> None:
     assert not outcome.violations
     assert outcome.counts["fault: PoolScale written"]
     assert outcome.counts["user: scaling of a pool changed"]
+
+
+def test_a_run_whose_pools_do_not_follow_their_pool_scales_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Mapping[str, int]] = []
+
+    def never(_cluster: object, asked: Mapping[str, int]) -> Iterator[str]:
+        seen.append(asked)
+        yield "pool hot does not follow"
+
+    monkeypatch.setattr(goal, "not_followed", never)
+    outcome = attempt(1, Plan(chaos=HOURS * 3600, profile="pools that scale"))
+    assert any("pool hot does not follow" in str(violation) for violation in outcome.violations)
+    assert any(seen), "the PoolScales of the world are what is asked for"
 
 
 def test_a_pool_that_does_not_follow_its_pool_scale_is_a_difference_from_the_desired_state() -> None:
