@@ -6,6 +6,9 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.cli.shared.picture import dashboards_standing, metrics_standing, remote_standing, version
 
+WAITING = "waiting: "
+"""Begins the line of a wait."""
+
 
 def news(before: Cluster | None, after: Cluster) -> list[str]:
     """Return one line per relevant change; without an earlier state, a summary of the whole state."""
@@ -66,4 +69,4 @@ def wait_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
     known = {(wait.subject, wait.message) for wait in old.waiting}
     for wait in new.waiting:
         if (wait.subject, wait.message) not in known:
-            yield f"waiting: {wait.subject}: {wait.message}"
+            yield f"{WAITING}{wait.subject}: {wait.message}"

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from stateward.cli.tour.controls import KEYS, carry_out, controls
-from stateward.cli.tour.keys import pressed
+from stateward.cli.tour.keys import GONE, pressed
 from stateward.cli.tour.player import Frame, Player
 from stateward.cli.tour.verdict import verdict
 from stateward.cli.tour.view import Around, clock, screen
@@ -43,7 +43,7 @@ async def follow_screen(player: Player, console: Console, url: str) -> Frame:
             key = ""
             with suppress(TimeoutError):
                 key = await asyncio.wait_for(keys.get(), REDRAW)
-            if key == QUIT:
+            if key in (QUIT, GONE):
                 return player.frame
             if key == OPEN and url:
                 webbrowser.open(url)

@@ -1,9 +1,9 @@
 """The tour on a terminal: the cluster, its timeline, and the keys, redrawn while time passes; pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -11,14 +11,18 @@ from stateward.cli.page.timeline import Seen
 from stateward.cli.page.tone import state_word
 from stateward.cli.shared.picture import HEALTH as HEALTH_STYLES
 from stateward.cli.shared.picture import state_style, version
+from stateward.cli.status.news import WAITING
 from stateward.cli.tour.controls import Control
 from stateward.cli.tour.player import Frame
 from stateward.cli.tour.verdict import Verdict
+from stateward.timeline.advance import comes_back
 from stateward.timeline.chart import legend, lines
 from stateward.timeline.phases import STYLES
 
 NAMES, STATES, VERSIONS = 13, 11, 8
 """Columns of names, states and versions."""
+PLAIN = Console(color_system=None)
+"""Measures how texts wrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +48,12 @@ def screen(frame: Frame, around: Around) -> RenderableType:
         one_line(("doing     ", "bold"), frame.cluster.status.activity),
         Text(),
         *members(frame, around.width),
+        letters(frame),
         Text(),
     ]
     below = [*verdict_line(around), keys(around.controls)]
     room = around.height - len(parts) - sum(_lines(text, around.width) for text in below)
-    shown = [*waits(frame), *latest(frame.seen)][: max(0, room - 1)]
+    shown = [*fitting([*waits(frame), *latest(frame.seen)], room - 1, around.width)]
     return Group(*parts, *shown, *([Text()] if room > 0 else []), *below)
 
 
@@ -104,16 +109,43 @@ def one_line(*parts: str | Text | tuple[str, str]) -> Text:
     return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
 
 
+def letters(frame: Frame) -> Text:
+    """Return what the letters of the timeline mean, in one line."""
+    made = Text(" " * (NAMES + 1), no_wrap=True, overflow="ellipsis", style="dim")
+    for phase, _ in legend(frame.timeline):
+        made.append(f"{STYLES[phase].letter} {phase.value}   ")
+    return made
+
+
 def waits(frame: Frame) -> Iterator[Text]:
-    """Yield a line for each wait."""
-    for wait in frame.cluster.status.waiting:
-        yield one_line((" waits ", "yellow"), f"{wait.subject}: {wait.message}")
+    """Yield a text for each wait, those for the same thing together; a member in its step waits for nothing."""
+    status, name = frame.cluster.status, frame.cluster.metadata.name
+    returning = {member.name for member in status.member_states if comes_back(member)}
+    held = dict[str, list[str]]()
+    for wait in status.waiting:
+        if wait.reason != "Missing" or wait.subject not in returning:
+            held.setdefault(wait.message, []).append(wait.subject.removeprefix(f"{name}-"))
+    for message, subjects in held.items():
+        yield Text.assemble((" waits ", "yellow"), f"{', '.join(subjects)}: {message}")
 
 
 def latest(seen: Seen) -> Iterator[Text]:
-    """Yield the latest changes, the newest first."""
+    """Yield the latest changes, the newest first, without waits: the present ones are above."""
     for change in reversed(seen.changes):
-        yield one_line((f"{clock(change.at - seen.begin):>6} {change.text}", "dim"))
+        if not change.text.startswith(WAITING):
+            yield one_line((f"{clock(change.at - seen.begin):>6} {change.text}", "dim"))
+
+
+def fitting(texts: Iterable[Text], room: int, width: int) -> Iterator[Text]:
+    """Yield the texts that fit into a number of lines; a longer one is cut to the lines that are left."""
+    for text in texts:
+        if room <= 0:
+            return
+        needed = 1 if text.no_wrap else len(text.wrap(PLAIN, width))
+        if needed > room:
+            text.no_wrap, text.overflow, needed = True, "ellipsis", 1
+        room -= needed
+        yield text
 
 
 def verdict_line(around: Around) -> Iterator[Text]:
@@ -125,7 +157,11 @@ def verdict_line(around: Around) -> Iterator[Text]:
 def keys(controls: tuple[Control, ...]) -> Text:
     """Return the line of keys."""
     line = Text()
-    for control in (*controls, Control("open", "o", "Open the page"), Control("quit", "q", "Quit")):
+    for control in (
+        *controls,
+        Control("open", "o", "Open the page"),
+        Control("quit", "q", "Quit, and print the timeline"),
+    ):
         line.append(f" {control.key} ", "reverse" if control.enabled else "dim")
         line.append(f"\N{NO-BREAK SPACE}{control.label.replace(' ', chr(160))}", "" if control.enabled else "dim")
         line.append("   ")

@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace as changed
 from rich.console import Console
+from rich.text import Text
 
 from stateward.cli.main import cli
 from stateward.cli.tour.controls import carry_out, controls, told
 from stateward.cli.tour.player import Player
 from stateward.cli.tour.verdict import verdict
-from stateward.cli.tour.view import Around, screen
+from stateward.cli.tour.view import Around, fitting, latest, letters, screen, waits
 from stateward.simulation.interactive.inputs import Recording, decode
 from stateward.simulation.interactive.scenario import scenario
 
@@ -155,6 +156,27 @@ async def test_the_screen_fits_the_terminal(width: int, height: int) -> None:
         text = "\n".join("".join(part.text for part in line) for line in lines).replace("\N{NO-BREAK SPACE}", " ")
         for word in ("hot-5", "managers-0", "acknowledged", "Kill a node", "Quit"):
             assert word in text
+
+
+async def test_the_screen_names_waits_for_the_same_thing_once_and_explains_its_letters() -> None:
+    async with player() as made:
+        await carry_out(made, "edit-version")
+        await later(made, 12.0)
+        returning = [wait.subject for wait in made.frame.cluster.status.waiting if wait.reason == "Missing"]
+        assert returning, "the operator reports when it would replace the member that restarts"
+        shown = [text.plain for text in waits(made.frame)]
+        assert [text for text in shown if "hot-0, " in text or ", hot-0" in text]
+        assert not [text for text in shown if "has been missing" in text]
+        assert "U upgrade   " in letters(made.frame).plain
+        assert not [text.plain for text in latest(made.frame.seen) if "waiting: " in text.plain]
+
+
+def test_a_long_reason_is_shown_on_several_lines_as_far_as_there_is_room() -> None:
+    long, short = "a reason " * 20, "an end"
+    assert [text.plain for text in fitting([Text(long), Text(short)], 4, 80)] == [long, short]
+    cut = [*fitting([Text(short), Text(long), Text(short)], 2, 80)]
+    assert [text.plain for text in cut] == [short, long]
+    assert cut[1].no_wrap
 
 
 def test_a_recording_without_inputs_is_the_story_of_its_seed() -> None:
