@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
 from stateward.planning.facts.missing_members import Cause
+from stateward.timeline.advance import comes_back
 
 CAUSES = {
     Cause.NODE_NOT_READY: "its Kubernetes node is not ready, or gone",
@@ -26,8 +27,8 @@ DECIDED = {"Missing": "is replaced at ", "ReplacementHeld": "is not replaced yet
 
 
 def missing_members(cluster: Cluster) -> Iterator[MemberStatus]:
-    """Yield the missing members."""
-    return (member for member in cluster.status.member_states if member.missing_since_time)
+    """Yield the members that are missing, except those that a step of the operator has stopped and that come back."""
+    return (m for m in cluster.status.member_states if m.missing_since_time and not comes_back(m))
 
 
 def cause(member: MemberStatus) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
-from stateward.cli.shared.absent import cause, what_happens
+from stateward.cli.shared.absent import cause, missing_members, what_happens
 from stateward.cli.shared.ages import age, left
 from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN, Advice
 from stateward.planning.model.intent import State
@@ -21,19 +21,21 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
         yield f"No operator has observed {name} yet: check that the operator is running and watches this namespace."
         return
     yield f"{name} {standing(cluster)}"
-    yield f"Status: {status.activity}." + progress(cluster, now)
+    yield f"Status: {sentence(status.activity)}" + progress(cluster, now)
     if status.observed_generation < cluster.metadata.generation:
         yield "The operator has not observed the latest change of the spec yet: the following is about the one before."
     stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
     if stalled is not None:
-        yield f"Manual intervention is required ({stalled.reason}): {stalled.message}."
+        yield f"Manual intervention is required ({stalled.reason}): {sentence(stalled.message)}"
         yield from advice(stalled.reason)
     shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
     yield from waits(shown, now)
+    yield from absences(cluster, now)
     yield from disks(cluster, now)
     yield from sizes(cluster, now)
-    if not status.waiting and stalled is None:
-        yield "Nothing is pending."
+    if not status.waiting and stalled is None and not any(missing_members(cluster)):
+        settled = any(c.type == "Ready" and c.status == "True" for c in status.conditions)
+        yield "Nothing is pending." if settled else "Nothing is held up: the operator goes on by itself."
 
 
 def standing(cluster: Cluster) -> str:
@@ -44,10 +46,24 @@ def standing(cluster: Cluster) -> str:
     elif status.version == wanted:
         version = f"runs {wanted}"
     else:
-        version = f"runs {status.version} and changes to {wanted}"
+        done = sum(member.version == wanted for member in status.member_states)
+        version = f"runs {status.version} and changes to {wanted}, so far on {done} of {len(status.member_states)}"
     members = f"{status.members.ready} of {status.members.desired} members serve"
     health = f"the database reports {status.health}"
     return f"{version}; {members}; {'its health is not known' if status.health in ('', 'unknown') else health}."
+
+
+def sentence(text: str) -> str:
+    """Return a text with one full stop at its end; messages of Kubernetes often have one."""
+    return f"{text.rstrip('. ')}."
+
+
+def absences(cluster: Cluster, now: float) -> Iterator[str]:
+    """Yield the members that are missing although no step of the operator stopped them, and what happens to each."""
+    for member in missing_members(cluster):
+        yield ""
+        yield f"{member.name} has been missing for {age(member.missing_since_time, now)}: {cause(member)}."
+        yield f"  It {what_happens(cluster, member)}."
 
 
 def progress(cluster: Cluster, now: float) -> str:
@@ -95,7 +111,7 @@ def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
         yield ""
         for wait in group:
             since = age(wait.since_time, now)
-            yield f"{wait.subject} {f'has waited {since}' if since else 'waits'} ({reason}): {wait.message}."
+            yield f"{wait.subject} {f'has waited {since}' if since else 'waits'} ({reason}): {sentence(wait.message)}"
         yield from advice(reason)
 
 
@@ -121,12 +137,12 @@ def explain_member(
     joined = f"It last joined the cluster with version {member.version}" if member.version else "It has not joined yet"
     yield f"{joined}{where}."
     if member.reason:
-        yield f"The operator says: {member.reason}."
-    if member.missing_since_time:
+        yield f"The operator says: {sentence(member.reason)}"
+    if member in missing_members(cluster):
         yield f"It has been missing for {age(member.missing_since_time, now)}: {cause(member)}."
         yield f"  It {what_happens(cluster, member)}."
     if trouble:
-        yield f"Its pod does not run: {trouble}."
+        yield f"Its pod does not run: {sentence(trouble)}"
     if member.pending:
         what = f" because of {inputs}" if inputs else ""
         yield f"A pending change has to {VERBS.get(member.pending, member.pending)}{what}."

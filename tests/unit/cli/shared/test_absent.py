@@ -64,6 +64,22 @@ def test_a_missing_member_is_reported_with_its_time_cause_and_outcome(
     assert f"It has been missing for 30m: its Kubernetes node is not ready, or gone.\n  It {fate}.\n" in told
 
 
+def test_a_missing_member_is_part_of_the_explanation_of_its_cluster(run: Run, api: FakeApi) -> None:
+    api.add("osclusters", missing(waiting=[]))
+    told = run("explain", "logs").output
+    assert f"{NAME} has been missing for 30m: its Kubernetes node is not ready, or gone.\n  It is not" in told
+    assert "Nothing is" not in told
+
+
+@pytest.mark.parametrize("state", ["Down", "Starting"])
+def test_a_member_that_a_step_has_stopped_is_not_called_missing(run: Run, api: FakeApi, state: str) -> None:
+    document = missing("NotInCluster")
+    document["status"]["memberStates"][1] |= {"state": state, "absence": "Planned"}
+    api.add("osclusters", document)
+    assert "MISSING" not in run("status", "logs").output
+    assert "missing for" not in run("explain", "logs").output + run("explain", "logs", NAME).output
+
+
 def test_a_member_that_is_present_is_not_missing(run: Run) -> None:
     assert "MISSING" not in run("status", "logs").output
     assert "missing" not in run("explain", "logs", "logs-managers-0").output

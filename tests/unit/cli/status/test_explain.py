@@ -11,7 +11,7 @@ from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 
 CLUSTER = """\
-logs runs 2.17.1 and changes to 2.19.5; 2 of 3 members serve; the database reports yellow.
+logs runs 2.17.1 and changes to 2.19.5, so far on 0 of 3; 2 of 3 members serve; the database reports yellow.
 Status: logs-hot-1 restarts to apply version. Last progress: 12s ago.
 
 logs-hot-0 has waited 3m (DatabaseNotReady): version: logs-hot-1 must be back first: the copy of a shard is missing.
@@ -65,6 +65,22 @@ def test_a_settled_cluster_waits_for_nothing(run: Run, api: FakeApi) -> None:
         "Status: the cluster matches its spec.",
         "Nothing is pending.",
     ]
+
+
+def test_a_message_of_kubernetes_ends_with_one_full_stop(run: Run, api: FakeApi) -> None:
+    message = "logs-hot-0 does not start: Unschedulable: 0/3 nodes are available: 3 Insufficient memory."
+    condition = {"type": "Stalled", "status": "True", "reason": "MemberDoesNotStart", "message": message}
+    api.add("osclusters", cluster(conditions=[condition], waiting=[], activity=message))
+    shown = run("explain", "logs").output
+    assert shown.count("3 Insufficient memory.\n") == 2
+    assert "ask for less in the pool's resources" in shown
+
+
+def test_a_change_that_goes_on_is_not_said_to_be_over(run: Run, api: FakeApi) -> None:
+    api.add("osclusters", cluster(waiting=[]))
+    shown = run("explain", "logs").output
+    assert "Nothing is held up: the operator goes on by itself.\n" in shown
+    assert "Nothing is pending" not in shown
 
 
 def test_a_cluster_without_status_asks_for_the_operator(run: Run, api: FakeApi) -> None:
@@ -124,5 +140,5 @@ def test_disks_that_grow_are_explained_with_the_time_when_they_are_full(run: Run
     assert run("explain", "logs").output.splitlines()[2:] == [
         "Pool hot: logs-hot-1 uses 81% of its disk, with volumes of 125Gi. With the largest volumes it is full in 12d.",
         "Pool cold: logs-hot-1 uses 81% of its disk, with volumes of 125Gi.",
-        "Nothing is pending.",
+        "Nothing is held up: the operator goes on by itself.",
     ]
