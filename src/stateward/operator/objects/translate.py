@@ -3,6 +3,7 @@
 If an object lacks information that a decision needs, the result is *unknown* and not an optimistic default.
 """
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeVar
@@ -25,6 +26,8 @@ from stateward.planning.model.times import parse_time
 from stateward.planning.report.pending_removals import released_members, removals
 from stateward.planning.report.scaling_status import recorded_sizes
 
+NOT_ABOUT_NODES = re.compile(r"no new claims to deallocate|preemption:", re.IGNORECASE)
+"""Begins what a scheduler adds to its reasons why no node takes a pod."""
 TROUBLES = frozenset(
     {
         "CrashLoopBackOff",
@@ -260,13 +263,22 @@ def trouble(source: Pod) -> str:
         return ""
     for condition in source.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "False":
-            return f"{condition.reason or 'Unschedulable'}: {condition.message}"
+            return f"{condition.reason or 'Unschedulable'}: {why_not_scheduled(condition.message)}"
     for status in (*source.status.init_container_statuses, *source.status.container_statuses):
         found = container_trouble(status)
         if found:
             return found
     failed = source.status.phase == "Failed"
     return f"{source.status.reason or 'Failed'}: {source.status.message}" if failed else ""
+
+
+def why_not_scheduled(message: str) -> str:
+    """Return what the scheduler says about the nodes, without claims and preemption, which end nothing here.
+
+    What it says about preemption stays if it says nothing else: the rest of the text decides what can be done.
+    """
+    about_nodes = NOT_ABOUT_NODES.split(message, maxsplit=1)[0].strip().rstrip(".")
+    return about_nodes if ":" in about_nodes else message
 
 
 def container_trouble(status: ContainerStatus) -> str:

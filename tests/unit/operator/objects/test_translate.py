@@ -86,6 +86,26 @@ def test_a_pod_without_room_is_trouble_in_the_schedulers_words() -> None:
     assert seen(pod({"conditions": [condition]})).trouble == "Unschedulable: 0/3 nodes"
 
 
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        (
+            "0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 0/3: 3 not helpful.",
+            "0/3 nodes are available: 3 Insufficient memory",
+        ),
+        (
+            "0/3 nodes are available: 1 Too many pods, 2 node(s) were unschedulable. preemption: not eligible.",
+            "0/3 nodes are available: 1 Too many pods, 2 node(s) were unschedulable",
+        ),
+        ("0/1 nodes are available. preemption: 0/1 nodes: 1 Insufficient memory.",) * 2,
+        ("no nodes available to schedule pods",) * 2,
+    ],
+)
+def test_what_a_scheduler_says_about_preemption_is_left_out(message: str, kept: str) -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    assert seen(pod({"conditions": [condition]})).trouble == f"Unschedulable: {kept}"
+
+
 def test_a_pod_that_is_ready_has_no_trouble_whatever_was_reported_before() -> None:
     late = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
     assert seen(pod({"conditions": [late, {"type": "Ready", "status": "True"}]})).trouble == ""
