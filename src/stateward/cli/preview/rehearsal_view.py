@@ -135,13 +135,15 @@ def costs(run: Run, *, shards: bool) -> Iterator[str]:
     """Yield what a run costs, and in parentheses the same run without its fault."""
     outcome, quiet = run.outcome, run.undisturbed
     if shards and outcome.lost:
-        yield f"{outcome.lost} shards have no complete copy at the end"
+        yield f"{outcome.lost} shard{'s have' if outcome.lost != 1 else ' has'} no complete copy at the end"
     if shards:
         pairs = (("refused writes", outcome.refused), ("no copy of a shard", outcome.red))
         yield from (f"{name} {for_how_long(each)}" for name, each in pairs if each.times)
         before = about(quiet.single.seconds) if quiet.single.times else "never"
         without = f" ({before} without the fault)" if outcome.fault is not None else ""
         yield f"no second copy {for_how_long(outcome.single)}{without}" if outcome.single.times else "all copies stay"
+    elif outcome.refused.times:
+        yield f"no elected manager {for_how_long(outcome.refused)}"
     without = f" ({about(quiet.seconds)} without the fault)" if outcome.fault is not None else ""
     yield f"complete after {about(outcome.seconds)}{without}" if outcome.completed else "it does not complete"
 

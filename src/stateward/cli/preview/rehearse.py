@@ -78,7 +78,7 @@ def rehearse(
     if seed is not None:
         show_one(found, planned, rehearsal, seed, output)
         return
-    said = summary(with_progress(rehearsal, runs, jobs or os.cpu_count() or 1))
+    said = summary(with_progress(rehearsal, runs, jobs or os.cpu_count() or 1), shards=rehearsal.shards_known)
     _, drawn = story(rehearsal, found.cluster, said.worst.outcome.seed)
     shards = rehearsal.shards_known
     seeds = [str(each.outcome.seed) for each in said.hurts]

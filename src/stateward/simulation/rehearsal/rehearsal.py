@@ -100,8 +100,15 @@ def durations_of(rehearsal: Rehearsal, seed: int) -> Durations:
     return drawn(rehearsal.durations, rehearsal.spread, seed)
 
 
-def summary(runs: Iterable[Run]) -> Summary:
-    """Return what runs say together; they may come in any order. Raise ValueError without a run."""
+def summary(runs: Iterable[Run], *, shards: bool = True) -> Summary:
+    """Return what runs say together; they may come in any order. Raise ValueError without a run.
+
+    `shards` says whether the database reports its shards: without them, runs that do not complete are the worst.
+    """
+
+    def damage(outcome: Outcome) -> tuple[float, ...]:
+        return outcome.damage if shards else outcome.damage_without_shards
+
     found = sorted(runs, key=lambda run: run.outcome.seed)
     outcomes = [run.outcome for run in found]
     done = [outcome.seconds for outcome in outcomes if outcome.completed]
@@ -115,8 +122,8 @@ def summary(runs: Iterable[Run]) -> Summary:
         most_down=max(outcome.most_down for outcome in outcomes),
         lost=sum(outcome.lost > 0 for outcome in outcomes),
         waits=tuple(waits(outcomes)),
-        worst=max(found, key=lambda run: run.outcome.damage),
-        hurts=tuple(hurts(found)),
+        worst=max(found, key=lambda run: damage(run.outcome)),
+        hurts=tuple(hurts(found, damage)),
     )
 
 
@@ -146,11 +153,11 @@ def waits(outcomes: Iterable[Outcome]) -> list[tuple[int, str]]:
     return sorted(((len(texts), texts[0]) for texts in found.values()), key=lambda each: (-each[0], each[1]))
 
 
-def hurts(runs: Iterable[Run]) -> list[Run]:
+def hurts(runs: Iterable[Run], damage: Callable[[Outcome], tuple[float, ...]]) -> list[Run]:
     """Return the runs with the faults that hurt most, at most one for each target and kind."""
     worst = dict[tuple[Kind, str], Run]()
-    for run in sorted(runs, key=lambda each: each.outcome.damage, reverse=True):
+    for run in sorted(runs, key=lambda each: damage(each.outcome), reverse=True):
         fault: Fault | None = run.outcome.fault
-        if fault is not None and run.outcome.damage > run.undisturbed.damage:
+        if fault is not None and damage(run.outcome) > damage(run.undisturbed):
             worst.setdefault((fault.kind, fault.place), run)
     return [*worst.values()][:HURTS]

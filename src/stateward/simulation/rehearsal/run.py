@@ -65,6 +65,11 @@ class Outcome(Struct, frozen=True):
         away = max(self.refused.seconds, self.red.seconds)
         return (self.lost, away, not self.completed, self.single.seconds, self.seconds)
 
+    @property
+    def damage_without_shards(self) -> tuple[float, ...]:
+        """The same if the database does not report its shards: completion, availability, duration."""
+        return (not self.completed, self.refused.seconds, self.seconds)
+
 
 def play(
     start: Observation,

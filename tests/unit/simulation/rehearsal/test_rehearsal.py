@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from stateward.simulation.rehearsal.faults import Kind
 from stateward.simulation.rehearsal.many import play_many
+from stateward.simulation.rehearsal.measures import Total
 from stateward.simulation.rehearsal.rehearsal import Rehearsal, Run, quantile, summary
 from stateward.simulation.rehearsal.story import described, story
 from tests.unit.cli.clusters import SPEC, typed
@@ -45,6 +46,19 @@ def test_runs_that_do_not_complete_are_counted_by_what_they_wait_for(runs: list[
 def test_data_counts_more_than_time(runs: list[Run]) -> None:
     one = runs[0].outcome
     assert replace(one, lost=1).damage > replace(one, lost=0, seconds=1e9).damage
+
+
+def test_without_shards_a_run_that_does_not_complete_is_worse_than_one_without_a_manager_for_a_while(
+    runs: list[Run],
+) -> None:
+    said = summary(runs, shards=False)
+    assert 0 < said.completed < said.runs
+    assert not said.worst.outcome.completed
+    assert not said.hurts[0].outcome.completed
+    done = next(run for run in runs if run.outcome.completed)
+    away = replace(done, outcome=replace(done.outcome, refused=Total(1, 1e6, 1)))
+    stuck = replace(done, outcome=replace(done.outcome, completed=False))
+    assert summary([away, stuck], shards=False).worst == stuck
 
 
 def test_the_timeline_of_a_run_has_its_members_its_health_and_its_fault(runs: list[Run]) -> None:
