@@ -22,6 +22,7 @@ from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.plan import document as plan_document
 from stateward.cli.preview.preview import preview
 from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.output import plural_of
 from stateward.cli.shared.session import Session
 from stateward.cli.shared.stored_history import read_history
 from stateward.cli.status.explanation import explain_cluster
@@ -94,7 +95,7 @@ class BugReport:
         whole = await self.session.api.get(kind.raw(), Key(meta.namespace, meta.name))
         denied = list[str]()
         found = {kind.plural: [whole], **await read_owned(self.session, self.cluster, denied)}
-        self.missed += [f"objects: you may not list {each}s" for each in denied]
+        self.missed += [f"objects: you may not list {plural_of(each)}" for each in denied]
         kind_names = {each.plural: each.kind for each in (kinds.SECRETS, kinds.CONFIG_MAPS)}
         clean = {
             plural: [self.redactor.object({"kind": kind_names.get(plural), **body}) for body in bodies]

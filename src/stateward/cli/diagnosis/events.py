@@ -16,7 +16,7 @@ from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.output import WIDE, output_option, print_output
+from stateward.cli.shared.output import WIDE, output_option, plural_of, print_output
 from stateward.cli.shared.picture import columns
 from stateward.cli.shared.session import Session, run, target_options
 from stateward.kube.objects.resource import Resource, Selection
@@ -66,7 +66,7 @@ def events(name: str, *, since: str, warnings: bool, output: str, **target: str)
     found = [e for e in found if not warnings or e.type == "Warning"]
     found = [e for e in found if not seconds or (parse_time(e.last_seen_time) or now) >= now - seconds]
     for kind in denied:
-        click.echo(f"you may not list {kind}s: their events are found by the names of members only", err=True)
+        click.echo(f"you may not list {plural_of(kind)}: their events are found by the names of members only", err=True)
     names = [f"event/{each.name}" for each in found]
     print_output(output, found, names, lambda: screen.show(table(found, now, wide=output == WIDE)))
     if not found:

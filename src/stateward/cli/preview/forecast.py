@@ -151,5 +151,9 @@ def verdict(found: PlanInputs, shown: Preview) -> Text:
     paused = found.cluster.spec.update is not None and found.cluster.spec.update.paused
     tail = "; it is paused, so nothing starts until it is resumed" if paused else ""
     some = f"{len(busy)} of {len(shown.members)} members would change, the others would not"
-    count = some if len(busy) < len(shown.members) else f"all {len(busy)} members would change"
+    count = (
+        some
+        if len(busy) < len(shown.members)
+        else (f"all {len(busy)} members would change" if len(busy) > 1 else "the only member would change")
+    )
     return Text(f"{count}; nothing was changed yet{tail}", style="green")

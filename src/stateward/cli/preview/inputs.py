@@ -19,6 +19,7 @@ from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.database_view import ask_operator
 from stateward.cli.preview.offered_data import Objects, with_offered
 from stateward.cli.preview.pacing import Pacing, pacing
+from stateward.cli.shared.output import plural_of
 from stateward.cli.shared.picture import outdated
 from stateward.cli.shared.session import Session
 from stateward.cli.shared.stored_history import read_history
@@ -104,7 +105,7 @@ async def read_inputs(
         existing = dataclasses.replace(existing, restore=await read_first_restore(session.api, cluster))
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
-    notes += tuple(f"you may not list {kind}s: {MISSED[kind]}" for kind in denied)
+    notes += tuple(f"you may not list {plural_of(kind)}: {MISSED[kind]}" for kind in denied)
     notes += (outdated(pending),) if (pending := cluster.status.outdated_pods) else ()
     notes += (*access_notes(cluster), *exporter_notes(cluster), *remote_notes(cluster))
     problems = (*validate(cluster), *validate_access(cluster))

@@ -225,10 +225,18 @@ def mode_of(does: str, name: str, done: Iterable[Step]) -> str:
 
 
 def taken(name: str, done: Iterable[Step]) -> float | None:
-    """Return the total duration of a member's steps; None if one is not known, or if there are none."""
-    mine = [step.seconds for step in done if name in step.members]
-    known = [seconds for seconds in mine if seconds is not None]
-    return sum(known) if known and len(known) == len(mine) else None
+    """Return for how long a member's steps last; None if one is not known, or if there are none.
+
+    Steps may overlap, such as the creation of a manager and its forming of the cluster: the time of both counts once.
+    """
+    mine = sorted((step.at, step.seconds) for step in done if name in step.members and step.seconds is not None)
+    if not mine or any(step.seconds is None for step in done if name in step.members):
+        return None
+    total, until = 0.0, mine[0][0]
+    for at, seconds in mine:
+        total += max(0.0, at + seconds - max(at, until))
+        until = max(until, at + seconds)
+    return total
 
 
 def volume_changes(start: Observation, forecast: Forecast) -> Iterator[VolumeChange]:

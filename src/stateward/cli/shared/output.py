@@ -55,6 +55,13 @@ def name_of(cluster: Cluster) -> str:
     return qualified(cluster.kind, cluster.metadata.name)
 
 
+def plural_of(kind: str) -> str:
+    """Return the plural of a kind of objects, such as StorageClasses or NetworkPolicies."""
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return f"{kind}{'es' if kind.endswith('s') else 's'}"
+
+
 def qualified(kind: str, name: str) -> str:
     """Return the name of one of Stateward's objects as kubectl prints it."""
     return f"{kind.lower()}.{GROUP}/{name}"

@@ -5,9 +5,12 @@ from typing import Any
 
 import yaml
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 
 WIDE = 250
-"""Columns without a terminal: lines for programs and logs are not wrapped."""
+"""Columns without a terminal, if no line is longer."""
+LONGEST = 20_000
+"""Columns above which a line is wrapped also without a terminal."""
 
 
 def console() -> Console:
@@ -17,11 +20,13 @@ def console() -> Console:
 
 
 def show(what: RenderableType) -> None:
-    """Print a rich object; without a terminal, no line has trailing blanks."""
+    """Print a rich object; without a terminal, no line is wrapped or has trailing blanks, for programs and logs."""
     target = console()
     if target.is_terminal:
         target.print(what)
         return
+    target.width = LONGEST
+    target.width = max(WIDE, Measurement.get(target, target.options, what).maximum)
     with target.capture() as captured:
         target.print(what)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -151,6 +151,13 @@ def test_a_new_cluster_is_made_at_once_and_formed_on_one_member() -> None:
     assert order(shown)[-1] == "form the cluster on logs-managers-0"
 
 
+def test_a_member_that_starts_and_forms_the_cluster_takes_the_time_once() -> None:
+    shown = preview(new(), NOW)
+    whole = shown.seconds
+    assert whole is not None
+    assert all(change.seconds is not None and change.seconds <= whole for change in shown.members)
+
+
 def test_a_single_copy_moves_before_its_member_restarts() -> None:
     observed = changed(lambda spec: spec["pools"][1].update(config={"path.repo": "/b"}), running(copies=1))
     assert order(preview(observed, NOW))[0] == "move single copies away from logs-hot-2"

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from stateward.cli.shared.output import plural_of
 from stateward.cli.shared.picture import columns
 from stateward.cli.shared.screen import show
 
@@ -20,6 +21,22 @@ def test_square_brackets_are_text_and_no_markup(capsys: pytest.CaptureFixture[st
     printed = capsys.readouterr().out
     assert "spec.pools[hot].storage[0] must be [1, 9]" in printed
     assert "logs[0] waits" in printed
+
+
+def test_without_a_terminal_each_row_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    table = columns("CLUSTER", "DOING")
+    table.add_row("logs", "waits for a long reason " * 40)
+    table.add_row("audit", "the cluster matches its spec")
+    show(table)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_kinds_have_their_plural() -> None:
+    assert [plural_of(kind) for kind in ("Node", "StorageClass", "NetworkPolicy")] == [
+        "Nodes",
+        "StorageClasses",
+        "NetworkPolicies",
+    ]
 
 
 def test_a_reader_that_stops_early_gets_no_error_message() -> None:
