@@ -30,6 +30,8 @@ STEPS = frozenset({Phase.CREATE, Phase.REPAIR, Phase.RESTART, Phase.UPGRADE, Pha
 """Phases that last until the member serves again: also while its pod stops and starts."""
 WRITES = {"True": "accepted", "False": "refused"}
 """By the condition Available: without a copy of a shard, writes to it are refused."""
+SAME_EVENT = 120
+"""Seconds between the times at which two processes see one event, at most."""
 SPEC = "Spec"
 """On the list of removals: the spec asks for it, and no member takes its place."""
 
@@ -137,7 +139,8 @@ def occurred(history: History, cluster: Cluster, status: ClusterStatus, now: int
     """Yield what has happened since the last observation: an edit, a version that is deployed everywhere."""
     name = cluster.metadata.name
     if status.observed_generation > history.generation > 0:
-        yield event(name, "edited", now, f"the spec was edited (generation {status.observed_generation})")
+        wanted = f" and asks for {cluster.spec.version}" if status.version not in ("", cluster.spec.version) else ""
+        yield event(name, "edited", now, f"the spec was edited{wanted} (generation {status.observed_generation})")
     if status.version and history.generation and status.version != history.version:
         yield event(name, "deployed", now, f"every member runs {status.version}")
 
@@ -170,7 +173,7 @@ def joined(stored: History, later: History) -> History:
     found = {entry.identity: entry for entry in (*reversed(later.ended), *later.lasting) if entry.begin <= later.begin}
     same = {e.identity: e for e in stored.lasting if e.identity in found}
     over = [replace(e, end=max(later.begin, e.begin)) for e in stored.lasting if e.identity not in found]
-    ended = [_continued(entry, same, later.begin) for entry in later.ended]
+    ended = [_continued(entry, same, later.begin) for entry in later.ended if not _told(entry, stored)]
     unseen = _unseen(stored, later)
     lasting = [_continued(entry, same, later.begin) for entry in later.lasting]
     whole = replace(
@@ -193,6 +196,15 @@ def _within_step(entry: Entry, steps: Mapping[str, str], begin: int) -> Entry:
 def _continued(entry: Entry, same: Mapping[tuple[Kind, str, str], Entry], begin: int) -> Entry:
     earlier = same.get(entry.identity)
     return replace(entry, begin=min(entry.begin, earlier.begin)) if earlier and entry.begin <= begin else entry
+
+
+def _told(entry: Entry, stored: History) -> bool:
+    """Return whether an event is in the stored history already, from a process that saw it at about the same time."""
+    return entry.kind is Kind.EVENT and any(
+        (known.subject, known.what, known.why) == (entry.subject, entry.what, entry.why)
+        and abs(known.begin - entry.begin) < SAME_EVENT
+        for known in stored.ended
+    )
 
 
 def _unseen(stored: History, later: History) -> Iterator[Entry]:

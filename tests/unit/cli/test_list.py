@@ -3,6 +3,10 @@
 import json
 from typing import Any
 
+from rich.console import Console
+
+from stateward.api.parse import convert_cluster
+from stateward.cli.status.clusters import table
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
 
@@ -21,6 +25,16 @@ def test_list_shows_one_line_per_cluster(run: Run, api: FakeApi) -> None:
         "logs",
         "audit",
     ]
+
+
+def test_a_stalled_cluster_is_recognized_and_each_cluster_is_one_line_of_a_terminal(run: Run, api: FakeApi) -> None:
+    told = cluster(activity="logs-hot-0 does not start: " + "because " * 60)
+    told["status"]["conditions"] = [{"type": "Stalled", "status": "True", "reason": "MemberDoesNotStart"}]
+    api.add("osclusters", told)
+    _, line = run("list").output.splitlines()
+    assert "stalled; logs-hot-0 does not start" in line
+    drawn = Console(width=100, record=True).render_lines(table([convert_cluster(told)], 0.0))
+    assert len(drawn) == 2
 
 
 def elasticsearch() -> dict[str, Any]:

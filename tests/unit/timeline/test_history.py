@@ -104,9 +104,19 @@ def test_writes_are_refused_without_a_copy_and_unknown_without_an_answer() -> No
 def test_edits_and_deployed_versions_are_events() -> None:
     history = told((0, status()), (5, status(generation=2)), (9, status(generation=2, version="2.19.5")))
     assert [(e.what, e.why) for e in history.ended if e.kind is Kind.EVENT] == [
-        ("edited", "the spec was edited (generation 2)"),
+        ("edited", "the spec was edited and asks for 2.19.5 (generation 2)"),
         ("deployed", "every member runs 2.19.5"),
     ]
+
+
+def test_an_event_that_two_processes_have_seen_is_one() -> None:
+    edits = (0, status()), (5, status(generation=2))
+    stored, later = told(*edits), told(*edits)
+    moved = replace(later, ended=tuple(replace(e, begin=e.begin + 3, end=e.end + 3) for e in later.ended))
+    events = [e.what for e in joined(stored, moved).ended if e.kind is Kind.EVENT]
+    assert events == ["edited"]
+    late = replace(later, ended=tuple(replace(e, begin=e.begin + 900, end=e.end + 900) for e in later.ended))
+    assert [e.what for e in joined(stored, late).ended if e.kind is Kind.EVENT] == ["edited", "edited"]
 
 
 def test_what_began_while_no_operator_observed_begins_when_the_status_says() -> None:

@@ -12,10 +12,10 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.page.tone import Tone, state_word, tone_of_health, tone_of_member
 from stateward.cli.page.verbs import CLUSTER_VERBS, Verb, member_verbs
-from stateward.cli.shared.absent import what_happens
+from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.picture import version
 from stateward.cli.status.advice import ADVICE, UNKNOWN
-from stateward.cli.status.explanation import standing
+from stateward.cli.status.explanation import idle, stalled_by, standing
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.observation import Copy, CopyState, Database, Node, Observation
 
@@ -38,6 +38,8 @@ class Row(Struct, frozen=True, rename="camel"):
     desired: int
     waits: int
     activity: str
+    stalled: bool
+    """Whether manual intervention is required."""
     paused: bool
     created: float
 
@@ -72,7 +74,7 @@ class MemberCard(Struct, frozen=True, rename="camel"):
     missing: float
     """Since when it is missing."""
     next: str
-    """What happens to it if it is missing."""
+    """What happens to it if it is missing, and no step of the operator has stopped it."""
     shards: tuple[Shard, ...]
     shards_known: bool
     disk_used: int
@@ -151,6 +153,8 @@ class Detail(Struct, frozen=True, rename="camel"):
     pools: tuple[PoolCard, ...]
     members: tuple[MemberCard, ...]
     waits: tuple[Pending, ...]
+    idle: str
+    """What to say if nothing waits and nothing is missing or leaves."""
     removals: tuple[Removing, ...]
     certificates: Certificates
     shards: int
@@ -183,6 +187,7 @@ def row_of(cluster: Cluster) -> Row:
         desired=status.members.desired,
         waits=len(status.waiting),
         activity=f"{held}{status.activity}" or NO_OPERATOR,
+        stalled=stalled_by(cluster) is not None,
         paused=paused,
         created=seconds(meta.creation_timestamp),
     )
@@ -194,7 +199,7 @@ def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence
     database = seen.database if seen is not None and isinstance(seen.database, Database) else None
     units = database.units if database is not None else ()
     copies = copies_by_member(database)
-    stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
+    stalled = stalled_by(cluster)
     cards = tuple(card_of(cluster, member, database, copies.get(member.name, ())) for member in status.member_states)
     leaving = {removal.name for removal in status.pending_removals}
     staying = [card for card in cards if card.name not in leaving]
@@ -213,6 +218,7 @@ def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence
         pools=tuple(PoolCard(p.name, p.ready, p.desired, p.version, p.upgrade) for p in status.pools),
         members=cards,
         waits=tuple(pending(status.waiting)),
+        idle=idle(cluster),
         removals=tuple(
             Removing(r.name, r.origin or "", r.phase or "", r.reason or "", seconds(r.start_time))
             for r in status.pending_removals
@@ -244,7 +250,7 @@ def card_of(cluster: Cluster, member: MemberStatus, database: Database | None, c
         reason=member.reason,
         since=seconds(member.last_transition_time),
         missing=seconds(member.missing_since_time),
-        next=what_happens(cluster, member) if member.missing_since_time else "",
+        next=what_happens(cluster, member) if member in missing_members(cluster) else "",
         shards=tuple(copies),
         shards_known=database is not None and bool(database.units),
         disk_used=used,

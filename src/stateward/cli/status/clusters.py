@@ -11,6 +11,7 @@ from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.output import WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
 from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.status.explanation import stalled_by
 from stateward.operator.objects.kinds import kind_of
 
 
@@ -43,11 +44,13 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
     """Return the clusters as a table; the wide one also has the time since the last progress, and the labels."""
     more = ("PROGRESS", "WAITS", "LABELS") if wide else ()
     shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", *more, "DOING")
+    shown.columns[-1].no_wrap, shown.columns[-1].overflow = True, "ellipsis"  # One line for each cluster.
     for cluster in found:
         meta, status = cluster.metadata, cluster.status
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
         paused = cluster.spec.update is not None and cluster.spec.update.paused
         doing = f"paused; {status.activity}" if paused and "paused" not in status.activity else status.activity
+        doing = f"stalled; {doing}" if stalled_by(cluster) is not None else doing
         place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         labels = ",".join(f"{name}={value}" for name, value in sorted(meta.labels.items()))
         extra = (age(status.last_progress_time, now), str(len(status.waiting)), labels) if wide else ()

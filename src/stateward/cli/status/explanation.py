@@ -8,6 +8,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
+from stateward.api.values.base import Condition
 from stateward.cli.shared.absent import cause, missing_members, what_happens
 from stateward.cli.shared.ages import age, left
 from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN, Advice
@@ -24,7 +25,7 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     yield f"Status: {sentence(status.activity)}" + progress(cluster, now)
     if status.observed_generation < cluster.metadata.generation:
         yield "The operator has not observed the latest change of the spec yet: the following is about the one before."
-    stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
+    stalled = stalled_by(cluster)
     if stalled is not None:
         yield f"Manual intervention is required ({stalled.reason}): {sentence(stalled.message)}"
         yield from advice(stalled.reason)
@@ -34,8 +35,20 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     yield from disks(cluster, now)
     yield from sizes(cluster, now)
     if not status.waiting and stalled is None and not any(missing_members(cluster)):
-        settled = any(c.type == "Ready" and c.status == "True" for c in status.conditions)
-        yield "Nothing is pending." if settled else "Nothing is held up: the operator goes on by itself."
+        yield idle(cluster)
+
+
+def stalled_by(cluster: Cluster) -> Condition | None:
+    """Return the condition of a cluster that requires manual intervention; None if it does not."""
+    return next((c for c in cluster.status.conditions if c.type == "Stalled" and c.status == "True"), None)
+
+
+def idle(cluster: Cluster) -> str:
+    """Return what a cluster does in which nothing waits, is stalled or is missing, in one sentence."""
+    if not cluster.status.conditions:
+        return "No operator has observed this cluster yet."
+    settled = any(c.type == "Ready" and c.status == "True" for c in cluster.status.conditions)
+    return "Nothing is pending." if settled else "Nothing is held up: the operator goes on by itself."
 
 
 def standing(cluster: Cluster) -> str:
@@ -158,7 +171,7 @@ def document(
     status, names = cluster.status, {cluster.metadata.name}
     subjects = names | {member.name} if member is not None else None
     waiting = [explained(w) for w in status.waiting if subjects is None or w.subject in subjects]
-    stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
+    stalled = stalled_by(cluster)
     found: dict[str, Any] = {
         "kind": cluster.kind,
         "name": cluster.metadata.name,

@@ -75,7 +75,7 @@ class Histories:
         known = self._kept.get(key)
         if known is None or known.uid != cluster.metadata.uid:
             begun = advance(History(), cluster, status, now)
-            started = event(cluster.metadata.name, "operator", int(now), "this operator process has begun to observe")
+            started = event(cluster.metadata.name, "operator", int(now), "an operator process has started to manage it")
             begun = msgspec.structs.replace(begun, ended=(started, *begun.ended))
             self._kept[key] = Kept(cluster, begun, cluster.metadata.uid, written=self._clock.monotonic())
             return

@@ -7,6 +7,7 @@ import pytest
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.parse import convert_cluster
+from stateward.api.values.base import Condition
 from stateward.cli.page.model import NO_OPERATOR, Shard, copies_by_member, detail_of, row_of
 from stateward.cli.page.tone import Tone
 from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unit
@@ -37,6 +38,25 @@ def test_a_row_has_what_the_list_command_shows() -> None:
     )
     assert (row.ready, row.desired, row.waits) == (2, 3, 1)
     assert row.activity == "logs-hot-1 restarts to apply version"
+
+
+def test_a_row_tells_that_manual_intervention_is_required() -> None:
+    assert not row_of(sample()).stalled
+    assert row_of(changed(conditions=[Condition(type="Stalled", status="True")])).stalled
+
+
+def test_nothing_is_pending_only_in_a_settled_cluster() -> None:
+    assert detail_of(changed(conditions=[Condition(type="Ready", status="True")])).idle == "Nothing is pending."
+    assert "goes on" in detail_of(changed(conditions=[Condition(type="Ready", status="False")])).idle
+    assert "No operator" in detail_of(changed(conditions=[])).idle
+
+
+def test_a_member_that_a_step_has_stopped_is_not_missing() -> None:
+    first, *rest = sample().status.member_states
+    gone = msgspec.structs.replace(first, state="Starting", missing_since_time=SINCE, missing_reason="NotInCluster")
+    assert detail_of(changed(member_states=[gone, *rest])).members[0].next
+    planned = msgspec.structs.replace(gone, absence="Planned")
+    assert not detail_of(changed(member_states=[planned, *rest])).members[0].next
 
 
 def test_a_cluster_that_no_operator_has_observed_is_unknown_and_not_green() -> None:

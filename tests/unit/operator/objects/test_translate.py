@@ -90,7 +90,7 @@ def test_a_pod_without_room_is_trouble_in_the_schedulers_words() -> None:
     ("message", "kept"),
     [
         (
-            "0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 0/3: 3 not helpful.",
+            "0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 3 not helpful.",
             "0/3 nodes are available: 3 Insufficient memory",
         ),
         (

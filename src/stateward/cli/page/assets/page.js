@@ -162,7 +162,7 @@ function drawRow(row) {
     el("td", {}, el("a", { href: `#${encodeURIComponent(row.ref)}`, "data-key": `row ${row.ref}` }, el("span", { class: "ns" }, `${row.namespace}/`), row.name)),
     el("td", {}, row.engine), el("td", {}, row.version), el("td", {}, toned(row.tone, row.health)),
     el("td", {}, `${row.ready}/${row.desired}`), el("td", {}, row.waits ? String(row.waits) : ""), el("td", {}, aged(row.created)),
-    el("td", { class: "doing-cell" }, row.activity));
+    el("td", { class: "doing-cell" }, row.stalled ? toned("bad", "manual intervention is required") : null, el("span", { class: "clamped", title: row.activity }, row.activity)));
 }
 
 function drawCluster(tour) {
@@ -179,7 +179,7 @@ function drawCluster(tour) {
   drawn("verbs", [detail.verbs, state.hello.readOnly], () => put("verbs", el("button", { type: "button", "data-key": "plan", onclick: () => ask("", "What is left to do") }, "Plan"),
     ...(state.hello.readOnly ? [] : detail.verbs.map((verb) => el("button", { type: "button", "data-key": `verb ${verb.name}`, onclick: () => ask(verb, `${verb.label}: ${row.name}`) }, `${verb.label} …`)))));
   $("stalled").hidden = !detail.stalled;
-  $("stalled").textContent = detail.stalled ? `A person is needed. ${detail.stalled}` : "";
+  $("stalled").textContent = detail.stalled ? `Manual intervention is required. ${detail.stalled}` : "";
   drawTour(tour);
   drawMap(detail);
   drawWaits(detail);
@@ -250,9 +250,11 @@ function card(member, compact) {
 }
 
 function drawWaits(detail) {
-  drawn("waits", [detail.waits, detail.removals], () => {
-    if (!detail.waits.length && !detail.removals.length) { put("waits", el("p", { class: "quiet" }, "Nothing is pending.")); return; }
+  const missing = detail.members.filter((member) => member.next && !detail.removals.some((removal) => removal.name === member.name));
+  drawn("waits", [detail.waits, detail.removals, detail.idle, missing.map((member) => [member.name, member.missing, member.next])], () => {
+    if (!detail.waits.length && !detail.removals.length && !missing.length) { put("waits", el("p", { class: "quiet" }, detail.stalled ? "Nothing else waits." : detail.idle)); return; }
     put("waits", el("ul", { class: "waits" },
+      ...missing.map((member) => el("li", {}, el("p", { class: "why" }, el("b", {}, member.name), " has been missing for ", aged(member.missing), member.reason ? `: ${member.reason}` : null), el("p", { class: "ends" }, ...coded(`It ${member.next}.`)))),
       ...detail.removals.map((removal) => el("li", {}, el("p", { class: "why" }, el("b", {}, removal.name), " is being replaced or leaves (", aged(removal.since), "): ", removal.phase), removal.reason ? el("p", { class: "ends" }, removal.reason) : null)),
       ...detail.waits.map((wait) => el("li", {}, el("p", { class: "reason" }, wait.reason),
         ...wait.held.slice(0, SHOWN).map((held) => el("p", { class: "why" }, el("b", {}, held.subject), " for ", aged(held.since), `: ${held.message}`)),
@@ -302,14 +304,15 @@ function drawTimeline() {
   const place = new Map(names.map((name, at) => [name, TOP + at * ROW]));
   const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": described(line) });
   names.forEach((name) => made.append(svg("text", { class: "name", x: LEFT - 10, y: place.get(name) + 13, "text-anchor": "end" }, short(name)), svg("rect", { class: "lane", x: LEFT, y: place.get(name) + 2, width: width - LEFT - 12, height: ROW - 5, rx: 3 })));
-  ticks(line.begin, until, width).forEach((at) => made.append(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: TOP - 6, y2: height - 16 }), svg("text", { x: x(at) + 3, y: height - 5 }, state.extra?.kind === "tour" ? offset(at - line.begin) : wall(at))));
+  ticks(line.begin, until, width).forEach((at) => made.append(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: TOP - 6, y2: height - 16 }), svg("text", x(at) + 60 > width ? { x: x(at) - 3, y: height - 5, "text-anchor": "end" } : { x: x(at) + 3, y: height - 5 }, state.extra?.kind === "tour" ? offset(at - line.begin) : wall(at))));
   const bars = [...line.bands.flatMap((band) => band.stretches.map((part) => ({ ...part, row: band.name, word: part.value, look: state.hello.bands?.[part.value] || state.hello.bands?.unknown, text: "" }))),
     ...line.spans.map((span) => ({ ...span, word: span.phase, look: state.hello.phases?.[span.phase] }))];
   bars.filter((bar) => bar.look && place.has(bar.row)).forEach((bar) => made.append(...barShapes(bar, x, place.get(bar.row), until)));
   const ends = Array(LEVELS).fill(-1e9);
   line.marks.forEach((mark) => {
     const text = mark.text.length > 46 ? `${mark.text.slice(0, 44)}…` : mark.text, size = text.length * 6.6 + 8, at = x(mark.at), right = at + size > width;
-    const from = right ? at - size : at, level = Math.max(0, ends.findIndex((end) => end <= from));
+    const from = right ? at - size : at, level = ends.findIndex((end) => end <= from);
+    if (level < 0) { made.append(svg("line", { class: "mark", x1: at, x2: at, y1: TOP - 6, y2: height - 16 })); made.lastChild.append(svg("title", {}, mark.text)); return; }
     ends[level] = from + size;
     const shown = svg("text", { class: "mark-text", x: right ? at - 4 : at + 4, y: 11 + level * 12, "text-anchor": right ? "end" : "start" }, text);
     shown.append(svg("title", {}, mark.text));
@@ -379,7 +382,7 @@ async function ask(verb, title, member = "") {
 function planned(plan) {
   const head = (...names) => el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name))));
   const parts = [el("h3", {}, plan.headline), el("p", {}, toned(plan.tone, plan.verdict))];
-  if (plan.members.length) parts.push(el("h3", {}, "Effect on members"), el("div", { class: "scroll" }, el("table", {}, head("member", "effect", "mode", "takes", "because"), el("tbody", {}, ...plan.members.map((change) => el("tr", {}, ...[change.name, change.effect, change.mode, change.takes, change.because].map((text) => el("td", {}, text))))))), el("p", { class: "quiet" }, `${plan.unchanged} others do not change.`));
+  if (plan.members.length) parts.push(el("h3", {}, "Effect on members"), el("div", { class: "scroll" }, el("table", {}, head("member", "effect", "mode", "takes", "because"), el("tbody", {}, ...plan.members.map((change) => el("tr", {}, ...[change.name, change.effect, change.mode, change.takes, change.because].map((text) => el("td", {}, text))))))), plan.unchanged ? el("p", { class: "quiet" }, `${plan.unchanged} ${plan.unchanged === 1 ? "other does" : "others do"} not change.`) : "");
   if (plan.steps.length) parts.push(el("h3", {}, "Order"), el("ol", { class: "steps" }, ...plan.steps.map((step) => el("li", {}, step))));
   plan.sections.forEach((section) => parts.push(el("h3", {}, section.title), ...section.lines.map((text) => el("p", {}, text))));
   return parts;
