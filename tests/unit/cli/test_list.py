@@ -35,6 +35,9 @@ def test_a_stalled_cluster_is_recognized_and_each_cluster_is_one_line_of_a_termi
     assert "stalled; logs-hot-0 does not start" in line
     drawn = Console(width=100, record=True).render_lines(table([convert_cluster(told)], 0.0))
     assert len(drawn) == 2
+    shown = "".join(part.text for part in drawn[1])
+    assert shown.startswith("default    logs  opensearch  2.17.1 → 2.19.5  yellow")
+    assert shown.rstrip().endswith("…")
 
 
 def elasticsearch() -> dict[str, Any]:

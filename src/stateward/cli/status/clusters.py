@@ -41,10 +41,12 @@ def clusters(*, all_namespaces: bool, selector: str, output: str, **target: str)
 
 
 def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
-    """Return the clusters as a table; the wide one also has the time since the last progress, and the labels."""
+    """Return the clusters as a table with one line each, cut at the end of a terminal.
+
+    The wide one also has the time since the last progress, and the labels.
+    """
     more = ("PROGRESS", "WAITS", "LABELS") if wide else ()
     shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", *more, "DOING")
-    shown.columns[-1].no_wrap, shown.columns[-1].overflow = True, "ellipsis"  # One line for each cluster.
     for cluster in found:
         meta, status = cluster.metadata, cluster.status
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
@@ -54,5 +56,12 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
         place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         labels = ",".join(f"{name}={value}" for name, value in sorted(meta.labels.items()))
         extra = (age(status.last_progress_time, now), str(len(status.waiting)), labels) if wide else ()
-        shown.add_row(*place, health, status.ready, age(meta.creation_timestamp, now), *extra, doing)
+        shown.add_row(
+            *place,
+            health,
+            status.ready,
+            age(meta.creation_timestamp, now),
+            *extra,
+            Text(doing, no_wrap=True, overflow="ellipsis"),
+        )
     return shown

@@ -56,7 +56,7 @@ def test_without_shards_a_run_that_does_not_complete_is_worse_than_one_without_a
     assert not said.worst.outcome.completed
     assert not said.hurts[0].outcome.completed
     done = next(run for run in runs if run.outcome.completed)
-    away = replace(done, outcome=replace(done.outcome, refused=Total(1, 1e6, 1)))
+    away = replace(done, outcome=replace(done.outcome, refused=Total(1e6, 1)))
     stuck = replace(done, outcome=replace(done.outcome, completed=False))
     assert summary([away, stuck], shards=False).worst == stuck
 
