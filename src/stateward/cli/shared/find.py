@@ -22,6 +22,8 @@ async def read_cluster(session: Session, name: str) -> Cluster:
             return []
 
     found = await of_each(session, read)
+    if not found and (owner := await owner_of(session, name)):
+        raise Failure(f"{name} is a member of cluster {owner}: name the cluster, and then the member: {owner} {name}")
     if not found:
         raise no_such_cluster(session, name)
     if len(found) > 1:
@@ -71,6 +73,15 @@ def no_such_cluster(session: Session, name: str) -> Failure:
     """Return the failure for a cluster that does not exist."""
     what = "cluster" if len(session.kinds) > 1 else " or ".join(kind.resource.kind for kind in session.kinds)
     return Failure(f"there is no {what} {name!r} in namespace {session.namespace!r}; `list --all-namespaces` shows all")
+
+
+async def owner_of(session: Session, name: str) -> str:
+    """Return the cluster that has a member with this name; empty if there is none."""
+    shorter = name.removesuffix("-0")
+    for cluster in await all_clusters(session, session.namespace):
+        if {name, shorter} & {member.name for member in cluster.status.member_states}:
+            return cluster.metadata.name
+    return ""
 
 
 def find_member(cluster: Cluster, name: str) -> MemberStatus:

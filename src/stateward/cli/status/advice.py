@@ -213,9 +213,10 @@ ADVICE = {
         "recreate the pod with `restart --recreate`, or remove the member from the annotation",
     ),
     "NotSafeYet": Advice(
-        "stopping this member no longer removes the last copy of a shard, breaks the quorum, or exceeds"
-        " `maxUnavailable`",
-        "for a single copy: add a replica to the index, or set update.singleCopy",
+        "it is next in the rollout order, and stopping it no longer removes the last copy of a shard, breaks the"
+        " quorum, or exceeds `maxUnavailable`",
+        "wait, if it is only later in the order; for a single copy, add a replica to the index or set"
+        " update.singleCopy",
     ),
     "OneManagerAtATime": Advice(
         "the manager before it has joined and is ready",

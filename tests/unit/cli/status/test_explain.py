@@ -47,6 +47,13 @@ def test_a_member_that_is_not_there_lists_those_that_are(run: Run) -> None:
     assert "logs has no member 'cold-0'; it has logs-hot-0, logs-hot-1, logs-managers-0" in result.stderr
 
 
+def test_a_member_in_place_of_a_cluster_is_answered_with_its_cluster(run: Run) -> None:
+    for command in ("explain", "status", "timeline"):
+        result = run(command, "logs-hot-0")
+        assert result.exit_code == 1
+        assert "logs-hot-0 is a member of cluster logs: name the cluster, and then the member" in result.stderr
+
+
 def test_a_stalled_cluster_requests_manual_intervention(run: Run, api: FakeApi) -> None:
     condition = {"type": "Stalled", "status": "True", "reason": "UpgradeRefused", "message": "2.11.0 is older"}
     api.add("osclusters", cluster(conditions=[condition], waiting=[]))
