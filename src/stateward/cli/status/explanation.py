@@ -72,8 +72,14 @@ def sentence(text: str) -> str:
 
 
 def absences(cluster: Cluster, now: float) -> Iterator[str]:
-    """Yield the members that are missing although no step of the operator stopped them, and what happens to each."""
+    """Yield the members that are missing although no step of the operator stopped them, and what happens to each.
+
+    A member that stalls the cluster because its pod does not start was explained with that.
+    """
+    stalled = stalled_by(cluster)
     for member in missing_members(cluster):
+        if stalled is not None and stalled.message.startswith(f"{member.name} "):
+            continue
         yield ""
         yield f"{member.name} has been missing for {age(member.missing_since_time, now)}: {cause(member)}."
         yield f"  It {what_happens(cluster, member)}."

@@ -71,6 +71,14 @@ def test_a_missing_member_is_part_of_the_explanation_of_its_cluster(run: Run, ap
     assert "Nothing is" not in told
 
 
+def test_a_member_that_stalls_its_cluster_is_explained_once(run: Run, api: FakeApi) -> None:
+    stalled = {"type": "Stalled", "status": "True", "message": f"{NAME} does not start: Unschedulable"}
+    api.add("osclusters", missing("PodPending", waiting=[], conditions=[{**stalled, "reason": "MemberDoesNotStart"}]))
+    told = run("explain", "logs").output
+    assert f"{NAME} does not start" in told
+    assert "missing" not in told
+
+
 @pytest.mark.parametrize("state", ["Down", "Starting"])
 def test_a_member_that_a_step_has_stopped_is_not_called_missing(run: Run, api: FakeApi, state: str) -> None:
     document = missing("NotInCluster")
