@@ -139,8 +139,9 @@ def occurred(history: History, cluster: Cluster, status: ClusterStatus, now: int
     """Yield what has happened since the last observation: an edit, a version that is deployed everywhere."""
     name = cluster.metadata.name
     if status.observed_generation > history.generation > 0:
-        wanted = f" and asks for {cluster.spec.version}" if status.version not in ("", cluster.spec.version) else ""
-        yield event(name, "edited", now, f"the spec was edited{wanted} (generation {status.observed_generation})")
+        wanted = cluster.spec.version
+        what = f"now asks for {wanted}" if status.version not in ("", wanted) else "was edited"
+        yield event(name, "edited", now, f"the spec {what} (generation {status.observed_generation})")
     if status.version and history.generation and status.version != history.version:
         yield event(name, "deployed", now, f"every member runs {status.version}")
 

@@ -104,7 +104,7 @@ def test_writes_are_refused_without_a_copy_and_unknown_without_an_answer() -> No
 def test_edits_and_deployed_versions_are_events() -> None:
     history = told((0, status()), (5, status(generation=2)), (9, status(generation=2, version="2.19.5")))
     assert [(e.what, e.why) for e in history.ended if e.kind is Kind.EVENT] == [
-        ("edited", "the spec was edited and asks for 2.19.5 (generation 2)"),
+        ("edited", "the spec now asks for 2.19.5 (generation 2)"),
         ("deployed", "every member runs 2.19.5"),
     ]
 

@@ -9,13 +9,13 @@ from rich.text import Text
 
 from stateward.cli.page.timeline import Seen
 from stateward.cli.page.tone import state_word
+from stateward.cli.shared.absent import shown_waits
 from stateward.cli.shared.picture import HEALTH as HEALTH_STYLES
 from stateward.cli.shared.picture import state_style, version
 from stateward.cli.status.news import WAITING
 from stateward.cli.tour.controls import Control
 from stateward.cli.tour.player import Frame
 from stateward.cli.tour.verdict import Verdict
-from stateward.timeline.advance import comes_back
 from stateward.timeline.chart import legend, lines
 from stateward.timeline.phases import STYLES
 
@@ -119,12 +119,9 @@ def letters(frame: Frame) -> Text:
 
 def waits(frame: Frame) -> Iterator[Text]:
     """Yield a text for each wait, those for the same thing together; a member in its step waits for nothing."""
-    status, name = frame.cluster.status, frame.cluster.metadata.name
-    returning = {member.name for member in status.member_states if comes_back(member)}
-    held = dict[str, list[str]]()
-    for wait in status.waiting:
-        if wait.reason != "Missing" or wait.subject not in returning:
-            held.setdefault(wait.message, []).append(wait.subject.removeprefix(f"{name}-"))
+    name, held = frame.cluster.metadata.name, dict[str, list[str]]()
+    for wait in shown_waits(frame.cluster.status):
+        held.setdefault(wait.message, []).append(wait.subject.removeprefix(f"{name}-"))
     for message, subjects in held.items():
         yield Text.assemble((" waits ", "yellow"), f"{', '.join(subjects)}: {message}")
 

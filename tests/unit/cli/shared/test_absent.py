@@ -81,11 +81,13 @@ def test_a_member_that_stalls_its_cluster_is_explained_once(run: Run, api: FakeA
 
 @pytest.mark.parametrize("state", ["Down", "Starting"])
 def test_a_member_that_a_step_has_stopped_is_not_called_missing(run: Run, api: FakeApi, state: str) -> None:
-    document = missing("NotInCluster")
+    replaced = {"subject": NAME, "reason": "Missing", "message": f"{NAME} has been missing for 1 s"}
+    document = missing("NotInCluster", waiting=[replaced])
     document["status"]["memberStates"][1] |= {"state": state, "absence": "Planned"}
     api.add("osclusters", document)
-    assert "MISSING" not in run("status", "logs").output
-    assert "missing for" not in run("explain", "logs").output + run("explain", "logs", NAME).output
+    shown = [run(*words).output for words in (("status", "logs"), ("explain", "logs"), ("explain", "logs", NAME))]
+    assert "MISSING" not in shown[0]
+    assert "missing for" not in "".join(shown)
 
 
 def test_a_member_that_is_present_is_not_missing(run: Run) -> None:
