@@ -53,6 +53,8 @@ KEPT_PREFIXES = (
     "app.kubernetes.io/",
     "kubernetes.io/",
     "topology.kubernetes.io/",
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/os",
     "apps.kubernetes.io/",
 )
 KEPT_LABELS = frozenset(

@@ -23,11 +23,16 @@ def cluster_names(ctx: click.Context, param: click.Parameter, incomplete: str) -
     return _completed(ctx, incomplete, lambda cluster: (cluster.metadata.name,))
 
 
-def member_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
-    """Return the members with this prefix: of the cluster that the command line names, or of all."""
+def member_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the members with this prefix: of the cluster that the command line names, or of all.
+
+    Commands that name the cluster also take the part of a member's name after the cluster's.
+    """
+    short = bool(incomplete) and isinstance(param, click.Argument) and _takes_name(ctx)
 
     def members(cluster: Cluster) -> Iterable[str]:
-        return (member.name for member in cluster.status.member_states) if _meant(ctx, cluster) else ()
+        names = [member.name for member in cluster.status.member_states] if _meant(ctx, cluster) else []
+        return (*names, *(name.removeprefix(f"{cluster.metadata.name}-") for name in names if short))
 
     return _completed(ctx, incomplete, members)
 
@@ -44,8 +49,11 @@ def pool_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 def _meant(ctx: click.Context, cluster: Cluster) -> bool:
     # After an option that still has no value, click leaves what comes before it unprocessed.
     named = ctx.params.get("name") or next((word for word in ctx.args if not word.startswith("-")), None)
-    takes_name = any(param.name == "name" for param in ctx.command.params)
-    return not takes_name or named in (None, cluster.metadata.name)
+    return not _takes_name(ctx) or named in (None, cluster.metadata.name)
+
+
+def _takes_name(ctx: click.Context) -> bool:
+    return any(param.name == "name" for param in ctx.command.params)
 
 
 def _completed(ctx: click.Context, incomplete: str, names: Names) -> list[CompletionItem]:

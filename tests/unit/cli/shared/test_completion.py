@@ -44,6 +44,9 @@ def test_members_and_pools_are_completed_of_the_cluster_that_is_named(api: FakeA
     api.add("osclusters", other)
     assert complete(api, "explain", "logs", "logs-h") == ["logs-hot-0", "logs-hot-1"]
     assert complete(api, "explain", "audit", "") == ["audit-all-0"]
+    assert complete(api, "explain", "logs", "h") == ["hot-0", "hot-1"]
+    assert complete(api, "replace", "h") == []
+    assert complete(api, "restart", "logs", "--member", "h") == []
     assert complete(api, "logs", "logs", "logs-m") == ["logs-managers-0"]
     assert complete(api, "restart", "logs", "--pool", "") == ["hot", "managers"]
     assert complete(api, "restart", "logs", "--member", "logs-m") == ["logs-managers-0"]
