@@ -152,7 +152,7 @@ def explain_member(
 ) -> Iterator[str]:
     """Yield the state of a member; `inputs` are the differing inputs, `trouble` is what keeps its pod from running."""
     since = age(member.last_transition_time, now)
-    yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning_of(member)}."
+    yield f"{member.name} is {member.state}{f' (for {since})' if since else ''}: {meaning_of(cluster, member)}."
     where = f" on node {member.node}{f' in zone {member.zone}' if member.zone else ''}" if member.node else ""
     joined = f"It last joined the cluster with version {member.version}" if member.version else "It has not joined yet"
     yield f"{joined}{where}."
@@ -196,12 +196,15 @@ def document(
     if member is not None:
         known = msgspec.to_builtins(member) | {"inputs": inputs, "trouble": trouble, "note": note}
         happens = what_happens(cluster, member) if member.missing_since_time else ""
-        found["member"] = known | {"meaning": meaning_of(member), "whatHappens": happens}
+        found["member"] = known | {"meaning": meaning_of(cluster, member), "whatHappens": happens}
     return found
 
 
-def meaning_of(member: MemberStatus) -> str:
+def meaning_of(cluster: Cluster, member: MemberStatus) -> str:
     """Return the meaning of a member's state; empty for one of another version of the operator."""
+    wanted = cluster.spec.version
+    if member.state == State.READY and not member.pending and member.version not in ("", wanted):
+        return f"it serves with {member.version}; the spec asks for {wanted}, and no step of this member is due now"
     return MEANING.get(State(member.state), "") if member.state in set(State) else ""
 
 

@@ -41,6 +41,12 @@ def test_a_member_is_found_by_its_name_its_short_name_or_its_pod(run: Run) -> No
     assert run("explain", "logs", "logs-hot-0-0").output == MEMBER
 
 
+def test_a_ready_member_of_the_old_version_is_not_said_to_match_its_spec(run: Run) -> None:
+    told = run("explain", "logs", "managers-0").output
+    assert "serves with 2.17.1; the spec asks for 2.19.5, and no step of this member is due now" in told
+    assert "matches its spec" not in told
+
+
 def test_a_member_that_is_not_there_lists_those_that_are(run: Run) -> None:
     result = run("explain", "logs", "cold-0")
     assert result.exit_code == 1
