@@ -1,5 +1,7 @@
 """`pause`, `restart`, `stop`, `replace` and `keep`: each writes one field or annotation."""
 
+from stateward.api.parse import convert_cluster
+from stateward.api.validation import validate
 from stateward.cli.preview.preview import Kind, preview
 from stateward.cli.shared.exit_codes import ExitCode
 from stateward.kube.objects.metadata import Key
@@ -95,6 +97,8 @@ def test_a_restart_keeps_what_else_the_template_says_and_recreates_every_member(
     assert template["spec"] == {"priorityClassName": "high"}
     shown = preview(changed(lambda spec: spec.update(podTemplate=template)), NOW)
     assert {change.effect for change in shown.members} == {Kind.RECREATE}
+    document["spec"]["podTemplate"] = template
+    assert validate(convert_cluster(document)) == validate(convert_cluster(cluster()))
 
 
 def test_a_pool_that_is_not_there_lists_those_that_are(run: Run) -> None:

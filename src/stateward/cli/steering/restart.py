@@ -7,7 +7,6 @@ import msgspec
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
-from stateward.api.values.base import GROUP
 from stateward.cli.shared.completion import cluster_names, member_names, pool_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
@@ -18,9 +17,6 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.phase import Phase
-
-RESTARTED_AT = f"{GROUP}/restarted-at"
-"""Annotation of pod templates with the time at which a user requested new pods."""
 
 
 @click.command()
@@ -120,7 +116,7 @@ def restart_patch(cluster: Cluster, pool: str, when: str) -> list[dict[str, Any]
     template = cluster.spec.pools[pools.index(pool)].pod_template if pool else cluster.spec.pod_template
     wanted: dict[str, Any] = msgspec.to_builtins(template or {})
     annotations = wanted.setdefault("metadata", {}).setdefault("annotations", {})
-    annotations[RESTARTED_AT] = when
+    annotations[names.ANNOTATION_RESTARTED] = when
     return [
         {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
         {"op": "add", "path": f"{place}/podTemplate", "value": wanted},
