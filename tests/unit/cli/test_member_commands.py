@@ -101,6 +101,18 @@ def test_a_restart_keeps_what_else_the_template_says_and_recreates_every_member(
     assert validate(convert_cluster(document)) == validate(convert_cluster(cluster()))
 
 
+def test_a_request_for_all_members_takes_those_for_single_pools_away(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    metadata = {"annotations": {"stateward.dev/restarted-at": "2026-11-20T12:00:00Z", "team": "search"}}
+    document["spec"]["pools"][1]["podTemplate"] = {"metadata": metadata}
+    api.add("osclusters", document)
+    run("restart", "logs", "--recreate")
+    path = "/spec/pools/1/podTemplate/metadata/annotations/stateward.dev~1restarted-at"
+    assert api.patches[0][1][2:] == [{"op": "remove", "path": path}]
+    run("restart", "logs", "--recreate", "--pool", "hot")
+    assert len(api.patches[1][1]) == 2
+
+
 def test_a_pool_that_is_not_there_lists_those_that_are(run: Run) -> None:
     result = run("restart", "logs", "--pool", "cold")
     assert (result.exit_code, result.stderr) == (1, "stateward: logs has no pool 'cold'; it has managers, hot\n")
