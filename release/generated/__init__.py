@@ -1,1 +1,1 @@
-"""Generated files that describe the installation: values of the chart, plain manifests, metrics, alerts, bundles."""
+"""Generated files that describe the installation: chart values, manifests, metrics, alerts, events, labels."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from release.generated import dashboard, monitoring, reasons, values
+from release.generated import dashboard, events, labels, monitoring, reasons, values
 from stateward.api import generate
 from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
 
@@ -30,6 +30,8 @@ def files(root: Path) -> Mapping[Path, str]:
         Path("docs/reference/helm-values.md"): values.page(text),
         Path("docs/reference/metrics.md"): monitoring.metrics_page(),
         Path("docs/reference/wait-reasons.md"): reasons.page(),
+        Path("docs/reference/events.md"): events.page(),
+        Path("docs/reference/labels.md"): labels.page(root / "src/stateward"),
         Path("docs/reference/alerts.md"): monitoring.alerts_page(rules),
         **manifests(root / CHART),
     }

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
+from stateward.cli.packages.advice import INSTALLATION_ADVICE, RESTART_ADVICE
+from stateward.cli.shared.advice import Advice
 from stateward.cli.status.access import ACCESS_ADVICE
-from stateward.cli.status.advice import ADVICE, Advice
+from stateward.cli.status.advice import ADVICE
 from stateward.cli.status.declared import DECLARED_ADVICE
 
 _HEAD = """\
-<!-- Generated from src/stateward/cli/status/advice.py, access.py and declared.py; renew it with `make docs`. -->
+<!-- Generated from the tables of advice in src/stateward/cli; renew it with `make docs`. -->
 
 # Reasons to wait
 
@@ -32,6 +34,19 @@ _ACCESS = """
 cluster have one of these reasons, and so have the entries of `status.remoteClusters`. None of them stops the database.
 
 """
+_INSTALLATIONS = """
+## Installations of packages
+
+The condition `Stalled` of an `Installation` has one of these reasons; `kubectl stateward installation status NAME`
+shows it.
+
+"""
+_RESTARTS = """
+## Restart control
+
+An event on the workload has one of these reasons. Its pods keep running with the previous data until then.
+
+"""
 _COLUMNS = """\
 | reason | the wait ends when | what you can do |
 | --- | --- | --- |
@@ -40,7 +55,11 @@ _COLUMNS = """\
 
 def page() -> str:
     """Return the page, one line for each reason, in alphabetical order."""
-    return _HEAD + table(ADVICE) + _ACCESS + table(ACCESS_ADVICE) + _DECLARED + table(DECLARED_ADVICE)
+    parts = (
+        *((_HEAD, ADVICE), (_ACCESS, ACCESS_ADVICE), (_DECLARED, DECLARED_ADVICE)),
+        *((_INSTALLATIONS, INSTALLATION_ADVICE), (_RESTARTS, RESTART_ADVICE)),
+    )
+    return "".join(head + table(advice) for head, advice in parts)
 
 
 def table(known: Mapping[str, Advice]) -> str:

@@ -1,4 +1,4 @@
-"""Images of programs: etcd for the example package, servers of S3 and LDAP, plug-ins, and stand-ins for other images.
+"""Images of programs: etcd for the example package, servers that tests need, plug-ins, and stand-ins for other images.
 
 A stand-in has the name and the commands of the image that it stands for, and another version of the program. The one
 for `busybox` fetches nothing: what comes from the network is a line that says so.
@@ -17,7 +17,7 @@ from sandbox.plugins.analysis import analysis_plugins
 from sandbox.plugins.repository_s3 import SOURCES, repository_plugins
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
-from sandbox.toolchain.programs import VERSITYGW, Program, build_program
+from sandbox.toolchain.programs import IDENTITY, VERSITYGW, Program, build_program
 
 _FILES = sources() / "images" / "files" / "programs"
 _PLUGIN_FILES = [*sorted(SOURCES.parent.glob("*.py")), *sorted(SOURCES.iterdir())]
@@ -45,6 +45,7 @@ _RECIPES = {
     "stateward.dev/etcd:3.4": _Recipe(_ETCD, command=("etcd",), base="etcd"),
     "stateward.dev/opensearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins=True),
     "stateward.dev/versitygw:1": _Recipe(_ETCD, ("versitygw",), base="etcd", program=VERSITYGW),
+    "stateward.dev/identity:1": _Recipe(_ETCD, ("identity",), base="etcd", program=IDENTITY),
     "stateward.dev/slapd:1": _Recipe(
         ("slapd",), base="slapd", files={"etc/ldap/people.conf": "slapd.conf", "etc/ldap/people.ldif": "people.ldif"}
     ),

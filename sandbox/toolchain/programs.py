@@ -1,4 +1,4 @@
-"""Go builds of programs that only tests use (Helm, promtool, operator-verify, an S3 server); made when asked for."""
+"""Go builds of programs that only tests use, such as Helm, promtool and an S3 server; made when asked for."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sandbox.toolchain.kubelite import go_build, kubernetes_version
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of another module, which the folder of its name pins."""
+    """A program of another module, which the folder of its name pins, or of that folder itself."""
 
     name: str
     package: str
@@ -27,13 +27,15 @@ HELM = Program("helm", "helm.sh/helm/v3/cmd/helm")
 PROMTOOL = Program("promtool", "github.com/prometheus/prometheus/cmd/promtool", tags="remove_all_sd")
 VERSITYGW = Program("versitygw", "github.com/versity/versitygw/cmd/versitygw")
 """A server of the S3 protocol."""
+IDENTITY = Program("identity", ".")
+"""A provider of OpenID Connect and SAML."""
 OPERATOR_VERIFY = Program("operatorverify", "github.com/operator-framework/api/cmd/operator-verify")
 
 
 def build_program(program: Program, progress: Progress) -> Path:
     """Return the program, building it if the module is new; raise SandboxError if it does not build."""
     module, flags = sources() / program.name, _flags(program)
-    key = digest.of_files([module / "go.mod", module / "go.sum"], flags, program.tags)
+    key = digest.of_files([module / "go.mod", module / "go.sum", *module.glob("main.go")], flags, program.tags)
     target = cache_root() / program.name / key / program.name
     with locked(cache_root() / f"{program.name}.lock"):
         if not target.exists():

@@ -61,6 +61,10 @@ class Server:
         self.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": self.name}, "spec": ports})
         words = ("wait", "--for=condition=Ready", f"pod/{self.name}", "--timeout=90s")
         await asyncio.to_thread(kubectl, self.sandbox, "-n", self.namespace, *words)
+        # The proxies of the nodes learn of a pod that is ready a moment later, and say so nowhere.
+        host, _, port = self.address.partition(":")
+        answers = f"until : </dev/tcp/{host}/{port}; do sleep 0.1; done"
+        await asyncio.to_thread(self.sandbox.exec, ["timeout", "60", "bash", "-c", answers], timeout=90)
 
     def credentials(self, name: str, values: dict[str, str]) -> None:
         """Write a Secret that clusters may use."""

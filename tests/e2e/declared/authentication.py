@@ -90,12 +90,18 @@ async def tokens_are_accepted(clusters: Clusters, objects: SearchObjects, person
     assert found["config"]["compliance"], "what is not declared stays"
 
 
-async def people_of_a_directory_are_accepted(sandbox: Sandbox, objects: SearchObjects, person: Client) -> None:
-    """Require that a declared domain lets people of an LDAP server in, with their groups, and others not."""
-    server = Server(sandbox, objects.clusters.namespace, "ldap", "stateward.dev/slapd:1", _PORT, _START, {})
+async def directory(sandbox: Sandbox, namespace: str) -> Server:
+    """Start an LDAP server with people and groups, and write the Secret `directory` for clusters."""
+    server = Server(sandbox, namespace, "ldap", "stateward.dev/slapd:1", _PORT, _START, {})
     await server.up()
     server.credentials("directory", {"password": "the-password-of-search"})
-    known, wrong = _with_password(person, "the-password-of-anna"), _with_password(person, "another")
+    return server
+
+
+async def people_of_a_directory_are_accepted(sandbox: Sandbox, objects: SearchObjects, person: Client) -> None:
+    """Require that a declared domain lets people of an LDAP server in, with their groups, and others not."""
+    server = await directory(sandbox, objects.clusters.namespace)
+    known, wrong = with_password(person, "the-password-of-anna"), with_password(person, "another")
     assert (await known.ask("_plugins/_security/authinfo"))[0] == 401
     place = {"hosts": [server.address], "enable_ssl": False, "bind_dn": "cn=search,dc=example,dc=com"}
     people = {"userbase": "ou=people,dc=example,dc=com", "usersearch": "(uid={0})", "username_attribute": "uid"}
@@ -131,5 +137,6 @@ async def people_of_a_directory_are_accepted(sandbox: Sandbox, objects: SearchOb
     assert (await person.ask("_plugins/_security/authinfo"))[0] == 200
 
 
-def _with_password(person: Client, password: str) -> Client:
+def with_password(person: Client, password: str) -> Client:
+    """Return a client of the person of the directory, with this password."""
     return replace(person, headers={"Authorization": aiohttp.encode_basic_auth("anna", password)})

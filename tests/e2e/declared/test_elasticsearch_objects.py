@@ -10,6 +10,7 @@ import pytest
 from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
+from tests.e2e.declared.authentication import directory, with_password
 from tests.e2e.declared.objects import SearchObjects, live_and_die, stalled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
@@ -29,6 +30,9 @@ def cluster_kind() -> ClusterKind:
     return ELASTICSEARCH
 
 
+REALM = "xpack.security.authc.realms.ldap.company"
+
+
 @pytest.mark.images("elasticsearch:8.19.4")
 async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
@@ -43,3 +47,33 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
         assert (status, settings["persistent"]) == (200, {})
         await objects.declare("super", "role/superuser", {"cluster": []}, existing="Adopt")
         await objects.until("super", stalled("Protected"))
+
+
+@pytest.mark.images("elasticsearch:8.19.4", "stateward.dev/slapd:1")
+async def test_people_of_a_directory_are_accepted_by_a_realm(clusters: Clusters, stateward: Sandbox) -> None:
+    # The licence for a trial, which Elasticsearch gives itself, has all realms.
+    server = await directory(stateward, clusters.namespace)
+    realm = {
+        "order": 2,
+        "url": f"ldap://{server.address}",
+        "bind_dn": "cn=search,dc=example,dc=com",
+        "user_search": {"base_dn": "ou=people,dc=example,dc=com", "filter": "(uid={0})"},
+        "group_search": {"base_dn": "ou=groups,dc=example,dc=com"},
+        "unmapped_groups_as_roles": True,
+    }
+    secure = {"key": "password", "setting": f"{REALM}.secure_bind_password"}
+    await clusters.apply(
+        "safe",
+        version="8.19.4",
+        pools=[pool("nodes", 1, "master", "data", "ingest")],
+        security={"enabled": True},
+        config={"xpack.license.self_generated.type": "trial", REALM: realm},
+        secureSettings=[{"secretName": "directory", "entries": [secure]}],
+    )
+    await clusters.until("safe", ready, seconds=600)
+    async with client(stateward, clusters, "safe") as person:
+        status, found = await with_password(person, "the-password-of-anna").ask("_security/_authenticate")
+        # Elasticsearch gives everyone the role of the probes, as it lets them in without a name.
+        assert (status, found["username"], set(found["roles"])) == (200, "anna", {"orders", "stateward_probe"})
+        assert found["authentication_realm"]["type"] == "ldap"
+        assert (await with_password(person, "another").ask("_security/_authenticate"))[0] == 401

@@ -8,6 +8,7 @@ from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.authentication import CHANGEABLE, people_of_a_directory_are_accepted, tokens_are_accepted
 from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
+from tests.e2e.declared.single_sign_on import people_sign_on
 from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
@@ -38,7 +39,7 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 APPLICATION = ("role/reader", {"index_permissions": [{"index_patterns": ["logs-*"], "allowed_actions": ["read"]}]})
 
 
-@pytest.mark.images("opensearch:2.19.3", "stateward.dev/slapd:1")
+@pytest.mark.images("opensearch:2.19.3", "stateward.dev/slapd:1", "stateward.dev/identity:1")
 async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods
 ) -> None:
@@ -57,6 +58,7 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
 
         await tokens_are_accepted(clusters, objects, person)
         await people_of_a_directory_are_accepted(stateward, objects, person)
+        await people_sign_on(stateward, objects, person)
         await application_uses(clusters, stateward, operator, "safe", APPLICATION)
 
         await objects.declare("all", "role/all_access", {"cluster_permissions": []}, existing="Adopt")

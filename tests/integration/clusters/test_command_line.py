@@ -1,4 +1,4 @@
-"""Each reading verb as a user types it, against a real API server with a running operator."""
+"""Each verb as a user types it, against a real API server with a running operator."""
 
 import asyncio
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.cli.shared.exit_codes import ExitCode
@@ -72,6 +73,73 @@ async def test_a_user_reads_a_cluster_and_its_past_with_every_verb(control_plane
         await looks_back(user)
         await views(user, control_plane)
         await reports(user)
+
+
+async def test_a_user_steers_a_cluster_with_every_verb(control_plane: Path, tmp_path: Path) -> None:
+    async with operator_at_work(control_plane) as work:
+        (tmp_path / "kubeconfig").write_text(in_namespace(control_plane, work.namespace))
+        user = Terminal(tmp_path, work)
+        await work.apply("logs", pools=POOLS)
+        await work.until("logs", settled)
+        await pauses(user)
+        await recreates(user)
+        await stops(user)
+        await replaces(user)
+
+
+async def pauses(user: Terminal) -> None:
+    """Hold a change, and let it go on."""
+    await user.types("stateward pause logs")
+    await user.work.until("logs", is_paused)
+    await user.types("stateward restart logs --recreate --pool hot")
+    await user.work.until("logs", lambda found: any(wait.reason == "Paused" for wait in found.status.waiting))
+    assert "run `resume` with the cluster's name" in await user.types("stateward explain logs")
+    before = await uids(user.work)
+    await user.types("stateward resume logs")
+    await user.work.until("logs", lambda found: not is_paused(found) and settled(found))
+    after = await uids(user.work)
+    changed = {name for name, uid in after.items() if before[name] != uid}
+    assert changed == {"logs-hot-0-0", "logs-hot-1-0"}
+
+
+async def recreates(user: Terminal) -> None:
+    """Recreate all pods, after those of one pool."""
+    before = await uids(user.work)
+    await user.types("stateward restart logs --recreate")
+    found = await user.work.cluster("logs")
+    await user.work.until("logs", lambda seen: seen.metadata.generation >= found.metadata.generation and settled(seen))
+    after = await uids(user.work)
+    assert before.keys() == after.keys()
+    assert not set(before.values()) & set(after.values())
+
+
+async def stops(user: Terminal) -> None:
+    """Ask for a process to be kept stopped, which needs an agent, and take it back."""
+    await user.types("stateward stop logs-hot-1")
+    await user.work.until("logs", lambda found: any(wait.reason == "NeedsAgent" for wait in found.status.waiting))
+    assert "restart --recreate" in await user.types("stateward explain logs hot-1")
+    await user.types("stateward start logs-hot-1")
+    await user.work.until("logs", settled)
+
+
+async def replaces(user: Terminal) -> None:
+    """Replace a member, and keep one after all."""
+    await user.types("stateward replace logs-hot-1")
+    await user.work.until(
+        "logs", lambda found: settled(found) and "logs-hot-2" in {member.name for member in found.status.member_states}
+    )
+    await user.types("stateward keep logs-hot-0")
+    assert {"logs-hot-0-0", "logs-hot-2-0"} < (await uids(user.work)).keys()
+
+
+def is_paused(found: Cluster) -> bool:
+    return found.spec.update is not None and found.spec.update.paused
+
+
+async def uids(work: OperatorAtWork) -> dict[str, str]:
+    """Return the UIDs of the cluster's pods, by name."""
+    pods = await work.api.list(kinds.PODS, Selection(work.namespace, labels=f"{names.LABEL_CLUSTER}=logs"))
+    return {pod.metadata.name: pod.metadata.uid for pod in pods.items}
 
 
 async def reads(user: Terminal) -> None:

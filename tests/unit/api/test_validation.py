@@ -300,6 +300,14 @@ class TestTemplate:
             ({"metadata": {"labels": ["x"]}}, "metadata.labels"),
             ({"metadata": {"labels": {"x": 1}}}, "metadata.labels[x]"),
             ({"metadata": {"labels": {"stateward.dev/pool": "x"}}}, "metadata.labels[stateward.dev/pool]"),
+            (
+                {"metadata": {"labels": {"stateward.dev/restarted-at": "x"}}},
+                "metadata.labels[stateward.dev/restarted-at]",
+            ),
+            (
+                {"metadata": {"annotations": {"stateward.dev/version": "x"}}},
+                "metadata.annotations[stateward.dev/version]",
+            ),
             ({"spec": {"containers": {"name": "x"}}}, "spec.containers"),
             ({"spec": {"containers": [{"image": "x"}]}}, "spec.containers[0]"),
             ({"spec": {"containers": ["x"]}}, "spec.containers[0]"),

@@ -1,5 +1,7 @@
 """`pause`, `restart`, `stop`, `replace` and `keep`: each writes one field or annotation."""
 
+from stateward.api.parse import convert_cluster
+from stateward.api.validation import validate
 from stateward.cli.preview.preview import Kind, preview
 from stateward.cli.shared.exit_codes import ExitCode
 from stateward.kube.objects.metadata import Key
@@ -95,6 +97,20 @@ def test_a_restart_keeps_what_else_the_template_says_and_recreates_every_member(
     assert template["spec"] == {"priorityClassName": "high"}
     shown = preview(changed(lambda spec: spec.update(podTemplate=template)), NOW)
     assert {change.effect for change in shown.members} == {Kind.RECREATE}
+    document["spec"]["podTemplate"] = template
+    assert validate(convert_cluster(document)) == validate(convert_cluster(cluster()))
+
+
+def test_a_request_for_all_members_takes_those_for_single_pools_away(run: Run, api: FakeApi) -> None:
+    document = cluster()
+    metadata = {"annotations": {"stateward.dev/restarted-at": "2026-11-20T12:00:00Z", "team": "search"}}
+    document["spec"]["pools"][1]["podTemplate"] = {"metadata": metadata}
+    api.add("osclusters", document)
+    run("restart", "logs", "--recreate")
+    path = "/spec/pools/1/podTemplate/metadata/annotations/stateward.dev~1restarted-at"
+    assert api.patches[0][1][2:] == [{"op": "remove", "path": path}]
+    run("restart", "logs", "--recreate", "--pool", "hot")
+    assert len(api.patches[1][1]) == 2
 
 
 def test_a_pool_that_is_not_there_lists_those_that_are(run: Run) -> None:

@@ -16,7 +16,6 @@ from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.values import names
 from stateward.cli.main import COMMANDS, cli
 from stateward.cli.status.advice import ADVICE
-from stateward.cli.steering.restart import RESTARTED_AT
 from stateward.kube.objects import errors
 from stateward.operator.objects.translate import TROUBLES
 from stateward.planning.facts.missing_members import Cause
@@ -125,7 +124,7 @@ def test_every_field_exists(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_annotation_and_label_exists(page: str) -> None:
-    known = {value for value in vars(names).values() if isinstance(value, str)} | {RESTARTED_AT}
+    known = {value for value in vars(names).values() if isinstance(value, str)}
     named = {found for span in code(page) for found in re.findall(r"stateward\.dev/[a-z-]*[a-z]", span)}
     assert named - known == set()
 

@@ -12,6 +12,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.products import Product, product_of
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import GROUP, Json
+from stateward.api.values.names import ANNOTATION_RESTARTED
 from stateward.api.values.problem import Problem
 from stateward.api.values.settings import reason_owned
 
@@ -87,7 +88,7 @@ def _texts(path: str, values: Mapping[str, Any]) -> Iterator[Problem]:
     for name, value in values.items():
         if not isinstance(value, str):
             yield Problem(f"{path}[{name}]", value, "must be text: put it in quotes")
-        if name.startswith(f"{GROUP}/"):
+        if name.startswith(f"{GROUP}/") and not (name == ANNOTATION_RESTARTED and path.endswith(".annotations")):
             yield Problem(f"{path}[{name}]", value, f"cannot be set: {GROUP}/ is how Stateward finds its objects")
 
 

@@ -7,7 +7,9 @@ import click
 import msgspec
 
 from stateward.api.kinds.installation import Installation, PastRun, RunStatus
+from stateward.cli.packages.advice import INSTALLATION_ADVICE
 from stateward.cli.packages.installation_look import package_called
+from stateward.cli.shared.advice import UNKNOWN, told
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.output import output_option, print_lines, qualified, selection_options
 from stateward.cli.shared.session import Session, installation_options, run
@@ -166,6 +168,7 @@ def shown(found: Installation) -> Iterator[str]:
     for condition in found.status.conditions:
         if condition.type == "Stalled" and condition.status == "True":
             yield f"{condition.reason}: {condition.message}"
+            yield from told(INSTALLATION_ADVICE.get(condition.reason, UNKNOWN))
     if found.status.run is not None:
         yield from steps(found.status.run)
 

@@ -13,8 +13,9 @@ from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.page.tone import Tone, state_word, tone_of_health, tone_of_member
 from stateward.cli.page.verbs import CLUSTER_VERBS, Verb, member_verbs
 from stateward.cli.shared.absent import missing_members, shown_waits, what_happens
+from stateward.cli.shared.advice import UNKNOWN
 from stateward.cli.shared.picture import version
-from stateward.cli.status.advice import ADVICE, UNKNOWN
+from stateward.cli.status.advice import ADVICE
 from stateward.cli.status.explanation import idle, stalled_by, standing
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.observation import Copy, CopyState, Database, Node, Observation

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
+from stateward.cli.shared.advice import UNKNOWN, Advice, told
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.picture import dashboards_standing, metrics_standing
-from stateward.cli.status.advice import UNKNOWN, Advice
-from stateward.cli.status.explanation import told
 from stateward.engines.exporter.objects import asked_of
 
 _SPEC = "correct the field named above; `validate -f` checks a file before you apply it"

@@ -1,20 +1,7 @@
 """For each reason of a wait: what ends it, and what the user can do. One place, so that no reason is missing."""
 
-from dataclasses import dataclass
-
+from stateward.cli.shared.advice import Advice
 from stateward.planning.model.intent import State
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What ends a wait, and what the user can do; the latter is empty if waiting is enough."""
-
-    ends: str
-    do: str = ""
-
-
-UNKNOWN = Advice("the operator finds that the reason no longer applies; it checks again by itself")
-"""For an unknown reason: the operator may be newer than this program."""
 
 ADVICE = {
     "AgentSilent": Advice(

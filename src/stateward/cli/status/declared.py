@@ -6,9 +6,8 @@ from typing import Any
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
+from stateward.cli.shared.advice import UNKNOWN, Advice, told
 from stateward.cli.shared.session import Session
-from stateward.cli.status.advice import UNKNOWN, Advice
-from stateward.cli.status.explanation import told
 from stateward.kube.cache.listing import list_all
 from stateward.kube.objects.errors import ApiError, UnknownResource
 from stateward.kube.objects.resource import Resource, Selection

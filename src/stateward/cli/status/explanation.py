@@ -10,8 +10,9 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.api.values.base import Condition
 from stateward.cli.shared.absent import cause, missing_members, shown_waits, what_happens
+from stateward.cli.shared.advice import UNKNOWN, told
 from stateward.cli.shared.ages import age, left
-from stateward.cli.status.advice import ADVICE, MEANING, UNKNOWN, Advice
+from stateward.cli.status.advice import ADVICE, MEANING
 from stateward.planning.model.intent import State
 
 
@@ -138,13 +139,6 @@ def waits(found: Iterable[WaitStatus], now: float) -> Iterator[str]:
 def advice(reason: str) -> Iterator[str]:
     """Yield what ends a wait, and what the user can do."""
     yield from told(ADVICE.get(reason, UNKNOWN))
-
-
-def told(known: Advice) -> Iterator[str]:
-    """Yield an advice as two lines; one if waiting is enough."""
-    yield f"  It continues when {known.ends}."
-    if known.do:
-        yield f"  What to do: {known.do}."
 
 
 def explain_member(

@@ -1,13 +1,14 @@
 """`restart`: restarts all members, one safe set at a time or all together, without any other change."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 import msgspec
 
+from stateward.api.checks.template import mapped
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
-from stateward.api.values.base import GROUP
 from stateward.cli.shared.completion import cluster_names, member_names, pool_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
@@ -19,8 +20,8 @@ from stateward.kube.objects.resources import PODS
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.phase import Phase
 
-RESTARTED_AT = f"{GROUP}/restarted-at"
-"""Annotation of pod templates with the time at which a user requested new pods."""
+_ANNOTATION = f"podTemplate/metadata/annotations/{names.ANNOTATION_RESTARTED.replace('/', '~1')}"
+"""In a pool: the place of the request for new pods, as a JSON pointer."""
 
 
 @click.command()
@@ -112,7 +113,8 @@ def check_pool(cluster: Cluster, pool: str) -> None:
 def restart_patch(cluster: Cluster, pool: str, when: str) -> list[dict[str, Any]]:
     """Return the JSON patch that requests new pods; it applies only to the cluster as read.
 
-    Raise Failure if there is no such pool.
+    An earlier request for one pool would hide one for all from this pool, so it is taken away. Raise Failure if there
+    is no such pool.
     """
     check_pool(cluster, pool)
     pools = [found.name for found in cluster.spec.pools]
@@ -120,8 +122,17 @@ def restart_patch(cluster: Cluster, pool: str, when: str) -> list[dict[str, Any]
     template = cluster.spec.pools[pools.index(pool)].pod_template if pool else cluster.spec.pod_template
     wanted: dict[str, Any] = msgspec.to_builtins(template or {})
     annotations = wanted.setdefault("metadata", {}).setdefault("annotations", {})
-    annotations[RESTARTED_AT] = when
+    annotations[names.ANNOTATION_RESTARTED] = when
+    hiding: Iterable[int] = () if pool else _hiding(cluster)
     return [
         {"op": "test", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version},
         {"op": "add", "path": f"{place}/podTemplate", "value": wanted},
+        *({"op": "remove", "path": f"/spec/pools/{number}/{_ANNOTATION}"} for number in hiding),
     ]
+
+
+def _hiding(cluster: Cluster) -> Iterator[int]:
+    """Yield the places of the pools that have an own request for new pods."""
+    for number, pool in enumerate(cluster.spec.pools):
+        if names.ANNOTATION_RESTARTED in mapped(mapped(pool.pod_template or {}, "metadata"), "annotations"):
+            yield number

@@ -26,6 +26,7 @@ SEARCH_SNAPSHOT_SCHEDULES = Resource(
 )
 SEARCH_RESTORES = Resource(GROUP, VERSION, SEARCH_RESTORE.plural, SEARCH_RESTORE.name, SearchRestore)
 FINALIZER = f"{GROUP}/in-database"
+"""On a resource for a cluster: what it has made in the database is removed, or left on purpose, before it goes."""
 BY_CLUSTER, BY_SECRET = "cluster", "secret"
 
 

@@ -41,6 +41,7 @@ ANNOTATION_EARLIER = f"{GROUP}/previous-certificate-not-after"
 SHARED = "shared"
 """In place of that time: the agent may still have the token that all members once had."""
 LABEL_PURPOSE = f"{GROUP}/purpose"
+"""On a member's Secret: `agent`, for the one by which its agent proves itself."""
 PURPOSE = "agent"
 TEXTS = ("root", "token")
 RAW_SECRETS = kinds.SECRETS.raw()

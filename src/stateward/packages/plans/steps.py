@@ -28,13 +28,19 @@ from stateward.packages.rendering.step_objects import (
 from stateward.packages.restarts.dependencies import template_path
 
 LABEL_INSTALLATION = f"{GROUP}/installation"
+"""On an object of a package: the name of the installation that has created it."""
 LABEL_PACKAGE = f"{GROUP}/package"
+"""On an object of a package: the name of the package."""
 LABEL_PART_OF = "applyset.kubernetes.io/part-of"
 """The convention of `kubectl apply --prune`: which set an object belongs to."""
 ANNOTATION_VERSION = f"{GROUP}/package-version"
+"""On an object of a package: the version of the package that has written it."""
 ANNOTATION_PLAN = f"{GROUP}/plan"
+"""On an object of a package: the plan that has written it last."""
 ANNOTATION_PHASE = f"{GROUP}/phase"
+"""On an object of a package: the phase of that plan."""
 ANNOTATION_STEP = f"{GROUP}/step"
+"""On an object of a package: the step of that phase."""
 
 
 @dataclass(frozen=True, slots=True)

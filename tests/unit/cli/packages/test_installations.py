@@ -168,7 +168,9 @@ def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: Writ
     ]
     said = good(run, "installation", "status", "web")
     assert "needs manual intervention: plan deploy, 0 of 2 steps done" in said
-    assert "StepRetried: main/app: it is there" in said
+    assert (
+        "StepRetried: main/app: it is there\n  It continues when the step succeeds; it is tried again by itself" in said
+    )
 
 
 def test_list_says_where_it_searched_for_nothing(run: Run) -> None:

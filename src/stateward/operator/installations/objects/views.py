@@ -20,6 +20,7 @@ LABEL_SET = "applyset.kubernetes.io/id"
 ANNOTATION_KINDS = "applyset.kubernetes.io/contains-group-kinds"
 ANNOTATION_TOOLING = "applyset.kubernetes.io/tooling"
 FINALIZER = f"{GROUP}/installation"
+"""On an installation: its plan `cleanup` runs and its objects are removed before it goes."""
 MANAGER = "stateward-packages"
 """The field manager of packages' objects."""
 
