@@ -1,6 +1,8 @@
 """Decides which members are missing, and why: desired, joined before, and absent now, whatever the process reports.
 
 Missing is not the same as down: a member that restarts is down. The time, which the status keeps, distinguishes them.
+A new member that has not joined is only missing if its machine is lost: whatever else keeps it from starting would most
+likely keep another one from starting too.
 Nothing follows from what could not be read: while the database does not answer, no member becomes missing from it, and
 no missing member counts as back.
 """
@@ -34,6 +36,9 @@ OF_THE_MACHINE = frozenset(
 )
 """Causes that no edit of the spec can bring about."""
 
+OF_A_NEW_MEMBER = frozenset({Cause.NODE_NOT_READY, Cause.NODE_TAINTED, Cause.POD_TERMINATING})
+"""Causes for which a member that has never joined counts as missing."""
+
 STILL_SERVING = frozenset({Cause.NODE_TAINTED, Cause.AGENT_UNREACHABLE})
 """Causes with which a member may still serve: their time is no time of absence."""
 
@@ -47,11 +52,29 @@ class Missing(Struct, frozen=True):
 
 def missing(facts: Facts, member: Member) -> Missing | None:
     """Return why the member is missing, the root cause first; None if it is not, or if that is unknown."""
-    if not member.alive or member.pool not in facts.pools or member.name not in facts.obs.records:
+    if not member.alive or member.pool not in facts.pools:
         return None
     if member.name in facts.obs.stopped:
         return None  # A person keeps it stopped: it is where it should be.
-    return next(causes(facts, member), None)
+    if member.name in facts.obs.records:
+        return next(causes(facts, member), None)
+    return missing_new_member(facts, member)
+
+
+def missing_new_member(facts: Facts, member: Member) -> Missing | None:
+    """Return why a member that has never joined is missing; None unless its machine is lost.
+
+    Once its pod is gone with its Kubernetes node, the next pod can wait forever for the volume on that node.
+    """
+    lost = next((found for found in causes(facts, member) if found.cause in OF_A_NEW_MEMBER), None)
+    before = facts.obs.causes.get(member.name, "")
+    placed = member.pod is not None and member.pod.node
+    if lost is not None or placed or before not in (Cause.NODE_NOT_READY, Cause.POD_TERMINATING):
+        return lost
+    trouble = facts.trouble(member)
+    return Missing(
+        Cause(before), f"its Kubernetes node was lost, and no other has its pod ({trouble or 'not scheduled yet'})"
+    )
 
 
 def causes(facts: Facts, member: Member) -> Iterator[Missing]:

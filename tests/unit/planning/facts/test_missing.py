@@ -104,8 +104,13 @@ def test_a_taint_that_the_spec_does_not_name_is_no_cause() -> None:
     assert seen(of_pod(taints=("other", "broken"))) is None
 
 
-def test_a_member_that_was_never_in_the_cluster_or_leaves_its_spec_is_not_missing() -> None:
-    assert seen(lambda obs: replace(ALONE["NoPod"](obs), records={})) is None
+@pytest.mark.parametrize("cause", ALONE)
+def test_a_new_member_is_only_missing_if_its_machine_is_lost(cause: str) -> None:
+    found = seen(lambda obs: replace(ALONE[cause](obs), records={}))
+    assert (found is not None) is (cause in {"NodeNotReady", "NodeTainted", "PodTerminating"})
+
+
+def test_a_member_that_leaves_its_spec_is_not_missing() -> None:
     assert seen(lambda obs: replace(ALONE["NoPod"](obs), desired=replace(obs.desired, pools=()))) is None
 
 
