@@ -2,14 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
+from stateward.api.kinds.foundationdb import FoundationDBSpec, replicas
 from stateward.simulation.apiserver.documents import Doc, items, part
 
 POOL_SCALES = "stateward.dev/poolscales"
 
 
 def with_sizes(doc: Doc) -> Doc:
-    """Return the spec of a cluster with the numbers that its status records of pools that scale."""
+    """Return the spec of a cluster with a number for each pool: its own, the default, or what the status records of it.
+
+    Only pools of FoundationDB may leave the number out.
+    """
     spec = part(doc, "spec")
+    if any("replicas" not in pool for pool in items(spec, "pools")):
+        typed = msgspec.convert(spec, FoundationDBSpec)
+        sizes = {pool.name: replicas(typed, pool) for pool in typed.pools}
+        spec = {**spec, "pools": [{**pool, "replicas": sizes[pool["name"]]} for pool in items(spec, "pools")]}
     known = {p["name"]: p["scaling"]["replicas"] for p in items(doc, "status", "pools") if p.get("scaling")}
     if not any(pool.get("scaling") for pool in items(spec, "pools")):
         return spec
