@@ -66,9 +66,9 @@ class Owned:
         return found
 
     async def apply(self, kind: Resource[T], body: Json) -> bool:
-        """Apply a manifest, if that changes anything; returns whether it was sent.
+        """Apply a manifest, unless that was done before; returns whether the object is another one now.
 
-        Raises TakenError, GoingError, ApiError.
+        A new process sends each manifest once, which usually changes nothing. Raises TakenError, GoingError, ApiError.
         """
         name = body["metadata"]["name"]
         found: Any = await self.get(kind, name)
@@ -80,7 +80,7 @@ class Owned:
         exact = body if found is None else {**body, "metadata": {**body["metadata"], "uid": found.metadata.uid}}
         made: Any = await self._api.apply(kind, place[1], exact, ApplyOptions(names.FIELD_MANAGER, force=True))
         self._memo[place] = (made.metadata.uid, _state(kind, made), digest)
-        return True
+        return found is None or _state(kind, found) != _state(kind, made)
 
     async def delete(self, kind: Resource[T], name: str) -> bool:
         """Delete an object of this cluster; returns whether it is gone. Another owner's object counts as gone.

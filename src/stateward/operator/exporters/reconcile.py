@@ -145,7 +145,7 @@ class Round:
         return dated(before, MetricsStatus(url=where, reason=reason, message=report.said), self._now)
 
     async def _apply(self, body: Json, content: Mapping[str, str]) -> bool:
-        """Apply all objects, first those that the pod uses; returns whether the Deployment was sent."""
+        """Apply all objects, first those that the pod uses; returns whether the Deployment has changed."""
         live, engine, owned = self._live, self._tools.engine, self._owned
         await owned.apply(kinds.SECRETS, config_secret(objects.metadata(live, engine), content))
         await owned.apply(kinds.SERVICES, objects.service(live, engine))

@@ -46,9 +46,11 @@ async def test_nothing_restarts_and_nothing_is_written_while_nothing_changes() -
         await asyncio.sleep(3600)
         assert world.versions() == before
         pods = {pod.uid for pod in world.pods()}
+    before = world.versions()[f"{world.plural}/{NAME}"], sorted(world.told())
     async with world.operator():
         await asyncio.sleep(600)
     assert {pod.uid for pod in world.pods()} == pods
+    assert (world.versions()[f"{world.plural}/{NAME}"], sorted(world.told())) == before, "nothing has happened"
 
 
 @BOTH
