@@ -11,7 +11,8 @@ from stateward.cli.shared.ages import age
 from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.output import WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.presence import warn_of_silence
+from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.explanation import stalled_by
 from stateward.operator.objects.kinds import kind_of
 
@@ -19,6 +20,7 @@ from stateward.operator.objects.kinds import kind_of
 @click.command("list")
 @selection_options
 @output_option
+@operator_option
 @target_options
 def clusters(*, all_namespaces: bool, selector: str, output: str, **target: str) -> None:
     """List the clusters, one line each."""
@@ -26,6 +28,7 @@ def clusters(*, all_namespaces: bool, selector: str, output: str, **target: str)
     async def work(session: Session) -> tuple[str, list[Cluster]]:
         namespace = "" if all_namespaces else session.namespace
         found = await all_clusters(session, namespace, selector)
+        await warn_of_silence(session, found)
 
         def shown() -> None:
             if found:

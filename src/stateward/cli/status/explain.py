@@ -10,6 +10,7 @@ from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.find import find_member, read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_lines
+from stateward.cli.shared.presence import warn_of_silence
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.access import access_lines
 from stateward.cli.status.declared import declared_lines
@@ -34,6 +35,7 @@ def explain(name: str, member: str | None, *, output: str, **target: str) -> Non
 
     async def work(session: Session) -> tuple[Cluster, list[str], dict[str, Any]]:
         cluster = await read_cluster(session, name)
+        await warn_of_silence(session, [cluster])
         if member is None:
             now = session.now()
             lines = [*explain_cluster(cluster, now), *access_lines(cluster, now)]

@@ -14,7 +14,8 @@ from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output
 from stateward.cli.shared.picture import cluster_view
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.presence import warn_of_silence
+from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.follow import Following
 from stateward.cli.status.news import news
 from stateward.operator.objects.kinds import kind_of
@@ -27,6 +28,7 @@ REDRAWS_PER_SECOND = 1
 @click.argument("name", shell_complete=cluster_names)
 @click.option("-w", "--watch", is_flag=True, help="Follow it until it is deleted or you press Ctrl-C.")
 @output_option
+@operator_option
 @target_options
 def status(name: str, *, watch: bool, output: str, **target: str) -> None:
     """Show the state of a cluster, once or continuously.
@@ -36,6 +38,7 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
 
     async def work(session: Session) -> None:
         cluster = await read_cluster(session, name)
+        await warn_of_silence(session, [cluster])
         if watch:
             await follow(session, cluster, output)
         else:
