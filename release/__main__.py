@@ -1,7 +1,7 @@
 """`python -m release [--out DIR] [--image]`: makes what a release consists of, from the commit that is checked out.
 
-Wheel, source distribution, chart, manifests, OLM bundle, krew plug-in, bill of materials, a copy of the packages that
-we would have to carry, provenance and sums.
+Wheel, source distribution, chart, manifests, OLM bundle, krew plug-in, notes, bill of materials, a copy of the packages
+that we would have to carry, provenance and sums.
 All but the image is the same to the byte wherever and whenever it is made: the only time in it is the commit's.
 """
 
@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from release import installation
+from release import installation, notes
 from release.provenance import Source, statement, sums
 from release.tools import ROOT, MissingToolsError, program
+from stateward import __version__
 
 CARRIED = ("goduration", "gotime-py", "gotpl")
 """Packages of one author, who may give them up: their wheels hold all their source."""
@@ -50,6 +51,17 @@ def source(root: Path) -> Source:
         )
     commit, epoch = run("git", "log", "-1", "--format=%H %ct", directory=root).decode().split()
     return Source(commit, epoch)
+
+
+def tagged(root: Path, version: str) -> bool:
+    """Return whether the commit has the tag of this version; raises ReleaseError if it has that of another one only."""
+    tags = run("git", "tag", "--points-at", "HEAD", "--list", "v[0-9]*", directory=root).decode().split()
+    if tags and f"v{version}" not in tags:
+        raise ReleaseError(
+            f"the commit has the tag {tags[0]}, and its version is {version}: set the version in"
+            " src/stateward/__init__.py, pyproject.toml and charts/stateward/Chart.yaml, or remove the tag"
+        )
+    return bool(tags)
 
 
 def export(root: Path, place: Path) -> None:
@@ -102,14 +114,19 @@ def image(place: Path, out: Path, epoch: str) -> None:
 
 def make(root: Path, out: Path, *, with_image: bool = False) -> list[str]:
     """Make everything, and return the names of the files; raises ReleaseError, and leaves what was there then."""
-    found = source(root)
+    found, final = source(root), tagged(root, __version__)
     with tempfile.TemporaryDirectory() as scratch:
         place, fresh = Path(scratch) / "source", Path(scratch) / "dist"
         export(root, place)
         distributions(place, fresh, found.epoch)
         (fresh / "stateward.cdx.json").write_bytes(materials(place, found.epoch))
+        try:
+            (fresh / "notes.md").write_text(notes.of(place / "CHANGELOG.md", __version__, final=final))
+        except notes.NoNotesError as error:
+            raise ReleaseError(str(error)) from error
         carry(place, fresh)
-        for path, content in installation.files(place, found.epoch).items():
+        wheel = next(fresh.glob("*.whl"))
+        for path, content in installation.files(place, found.epoch, wheel).items():
             (fresh / path).parent.mkdir(parents=True, exist_ok=True)
             (fresh / path).write_bytes(content)
         if with_image:

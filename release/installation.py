@@ -22,8 +22,11 @@ IMAGE = f"stateward:{__version__}"
 """The image in manifests and bundle; the installation replaces it by one of a registry, or by a digest."""
 
 
-def files(place: Path, epoch: str) -> dict[str, bytes]:
-    """Return the files by path; `place` has the sources, and `epoch` is the time of the commit."""
+def files(place: Path, epoch: str, wheel: Path) -> dict[str, bytes]:
+    """Return the files by path; `place` has the sources, and `epoch` is the time of the commit.
+
+    The plug-in for krew has the wheel in it.
+    """
     seconds = int(epoch)
     created = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     made = objects({}, folder=place / "charts/stateward")
@@ -31,9 +34,10 @@ def files(place: Path, epoch: str) -> dict[str, bytes]:
     found = {f"bundle/{path}": text.encode() for path, text in texts.items()}
     found["stateward.yaml"] = yaml.safe_dump_all(made, sort_keys=False, width=120).encode()
     found[f"stateward-chart-{__version__}.tgz"] = chart(place / "charts/stateward", seconds)
-    archive, name = plugin(place, seconds), f"kubectl-stateward-{__version__}.tar.gz"
+    archive, name = plugin(place, seconds, wheel), f"kubectl-stateward-{__version__}.tar.gz"
     found[name] = archive
-    found["stateward.krew.yaml"] = krew.manifest(__version__, name, hashlib.sha256(archive).hexdigest()).encode()
+    digest = hashlib.sha256(archive).hexdigest()
+    found["stateward.krew.yaml"] = krew.manifest(__version__, name, digest, wheel.name).encode()
     return found
 
 
@@ -47,10 +51,11 @@ def chart(folder: Path, seconds: int) -> bytes:
     return packed({f"stateward/{name}": content for name, content in kept.items()}, seconds)
 
 
-def plugin(place: Path, seconds: int) -> bytes:
+def plugin(place: Path, seconds: int, wheel: Path) -> bytes:
     """Return the archive of the plug-in."""
-    program = krew.launcher(__version__).encode()
-    return packed({"LICENSE": (place / "LICENSE").read_bytes(), "kubectl-stateward": program}, seconds)
+    program = krew.launcher(__version__, wheel.name).encode()
+    contents = {"LICENSE": (place / "LICENSE").read_bytes(), "kubectl-stateward": program}
+    return packed({**contents, wheel.name: wheel.read_bytes()}, seconds)
 
 
 def packed(contents: Mapping[str, bytes], seconds: int) -> bytes:

@@ -1,7 +1,8 @@
 """The kubectl plug-in for krew: an archive with a launcher, and the manifest that names it.
 
-The command line is a Python program with compiled dependencies. So the launcher runs the installed `stateward`, or
-that of this version by uv or pipx.
+The command line is a Python program with compiled dependencies. So the launcher runs the installed `stateward`, or by
+uv or pipx the wheel of this version, which is in the archive: the sum in the manifest covers it, and no package index
+can put another program in its place. Its dependencies come from the index.
 """
 
 import yaml
@@ -10,20 +11,26 @@ HOMEPAGE = "https://stateward.dev"
 """Where releases are published."""
 
 
-def launcher(version: str) -> str:
-    """Return the program `kubectl-stateward` of the plug-in."""
+def launcher(version: str, wheel: str) -> str:
+    """Return the program `kubectl-stateward` of the plug-in; `wheel` is the name of the file beside it."""
     return f"""\
 #!/bin/sh
 # kubectl stateward {version}: runs the command line of this version.
 if [ "$(stateward --version 2>/dev/null)" = "stateward, version {version}" ]; then exec stateward "$@"; fi
-if command -v uvx >/dev/null 2>&1; then exec uvx --quiet --from "stateward=={version}" stateward "$@"; fi
-if command -v pipx >/dev/null 2>&1; then exec pipx run --quiet "stateward=={version}" "$@"; fi
-echo "kubectl stateward needs uv or pipx, or stateward {version} (pip install stateward=={version})" >&2
+self=$0
+while [ -L "$self" ]; do
+  link=$(readlink "$self")
+  case $link in /*) self=$link ;; *) self=${{self%/*}}/$link ;; esac
+done
+wheel=${{self%/*}}/{wheel}
+if command -v uvx >/dev/null 2>&1; then exec uvx --quiet --from "$wheel" stateward "$@"; fi
+if command -v pipx >/dev/null 2>&1; then exec pipx run --quiet --spec "$wheel" stateward "$@"; fi
+echo "kubectl stateward needs uv or pipx, or stateward {version}: pip install $wheel" >&2
 exit 1
 """
 
 
-def manifest(version: str, archive: str, digest: str) -> str:
+def manifest(version: str, archive: str, digest: str, wheel: str) -> str:
     """Return the manifest of the plug-in; `digest` is the SHA-256 of the archive, in hexadecimal."""
     platforms = [
         {
@@ -31,7 +38,7 @@ def manifest(version: str, archive: str, digest: str) -> str:
             "uri": f"{HOMEPAGE}/releases/v{version}/{archive}",
             "sha256": digest,
             "bin": "kubectl-stateward",
-            "files": [{"from": name, "to": "."} for name in ("kubectl-stateward", "LICENSE")],
+            "files": [{"from": name, "to": "."} for name in ("kubectl-stateward", "LICENSE", wheel)],
         }
         for system in ("linux", "darwin")
     ]
@@ -45,7 +52,7 @@ def manifest(version: str, archive: str, digest: str) -> str:
             "shortDescription": "See, plan and steer stateful databases",
             "description": "Shows the state of clusters of Stateward, explains what waits and why, previews the effect"
             " of a change before you make it, and requests restarts, stops and replacements of members.",
-            "caveats": "It needs uv or pipx, which fetch the command line of this version at the first call.",
+            "caveats": "It needs uv or pipx, which fetch the dependencies of the command line at the first call.",
             "platforms": platforms,
         },
     }

@@ -4,6 +4,7 @@ import hashlib
 import io
 import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,17 @@ from stateward.api.schema.custom_resources import KINDS
 from stateward.cli.run.chart import objects
 
 ROOT = Path(__file__).parents[3]
-FILES = installation.files(ROOT, "1700000000")
+WHEEL = f"stateward-{__version__}-py3-none-any.whl"
+
+
+def files() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as place:
+        wheel = Path(place) / WHEEL
+        wheel.write_bytes(b"a wheel")
+        return installation.files(ROOT, "1700000000", wheel)
+
+
+FILES = files()
 PLUGIN = f"kubectl-stateward-{__version__}.tar.gz"
 
 
@@ -114,6 +125,7 @@ def test_the_krew_manifest_names_the_archive_and_what_is_in_it() -> None:
         assert platform["sha256"] == hashlib.sha256(FILES[PLUGIN]).hexdigest()
         assert {each["from"] for each in platform["files"]} == entries.keys()
         assert entries[platform["bin"]].mode & 0o111
+    assert WHEEL in entries, "a package index could put another program in its place"
 
 
 @pytest.mark.parametrize(
@@ -126,28 +138,34 @@ def test_the_krew_manifest_names_the_archive_and_what_is_in_it() -> None:
         ),
         (
             {"stateward": 'echo "stateward, version 0.0.1"', "uvx": 'echo uvx "$@"'},
-            f"=={__version__} stateward list -A",
+            f"uvx --quiet --from STORE/{WHEEL} stateward list -A",
             0,
         ),
-        ({"pipx": 'echo pipx "$@"'}, f"run --quiet stateward=={__version__} list -A", 0),
+        ({"pipx": 'echo pipx "$@"'}, f"pipx run --quiet --spec STORE/{WHEEL} stateward list -A", 0),
         ({}, "needs uv or pipx", 1),
     ],
 )
 def test_the_launcher_runs_the_command_line_of_its_version(
     programs: dict[str, str], said: str, code: int, tmp_path: Path
 ) -> None:
-    for name, body in {"kubectl-stateward": krew.launcher(__version__), **programs}.items():
-        (tmp_path / name).write_text(body if body.startswith("#!") else f"#!/bin/sh\n{body}\n")
-        (tmp_path / name).chmod(0o755)
-    shell = tmp_path / "bin"
-    shell.mkdir()
-    (shell / "sh").symlink_to("/bin/sh")
+    store, shell = tmp_path / "store/stateward/v1", tmp_path / "bin"
+    for folder in (store, shell):
+        folder.mkdir(parents=True)
+    for path, body in {
+        store / "kubectl-stateward": krew.launcher(__version__, WHEEL),
+        **{tmp_path / name: f"#!/bin/sh\n{body}\n" for name, body in programs.items()},
+    }.items():
+        path.write_text(body)
+        path.chmod(0o755)
+    for program in ("/bin/sh", "/usr/bin/readlink"):
+        (shell / Path(program).name).symlink_to(program)
+    (shell / "kubectl-stateward").symlink_to("../store/stateward/v1/kubectl-stateward")  # As krew does it.
     done = subprocess.run(
-        [tmp_path / "kubectl-stateward", "list", "-A"],
+        [shell / "kubectl-stateward", "list", "-A"],
         env={"PATH": f"{tmp_path}:{shell}"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == code
-    assert said in done.stdout + done.stderr
+    assert said.replace("STORE", str(shell / "../store/stateward/v1")) in done.stdout + done.stderr

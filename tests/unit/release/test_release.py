@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from release import __main__ as release
-from release import provenance
+from release import notes, provenance
 from release.tools import MissingToolsError
+from stateward import __version__
 
 _ROOT = Path(__file__).parents[3]
-_PARTS = ("pyproject.toml", "README.md", "LICENSE", "Dockerfile", "requirements", "charts", "src")
+_PARTS = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile", "requirements", "charts", "src")
 _WHO = ("-c", "user.name=a", "-c", "user.email=a@b.example")
 _WHEN = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
 _TOOL = '#!/bin/sh\necho "{\\"bomFormat\\": \\"CycloneDX\\", \\"time\\": $SOURCE_DATE_EPOCH}"\n'
@@ -68,7 +69,7 @@ def test_the_same_commit_makes_the_same_bytes_and_says_what_they_are(
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert names == sorted(contents(tmp_path / "one"))
     assert sum(name.endswith((".whl", ".tar.gz")) for name in names) == 4
-    assert {"stateward.yaml", "stateward.krew.yaml", "bundle/metadata/annotations.yaml"} <= set(names)
+    assert {"stateward.yaml", "stateward.krew.yaml", "notes.md", "bundle/metadata/annotations.yaml"} <= set(names)
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=tmp_path / "one", check=True)
     assert json.loads((tmp_path / "one/stateward.cdx.json").read_text())["time"] == 1700000000
     said = json.loads((tmp_path / "one/provenance.json").read_text())
@@ -79,6 +80,29 @@ def test_the_same_commit_makes_the_same_bytes_and_says_what_they_are(
     assert held[0]["digest"] == {"gitCommit": commit.stdout.strip()}
     assert held[1]["digest"]["sha256"] in (world / "Dockerfile").read_text()
     assert [each["name"] for each in held[2:]] == [f"requirements/{lock}.lock" for lock in provenance.LOCKS]
+
+
+def test_a_tag_of_another_version_is_no_release(world: Path, tmp_path: Path) -> None:
+    git(world, "tag", "v99.0.0")
+    with pytest.raises(release.ReleaseError, match=r"has the tag v99\.0\.0, and its version is"):
+        release.make(world, tmp_path / "dist")
+    assert not (tmp_path / "dist").exists()
+    git(world, "tag", f"v{__version__}")
+    assert release.tagged(world, __version__)
+
+
+def test_a_final_release_has_a_section_of_the_changelog(tmp_path: Path) -> None:
+    log = tmp_path / "CHANGELOG.md"
+    log.write_text(
+        "# Changelog\n\n## Unreleased\n\n* new\n\n"
+        "## 1.2.0 - 2026-11-26\n\n### Clusters\n\n* old\n\n## 1.1.0\n\n* older\n"
+    )
+    assert notes.of(log, "1.2.0", final=True) == "# Stateward 1.2.0\n\n### Clusters\n\n* old\n"
+    assert notes.of(log, "1.3.0", final=False) == "# Stateward 1.3.0\n\n* new\n"
+    with pytest.raises(notes.NoNotesError, match=r"no section '## 1\.3\.0'"):
+        notes.of(log, "1.3.0", final=True)
+    with pytest.raises(notes.NoNotesError):
+        notes.of(log, "1x1.0", final=True)
 
 
 def test_files_that_differ_from_the_commit_are_no_release(world: Path, tmp_path: Path) -> None:
