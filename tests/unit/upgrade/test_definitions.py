@@ -1,4 +1,4 @@
-"""What a released version accepts, all later ones of the same API version accept: old files are applied for ever."""
+"""What a released version accepts, all later ones of the same API version accept: old files stay valid."""
 
 import copy
 from pathlib import Path
