@@ -14,6 +14,15 @@ CONDITIONS: Mapping[str, str] = {
 }
 """What True means, by the type of a condition."""
 
+CONDITION_REASONS: Mapping[str, tuple[str, ...]] = {
+    "Ready": ("Settled", "Applied", "Installed", "InProgress", "Working"),
+    "Reconciling": ("InProgress", "PlanRuns", "Removing", "Settled", "Stalled"),
+    "Stalled": ("Progressing", "Working"),
+    "Available": ("Serving", "ShardsWithoutCopy", "DatabaseUnknown"),
+    "Upgrading": ("VersionChange",),
+}
+"""The reasons of a condition that are no reasons to wait."""
+
 EVENTS: Mapping[str, Mapping[str, str]] = {
     "Clusters": {
         "AuthorityChanges": "The CA is being replaced; members trust both until all have new certificates.",
@@ -85,10 +94,11 @@ _HEAD = """\
 ## Conditions
 
 They follow kstatus, so `kubectl wait` and GitOps tools understand them. Clusters, installations and resources for a
-cluster have them. While a condition is not True, its reason is one of the [reasons to wait](wait-reasons.md).
+cluster have them. The reason is one of these, or a [reason to wait](wait-reasons.md), above all of `Stalled` and of a
+resource for a cluster. Without an operator, the conditions stay as they were.
 
-| condition | True means |
-| --- | --- |
+| condition | True means | reasons |
+| --- | --- | --- |
 """
 _EVENTS = """
 ## Events
@@ -106,7 +116,11 @@ _COLUMNS = """\
 def page() -> str:
     """Return the page."""
     sections = (f"\n### {about}\n\n{_COLUMNS}{_rows(said)}" for about, said in EVENTS.items())
-    return _HEAD + _rows(CONDITIONS) + _EVENTS + "".join(sections)
+    conditions = (
+        f"| `{name}` | {cell(text)} | {', '.join(f'`{reason}`' for reason in CONDITION_REASONS[name])} |\n"
+        for name, text in CONDITIONS.items()
+    )
+    return _HEAD + "".join(conditions) + _EVENTS + "".join(sections)
 
 
 def _rows(said: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import stateward
-from release.generated.events import CONDITIONS, EVENTS
+from release.generated.events import CONDITION_REASONS, CONDITIONS, EVENTS
 from release.generated.labels import FOR_USERS, marks
 from stateward.operator.act.announce import REASONS
 from stateward.operator.declared.reporting import APPLIED
@@ -43,6 +43,23 @@ def test_the_page_has_each_condition() -> None:
             ):
                 found.add(str(call.args[0].value))
     assert found == CONDITIONS.keys()
+
+
+def test_the_page_has_the_reasons_of_each_condition() -> None:
+    found: dict[str, set[str]] = {"Available": {"DatabaseUnknown", "Serving", "ShardsWithoutCopy"}, "Ready": {APPLIED}}
+    text = (SOURCE / "planning/report/conditions.py").read_text()
+    assert all(f'"{reason}"' in text for reason in found["Available"])
+    for place in ("planning/report/conditions.py", "packages/plans/reporting.py", "operator/declared/reporting.py"):
+        for call in (node for node in ast.walk(ast.parse((SOURCE / place).read_text())) if isinstance(node, ast.Call)):
+            if isinstance(call.func, ast.Name) and call.func.id == "condition":
+                name = ast.literal_eval(call.args[0])
+                parts = (part for given in call.args[2:] for part in ast.walk(given) if isinstance(part, ast.Constant))
+                said = (str(part.value) for part in parts)
+                found.setdefault(name, set()).update(reason for reason in said if reason.isalpha())
+    pace = {"Settled", "InProgress", "Stalled"}  # In a variable.
+    assert all(f'"{reason}"' in text for reason in pace)
+    found["Reconciling"] |= pace | {"Removing"}  # The default of a parameter.
+    assert {name: set(reasons) for name, reasons in CONDITION_REASONS.items()} == found
 
 
 def test_the_page_of_labels_has_the_names_as_they_are_written() -> None:
