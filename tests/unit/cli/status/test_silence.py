@@ -1,4 +1,4 @@
-"""Without an operator the status of a cluster stays green for ever, so the commands warn."""
+"""Without an operator the status of a cluster stays as it was, green for example, so the commands warn."""
 
 import json
 from datetime import timedelta
