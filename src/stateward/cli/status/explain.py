@@ -10,11 +10,11 @@ from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.find import find_member, read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_lines
-from stateward.cli.shared.presence import warn_of_silence
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.access import access_lines
 from stateward.cli.status.declared import declared_lines
 from stateward.cli.status.explanation import document, explain_cluster, explain_member
+from stateward.cli.status.presence import warn_of_silence
 from stateward.kube.objects.errors import ApiError
 from stateward.operator.objects.kinds import kind_of
 

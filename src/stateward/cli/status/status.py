@@ -14,10 +14,10 @@ from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output
 from stateward.cli.shared.picture import cluster_view
-from stateward.cli.shared.presence import warn_of_silence
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.follow import Following
 from stateward.cli.status.news import news
+from stateward.cli.status.presence import warn_of_silence
 from stateward.operator.objects.kinds import kind_of
 
 REDRAWS_PER_SECOND = 1
