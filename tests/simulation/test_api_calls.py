@@ -45,7 +45,8 @@ async def test_a_new_cluster_takes_a_read_and_a_write_for_each_object(calls: Cou
         budgets = {f"get {BUDGETS}": 2, f"apply {BUDGETS}": 8}
         rest = {f"patch {STATUS}": 13, f"create {EVENTS}": 9, f"patch {PODS}": 1}
         rest |= {READ_HISTORY: 1, WRITE_HISTORY: 1}
-        within(calls, {**objects, **shared, **secrets, **budgets, **rest}, live_reads=2)
+        # A database that is not formed lets questions end late, so the pods are read again before one may form it.
+        within(calls, {**objects, **shared, **secrets, **budgets, **rest, f"list {PODS}": 3}, live_reads=2)
 
 
 async def test_new_pods_for_three_members_take_one_live_read_and_three_writes_each(calls: Counter[str]) -> None:
@@ -55,7 +56,7 @@ async def test_new_pods_for_three_members_take_one_live_read_and_three_writes_ea
         scenario.pools(managers(), hot(**SMALLER))
         await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"delete {PODS}": 3}
-        told = {f"patch {STATUS}": 15, f"create {EVENTS}": 3, WRITE_HISTORY: 3}
+        told = {f"patch {STATUS}": 15, f"create {EVENTS}": 3, WRITE_HISTORY: 4}
         within(calls, {**each, **told, f"apply {BUDGETS}": 4}, live_reads=3)
         assert calls.total() <= 50
 

@@ -1,10 +1,13 @@
 """Stale reads: what an operator does that believes an old cache. Numbers are those of docs/scenarios.md."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from stateward.simulation.apiserver.client import WorldApi, kind_name
 from stateward.simulation.apiserver.store import Event
+from stateward.simulation.opensearch.http import Wire
 from tests.simulation.scenario import CLAIMS, PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -159,3 +162,31 @@ async def test_08_a_member_that_an_old_cache_does_not_show_is_not_forgotten() ->
 def remembered(scenario: Scenario) -> dict[str, str]:
     """Return the versions that the status remembers, by member."""
     return {m["name"]: m["version"] for m in scenario.status["memberStates"] if m.get("version")}
+
+
+async def test_22_pods_are_read_again_if_the_database_takes_long_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member that fails during the questions counts: no other one stops because all were ready before them."""
+    read: list[float] = []
+    slow, plain = Wire.reach, WorldApi.list
+
+    async def reach(self: Wire, patience: float) -> None:
+        await asyncio.sleep(1.0)
+        await slow(self, patience)
+
+    async def listed(self: WorldApi, resource: Any, *rest: Any, **more: Any) -> Any:
+        found = await plain(self, resource, *rest, **more)
+        if kind_name(resource) == PODS:
+            read.append(scenario.world.now)
+        return found
+
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        monkeypatch.setattr(Wire, "reach", reach)
+        monkeypatch.setattr(WorldApi, "list", listed)
+        scenario.edit(config={"indices.first": 1})
+        await scenario.settle()
+        stops = [at for at, _ in scenario.run.watchdog.disruptions]
+        assert len(stops) >= 3
+        for stop in stops:
+            # To limit the allocation and to flush takes five requests; before them, as many are asked to decide.
+            assert stop - max(at for at in read if at < stop) < 7.0, read

@@ -13,6 +13,7 @@ import structlog
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.status import ClusterStatus
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import ANNOTATION_CLAIM
 from stateward.engines.connection.base import EngineError, Target
@@ -46,7 +47,7 @@ from stateward.operator.network.refusal import refusals as network_refusals
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.last_read import LastReads, is_restart
-from stateward.operator.objects.live import read_live
+from stateward.operator.objects.live import read_live, with_pods_of_now
 from stateward.operator.objects.translate import observation, with_answers
 from stateward.operator.objects.waves import HANDOVER, Turn, turn
 from stateward.operator.observe.desired_state import DesiredStates
@@ -61,7 +62,7 @@ from stateward.operator.security.security import Keeper
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
-from stateward.planning.model.observation import Database, Refusal
+from stateward.planning.model.observation import Database, Desired, Refusal, Unknown
 from stateward.planning.plan import Plan, plan
 
 _log = structlog.get_logger(__name__)
@@ -69,6 +70,11 @@ _log = structlog.get_logger(__name__)
 
 EDITED_SECONDS = 0.5
 """Seconds until the next reconciliation if the cluster was edited while its status was being written."""
+
+LATE_SECONDS = 2.0
+"""After how many seconds of questions to databases and agents the pods that were read before are read again: as long as
+a live read may be relied on for the second half of a step.
+"""
 
 ADMINISTRATOR = "spec.security.adminSecretName"
 
@@ -212,14 +218,8 @@ class Reconciler:
         return HANDOVER - (self._clock.monotonic() - since)
 
     async def _round(self, key: Key, existing: ClusterObjects) -> float | None:
-        began = self._reads.begin()
         try:
-            if suspected(existing.cluster, self._now()):
-                existing = await self._live(key)  # A watch may have lost an event: nothing that it shows counts.
-            turn = await self._decide(existing)
-            if turn.plan.needs_live and not existing.live:
-                began = self._reads.begin()
-                existing, turn = await self._decide_live(key, existing, turn.plan)
+            began, existing, turn = await self._decided(key, existing)
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
@@ -253,6 +253,19 @@ class Reconciler:
         following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
         return min(following, written.held) if written.held > 0 else following
 
+    async def _decided(self, key: Key, existing: ClusterObjects) -> tuple[float, ClusterObjects, Round]:
+        """Return when the reads began, what was read, and the plan to perform; raises NotFound, ApiError."""
+        began = self._reads.begin()
+        if suspected(existing.cluster, self._now()):
+            existing = await self._live(key)  # A watch may have lost an event: nothing that it shows counts.
+        turn = await self._decide(existing)
+        if turn.plan.needs_live and not existing.live:
+            began = self._reads.begin()
+            existing, turn = await self._decide_live(key, existing, turn.plan)
+        if turn.plan.needs_live and self._clock.monotonic() - began > LATE_SECONDS:
+            turn = await self._decide_again(turn)
+        return began, existing, turn
+
     async def _decide_live(self, key: Key, existing: ClusterObjects, made: Plan) -> tuple[ClusterObjects, Round]:
         """Plan again from live reads; raises NotFound, ApiError."""
         last = self._reads.take(key, self._caches.cluster_objects(key) or existing)
@@ -262,6 +275,15 @@ class Reconciler:
                 return last, turn
         existing = await self._live(key, existing)
         return existing, await self._decide(existing)
+
+    async def _decide_again(self, late: Round) -> Round:
+        """Plan again with the pods of now; raises ApiError.
+
+        The disaster this prevents: the database answers after half a minute, a member has crashed meanwhile, and
+        another one is stopped because all pods were ready before the question.
+        """
+        existing = await with_pods_of_now(self._api, late.existing, self._kind)
+        return await self._plan(existing, late.observed.desired, late.observed.database, late.before)
 
     async def _live(self, key: Key, cached: ClusterObjects | None = None) -> ClusterObjects:
         """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
@@ -286,7 +308,7 @@ class Reconciler:
         existing = replace(existing, restore=await read_first_restore(self._api, existing.cluster))
         closed = network_refusals(existing.cluster, everywhere=self._network_policies)
         refused = (*existing.barred, *refused, *unknown, *closed)
-        uid, desired = existing.cluster.metadata.uid, self._wanted.desired(existing.cluster)
+        desired = self._wanted.desired(existing.cluster)
         # Some databases prove their answer by a change that they revert at once.
         target = self._family.target(existing)
         self._targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
@@ -299,14 +321,20 @@ class Reconciler:
         refused = (*refused, *lost)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
+        return await self._plan(existing, desired, database, before)
+
+    async def _plan(
+        self, existing: ClusterObjects, desired: Desired, database: Database | Unknown, before: ClusterStatus
+    ) -> Round:
+        """Ask the agents, and plan."""
         observed = observation(existing, desired, database, self._family.container)
         answers = await self._agent_requests.ask(existing, members_to_ask(observed))
         # From here on there is no await until the slot is taken, so no other cluster can take it in between.
-        observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(uid))
+        observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(observed.uid))
         with span("plan") as traced:
             made = plan(observed, self._now())
             traced.set_attributes({"stateward.actions": len(made.actions), "stateward.settled": made.settled})
-        self._limit.claim(uid, newly_listed(observed.removals, made.removals))
+        self._limit.claim(observed.uid, newly_listed(observed.removals, made.removals))
         return Round(existing, observed, made, before)
 
     async def _secured(self, existing: ClusterObjects) -> tuple[ClusterObjects, tuple[Refusal, ...]]:

@@ -81,6 +81,17 @@ async def read_live(
     return existing
 
 
+async def with_pods_of_now(api: Api, existing: ClusterObjects, kind: ClusterKind) -> ClusterObjects:
+    """Return a live read with its pods read again, and the nodes if one of the pods is on another; raises ApiError."""
+    meta = existing.cluster.metadata
+    labels = f"{names.LABEL_CLUSTER}={meta.name},{names.LABEL_ENGINE}={kind.engine}"
+    existing = replace(existing, pods=await everything(api, kinds.PODS, Selection(meta.namespace, labels=labels)))
+    if has_usable_nodes(existing):
+        return existing
+    nodes = await everything(api, kinds.NODES, Selection())
+    return replace(existing, nodes={node.metadata.name: node for node in nodes})
+
+
 def has_usable_nodes(existing: ClusterObjects) -> bool:
     """Return whether each pod's node is known, and nothing is wrong with it by which a plan judges."""
     return all(is_usable(existing.nodes.get(pod.spec.node_name)) for pod in existing.pods if pod.spec.node_name)
