@@ -247,6 +247,20 @@ async def test_a_cluster_that_is_deleted_while_members_are_replaced_and_recreate
         assert [name for name in sorted(scenario.uids(SETS)) if "hot" in name] == ["logs-hot-2", "logs-hot-3"]
 
 
+async def test_pods_of_the_deleted_cluster_do_not_hide_that_its_members_have_to_be_brought_back() -> None:
+    """The cluster is created again while the pods of before still stop: the members to replace have them, no more."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(members={"replace": ["logs-hot-0", "logs-hot-1"]})
+        assert await scenario.until(lambda: "logs-hot-2" in scenario.uids(SETS))
+        scenario.user.delete()
+        assert await scenario.until(lambda: not scenario.uids(SETS))
+        assert "logs-hot-0-0" in scenario.uids(PODS)
+        scenario.user.create()
+        await scenario.settle()
+        assert [name for name in sorted(scenario.uids(SETS)) if "hot" in name] == ["logs-hot-2", "logs-hot-3"]
+
+
 async def test_the_join_of_a_new_member_is_recorded_before_another_member_restarts() -> None:
     """The operator is down while the new member joins, so it sees the join and the next restart at once."""
     with Scenario(managers(1), hot(2)).logged() as scenario:

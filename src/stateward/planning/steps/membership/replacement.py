@@ -44,10 +44,13 @@ def replacement(facts: Facts) -> tuple[Removals, StepResult]:
 
 
 def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]:
-    """Return the members that the user wants replaced and that are not on the list yet."""
+    """Return the members that the user wants replaced and that are not on the list yet.
+
+    One that has only a pod, of a deleted cluster, is brought back first (`reserved_names`).
+    """
     wishes, members = facts.obs.desired.replacement, facts.members
     wanted = sorted((wishes.replace | wishes.undrained) - wishes.keep - listed.keys())
-    names = [n for n in wanted if n in members and members[n].present and n not in facts.obs.removals]
+    names = [n for n in wanted if n in members and members[n].workload and n not in facts.obs.removals]
     return {n: entry(facts, members[n], "a user asked for it") for n in names}
 
 
