@@ -6,6 +6,8 @@ from msgspec import Struct
 
 STEP = 1.0
 """Seconds between two rounds while the operator has something to do."""
+REACTION = 1.5
+"""Seconds until the operator notices a change of the database, usually: half of its resync interval."""
 
 
 class Durations(Struct, frozen=True):
@@ -29,8 +31,8 @@ class Durations(Struct, frozen=True):
     """Added to each recreated or moved copy."""
     grow: float = 30.0
     """Until a volume is expanded."""
-    reaction: float = 1.5
-    """Until the operator notices a change of the database: half of its resync interval."""
+    reaction: float = REACTION
+    """Until the operator notices a change of the database."""
     delay: float = 60.0
     """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 
@@ -58,4 +60,4 @@ class Durations(Struct, frozen=True):
 
         It notices the end of the process, requests the start in the next round, and notices that the member serves.
         """
-        return max(1.0, self.restarts[pool] - 2 * self.reaction - STEP)
+        return max(1.0, self.restarts[pool] - 2 * REACTION - STEP)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.engines.connection.base import Engine, EngineError, MeasuredEngine, Speed, Target
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import REACTION, Durations
 from stateward.kube.objects.pods import Pod
 from stateward.timeline.history import Entry, History, Kind
 from stateward.timeline.phases import Phase
@@ -91,7 +91,7 @@ def samples(pod: Pod, steps: Sequence[Entry], known_since: float) -> Iterator[Sa
         yield Sample("kept", float(kept[-1].end - kept[-1].begin))
     if within is not None:
         first = within.what == Phase.CREATE
-        seconds = max(0.0, within.end - created - Durations().reaction)
+        seconds = max(0.0, within.end - created - REACTION)
         yield Sample("first" if first else "pods", seconds, None if first else created - within.begin)
     elif not kept and pod.ready and ready is not None and (0 < known_since <= created or not has_agent(pod)):
         yield Sample("pods", ready.timestamp() - created)

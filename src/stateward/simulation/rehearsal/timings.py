@@ -29,9 +29,11 @@ class Spread(Struct, frozen=True):
     """Of the recovery of copies from local data, which depends on what was written since, and of what each adds."""
     grow: float = 0.7
     """Of the expansion of a volume: it depends on the storage provider."""
+    reaction: float = 0.4
+    """Of the operator's reaction in one run: some changes are events, others are seen at the next resync."""
 
 
-FIXED = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+FIXED = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Every duration is the usual one."""
 
 
@@ -49,6 +51,7 @@ def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
         reopen=around(usual.reopen, spread.reopen),
         overhead=around(usual.overhead, spread.reopen),
         grow=around(usual.grow, spread.grow),
+        reaction=around(usual.reaction, spread.reaction),
         factor=StartFactors(seed, spread.start, around(1.0, spread.usual)),
     )
 
