@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-STEP = 1.0
-"""Seconds between two rounds while the operator has something to do."""
+STEP = 0.4
+"""Seconds between two rounds while the operator has something to do: its own writes wake it.
+
+Source: the benchmark `forecasts`, restarts of six members in kept pods.
+"""
 REACTION = 1.5
 """Seconds until the operator notices a change of the database, usually: half of its resync interval."""
 
