@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.planning.model.intent import Absence, State
+from stateward.planning.model.intent import State
 from stateward.planning.model.times import parse_time
+from stateward.planning.report.comes_back import comes_back
 from stateward.timeline.history import MAX_TEXT, Entry, History, Kind, bounded
 from stateward.timeline.phases import Phase
 
@@ -111,7 +112,7 @@ def entries(cluster: Cluster, status: ClusterStatus, now: int, steps: Mapping[st
     for member in status.member_states:
         phase = phase_of(member, cluster, status)
         if phase is not None:
-            if comes_back(member):
+            if phase in (Phase.START, Phase.DOWN) and comes_back(member):
                 phase = Phase(steps.get(member.name, phase if member.version else Phase.CREATE))
             begin, why = seconds(member.last_transition_time, now), member.reason[:MAX_TEXT]
             yield Entry(kind=Kind.MEMBER, subject=member.name, what=phase.value, begin=begin, why=why, pool=member.pool)
@@ -128,11 +129,6 @@ def phase_of(member: MemberStatus, cluster: Cluster, status: ClusterStatus) -> P
         changes_version = bool(member.version) and member.version != cluster.spec.version and bool(member.pending)
         return Phase.UPGRADE if changes_version else EFFECTS.get(member.pending, Phase.RESTART)
     return None
-
-
-def comes_back(member: MemberStatus) -> bool:
-    """Return whether a member is between its stop by the operator and its return, without any trouble."""
-    return member.absence == Absence.PLANNED and member.state in (State.STARTING, State.DOWN)
 
 
 def occurred(history: History, cluster: Cluster, status: ClusterStatus, now: int) -> Iterator[Entry]:

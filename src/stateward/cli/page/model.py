@@ -12,7 +12,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.cli.page.tone import Tone, state_word, tone_of_health, tone_of_member
 from stateward.cli.page.verbs import CLUSTER_VERBS, Verb, member_verbs
-from stateward.cli.shared.absent import missing_members, shown_waits, what_happens
+from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.advice import UNKNOWN
 from stateward.cli.shared.picture import version
 from stateward.cli.status.advice import ADVICE
@@ -186,7 +186,7 @@ def row_of(cluster: Cluster) -> Row:
         tone=tone_of_health(status.health),
         ready=status.members.ready,
         desired=status.members.desired,
-        waits=len(shown_waits(status)),
+        waits=len(status.waiting),
         activity=f"{held}{status.activity}" or NO_OPERATOR,
         stalled=stalled_by(cluster) is not None,
         paused=paused,
@@ -218,7 +218,7 @@ def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence
         zones=tuple(sorted({card.zone for card in cards}, key=lambda zone: (zone == NO_ZONE, zone))),
         pools=tuple(PoolCard(p.name, p.ready, p.desired, p.version, p.upgrade) for p in status.pools),
         members=cards,
-        waits=tuple(pending(shown_waits(status))),
+        waits=tuple(pending(status.waiting)),
         idle=idle(cluster),
         removals=tuple(
             Removing(r.name, r.origin or "", r.phase or "", r.reason or "", seconds(r.start_time))

@@ -7,7 +7,8 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus
 from stateward.cli.status.news import news
 from stateward.planning.model.intent import State
-from stateward.timeline.advance import advance, comes_back
+from stateward.planning.report.comes_back import comes_back
+from stateward.timeline.advance import advance
 from stateward.timeline.from_history import natural, timeline_of
 from stateward.timeline.history import History
 from stateward.timeline.model import Row, Timeline

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from stateward.api.kinds.status import MemberStatus
 from stateward.planning.model.intent import State
-from stateward.timeline.advance import comes_back
+from stateward.planning.report.comes_back import comes_back
 
 
 class Tone(StrEnum):

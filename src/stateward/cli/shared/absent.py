@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.status import ClusterStatus, MemberStatus, WaitStatus
+from stateward.api.kinds.status import MemberStatus
 from stateward.planning.facts.missing_members import Cause
-from stateward.timeline.advance import comes_back
+from stateward.planning.report.comes_back import comes_back
 
 CAUSES = {
     Cause.NODE_NOT_READY: "its Kubernetes node is not ready, or gone",
@@ -29,12 +29,6 @@ DECIDED = {"Missing": "is replaced at ", "ReplacementHeld": "is not replaced yet
 def missing_members(cluster: Cluster) -> Iterator[MemberStatus]:
     """Yield the members that are missing, except those that a step of the operator has stopped and that come back."""
     return (m for m in cluster.status.member_states if m.missing_since_time and not comes_back(m))
-
-
-def shown_waits(status: ClusterStatus) -> list[WaitStatus]:
-    """Return the waits, without when a member would be replaced that a step has stopped and that comes back."""
-    back = {member.name for member in status.member_states if comes_back(member)}
-    return [wait for wait in status.waiting if wait.reason != "Missing" or wait.subject not in back]
 
 
 def cause(member: MemberStatus) -> str:

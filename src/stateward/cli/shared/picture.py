@@ -7,7 +7,7 @@ from rich.text import Text
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.api.values.names import ANNOTATION_APPLY, ANNOTATION_CLAIM
-from stateward.cli.shared.absent import missing_members, shown_waits, what_happens
+from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.ages import age, left
 from stateward.planning.model.intent import State
 
@@ -30,7 +30,7 @@ def cluster_view(cluster: Cluster, now: float, *, trouble: str = "", wide: bool 
         parts += [Text(), missing(cluster, now)]
     if status.pending_removals:
         parts += [Text(), removals(status, now)]
-    if shown_waits(status):
+    if status.waiting:
         parts += [Text(), waiting(status, now)]
     if status.conditions:
         parts += [Text(), conditions(status, now)]
@@ -178,7 +178,7 @@ def state_style(member: MemberStatus) -> str:
 def waiting(status: ClusterStatus, now: float) -> Table:
     """Return one line per wait."""
     table = columns("WAITS", "FOR", "REASON", "WAITS FOR")
-    for wait in shown_waits(status):
+    for wait in status.waiting:
         table.add_row(wait.subject, age(wait.since_time, now), wait.reason, wait.message)
     return table
 

@@ -6,7 +6,6 @@ from rich.text import Text
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
-from stateward.cli.shared.absent import shown_waits
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.output import WIDE, name_of, output_option, print_output, selection_options
@@ -59,7 +58,7 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
         doing = f"stalled; {doing}" if stalled_by(cluster) is not None else doing
         place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         labels = ",".join(f"{name}={value}" for name, value in sorted(meta.labels.items()))
-        extra = (age(status.last_progress_time, now), str(len(shown_waits(status))), labels) if wide else ()
+        extra = (age(status.last_progress_time, now), str(len(status.waiting)), labels) if wide else ()
         shown.add_row(
             *place,
             health,

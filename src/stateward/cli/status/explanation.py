@@ -9,7 +9,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.api.values.base import Condition
-from stateward.cli.shared.absent import cause, missing_members, shown_waits, what_happens
+from stateward.cli.shared.absent import cause, missing_members, what_happens
 from stateward.cli.shared.advice import UNKNOWN, told
 from stateward.cli.shared.ages import age, left
 from stateward.cli.status.advice import ADVICE, MEANING
@@ -30,13 +30,12 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     if stalled is not None:
         yield f"Manual intervention is required ({stalled.reason}): {sentence(stalled.message)}"
         yield from advice(stalled.reason)
-    held = shown_waits(status)
-    shown = [w for w in held if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
+    shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
     yield from waits(shown, now)
     yield from absences(cluster, now)
     yield from disks(cluster, now)
     yield from sizes(cluster, now)
-    if not held and stalled is None and not any(missing_members(cluster)):
+    if not status.waiting and stalled is None and not any(missing_members(cluster)):
         yield idle(cluster)
 
 
@@ -160,7 +159,7 @@ def explain_member(
     if member.pending:
         what = f" because of {inputs}" if inputs else ""
         yield f"A pending change has to {VERBS.get(member.pending, member.pending)}{what}."
-    held = shown_waits(cluster.status)
+    held = cluster.status.waiting
     mine = [wait for wait in held if wait.subject == member.name]
     general = [wait for wait in held if wait.subject == cluster.metadata.name]
     yield from waits([*mine, *general], now)
@@ -189,7 +188,7 @@ def document(
     }
     if member is not None:
         known = msgspec.to_builtins(member) | {"inputs": inputs, "trouble": trouble, "note": note}
-        happens = what_happens(cluster, member) if member.missing_since_time else ""
+        happens = what_happens(cluster, member) if member in missing_members(cluster) else ""
         found["member"] = known | {"meaning": meaning_of(cluster, member), "whatHappens": happens}
     return found
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.cli.shared.absent import shown_waits
 from stateward.cli.shared.picture import dashboards_standing, metrics_standing, remote_standing, version
 
 WAITING = "waiting: "
@@ -67,7 +66,7 @@ def metrics_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
 
 def wait_news(old: ClusterStatus, new: ClusterStatus) -> Iterator[str]:
     """Yield new waits."""
-    known = {(wait.subject, wait.message) for wait in shown_waits(old)}
-    for wait in shown_waits(new):
+    known = {(wait.subject, wait.message) for wait in old.waiting}
+    for wait in new.waiting:
         if (wait.subject, wait.message) not in known:
             yield f"{WAITING}{wait.subject}: {wait.message}"

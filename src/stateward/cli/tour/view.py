@@ -9,7 +9,6 @@ from rich.text import Text
 
 from stateward.cli.page.timeline import Seen
 from stateward.cli.page.tone import state_word
-from stateward.cli.shared.absent import shown_waits
 from stateward.cli.shared.picture import HEALTH as HEALTH_STYLES
 from stateward.cli.shared.picture import state_style, version
 from stateward.cli.status.news import WAITING
@@ -118,9 +117,9 @@ def letters(frame: Frame) -> Text:
 
 
 def waits(frame: Frame) -> Iterator[Text]:
-    """Yield a text for each wait, those for the same thing together; a member in its step waits for nothing."""
+    """Yield a text for each wait, those for the same thing together."""
     name, held = frame.cluster.metadata.name, dict[str, list[str]]()
-    for wait in shown_waits(frame.cluster.status):
+    for wait in frame.cluster.status.waiting:
         held.setdefault(wait.message, []).append(wait.subject.removeprefix(f"{name}-"))
     for message, subjects in held.items():
         yield Text.assemble((" waits ", "yellow"), f"{', '.join(subjects)}: {message}")

@@ -228,7 +228,7 @@ class Metrics:
             self.health.labels(*labels, health).set(status.health == health)
         self.settled.labels(*labels).set(plan.settled)
         self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
-        self.waiting.labels(*labels).set(len(plan.waits))
+        self.waiting.labels(*labels).set(len(status.waiting))
         self.outdated.labels(*labels).set(status.outdated_pods)
         for part, beside in ((self.dashboards, status.dashboards), (self.exporter, status.metrics)):
             _set(part, labels, None if beside is None else float(beside.available))

@@ -4,6 +4,8 @@ A time stays as long as its subject stays the same, so it survives the operator.
 seconds.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
@@ -17,11 +19,13 @@ from stateward.planning.model.observation import Member, Observation, Restore
 from stateward.planning.model.times import parse_time, rfc3339
 from stateward.planning.plan import Plan
 from stateward.planning.report.absence import absence
+from stateward.planning.report.comes_back import comes_back
 from stateward.planning.report.conditions import conditions
 from stateward.planning.report.current_forecast import current_forecast
 from stateward.planning.report.pending_removals import pending_removals
 from stateward.planning.report.pool_status import pool_states
 from stateward.planning.steps.membership.pacing import last_removal, needs_recovery
+from stateward.planning.steps.membership.replacement import MISSING
 
 __all__ = ["parse_time", "rfc3339", "status"]
 
@@ -37,6 +41,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
     pools = pool_states(facts, plan.removals, plan.sizes, before)
     ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
+    members = [member_status(facts, plan, m, before, now) for m in present]
     draft = ClusterStatus(
         observed_generation=obs.generation,
         version=version,
@@ -49,8 +54,8 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         security=obs.protection.status() if obs.protection is not None else before.security,
         bootstrap=bootstrap_status(obs, plan, before, formed=database is not None),
         pools=pools,
-        member_states=[member_status(facts, plan, m, before, now) for m in present],
-        waiting=[wait_status(wait, before, now) for wait in plan.waits],
+        member_states=members,
+        waiting=[wait_status(wait, before, now) for wait in plan.waits if not is_premature(wait, members)],
         outdated_pods=outdated_pods(facts),
         data_digests=before.data_digests,
         data_change=before.data_change,
@@ -181,6 +186,15 @@ def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -
     if earlier is not None and earlier.missing_since_time and same_kind(earlier.missing_reason, found.cause):
         return earlier.missing_since_time, found.cause.value
     return rfc3339(facts.now), found.cause.value
+
+
+def is_premature(wait: Wait, members: Iterable[MemberStatus]) -> bool:
+    """Return whether a wait announces the replacement of a member that a step has stopped and that comes back.
+
+    The plan has this wait from the first moment on, and if the member does not come back, the status gets it too. Until
+    then it would only tell the user, in each restart, that a member is about to be replaced.
+    """
+    return wait.reason == MISSING and any(member.name == wait.subject and comes_back(member) for member in members)
 
 
 def wait_status(wait: Wait, before: ClusterStatus, now: float) -> WaitStatus:

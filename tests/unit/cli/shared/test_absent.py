@@ -1,5 +1,6 @@
 """Members that are missing: since when, why, and what becomes of them, in `status` and in `explain`."""
 
+import json
 from typing import Any
 
 import pytest
@@ -79,13 +80,14 @@ def test_a_member_that_stalls_its_cluster_is_explained_once(run: Run, api: FakeA
     assert "missing" not in told
 
 
-@pytest.mark.parametrize("state", ["Down", "Starting"])
+@pytest.mark.parametrize("state", ["Down", "Starting", "Restarting"])
 def test_a_member_that_a_step_has_stopped_is_not_called_missing(run: Run, api: FakeApi, state: str) -> None:
-    replaced = {"subject": NAME, "reason": "Missing", "message": f"{NAME} has been missing for 1 s"}
-    document = missing("NotInCluster", waiting=[replaced])
-    document["status"]["memberStates"][1] |= {"state": state, "absence": "Planned"}
+    document = missing("NotInCluster", waiting=[])
+    stopped = {"state": state, "absence": "Planned", "notServingSinceTime": "2026-11-21T11:59:00Z"}
+    document["status"]["memberStates"][1] |= stopped
     api.add("osclusters", document)
     shown = [run(*words).output for words in (("status", "logs"), ("explain", "logs"), ("explain", "logs", NAME))]
+    assert json.loads(run("explain", "logs", NAME, "-o", "json").output)["member"]["whatHappens"] == ""
     assert "MISSING" not in shown[0]
     assert "missing for" not in "".join(shown)
 

@@ -42,6 +42,7 @@ def test_the_oldest_wait_and_the_expiries_are_points_in_time_and_absent_without_
     labels = {"engine": "opensearch", "namespace": "prod", "name": "logs"}
     for name, when in (("oldest_wait", 1767225600), ("ca_expiry", 1798761600), ("certificate_expiry", 1772323200)):
         assert metrics.registry.get_sample_value(f"stateward_cluster_{name}_timestamp_seconds", labels) == when
+    assert metrics.registry.get_sample_value("stateward_cluster_waiting", labels) == 2
     metrics.cluster("opensearch", key, plan, ClusterStatus())
     assert "stateward_cluster_oldest_wait_timestamp_seconds{" not in generate_latest(metrics.registry).decode()
     metrics.forget("opensearch", key)

@@ -2,8 +2,11 @@
 
 import pytest
 
+from stateward.api.kinds.status import MemberStatus
 from stateward.planning.facts.facts import OVERDUE
-from stateward.planning.model.intent import Absence
+from stateward.planning.model.intent import Absence, State
+from stateward.planning.model.observation import Replacement
+from stateward.planning.report.comes_back import comes_back
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.world import World, hot, managers, settled
 
@@ -99,3 +102,74 @@ def test_a_member_that_a_user_keeps_stopped_is_not_absent() -> None:
         world.tick()
         assert "c-hot-1" not in absences(world)
     assert world.status.ready == "5/6"
+
+
+AWAY = "2026-11-21T11:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("state", "absence", "away", "back"),
+    [
+        (State.DOWN, Absence.PLANNED, AWAY, True),
+        (State.STARTING, Absence.PLANNED, AWAY, True),
+        (State.RESTARTING, Absence.PLANNED, AWAY, True),
+        (State.RESTARTING, Absence.PLANNED, "", False),
+        (State.RESTARTING, Absence.UNPLANNED, AWAY, False),
+        (State.DOWN, Absence.UNPLANNED, AWAY, False),
+        (State.LEAVING, Absence.PLANNED, AWAY, False),
+        (State.READY, Absence.NONE, "", False),
+    ],
+)
+def test_a_member_comes_back_if_a_step_has_stopped_it_and_nothing_has_gone_wrong(
+    state: State, absence: Absence, away: str, back: bool
+) -> None:
+    assert comes_back(MemberStatus(name="c-hot-1", state=state, absence=absence, not_serving_since_time=away)) is back
+
+
+def replaced_if_missing(*, agents: bool = False) -> World:
+    """Return a cluster that restarts its data members, and replaces members that stay missing."""
+    world = cluster(agents=agents).edit(pools=[managers(), hot(config={"config/a": "1"})])
+    return world.edit(policy={"replacement": Replacement(enabled=True, after=2 * OVERDUE, taints={"drain": OVERDUE})})
+
+
+def announced(world: World) -> set[str]:
+    """Return the members of which the status says when they are replaced."""
+    return {wait.subject for wait in world.status.waiting if wait.reason == "Missing"}
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_the_replacement_of_a_member_that_a_step_has_stopped_is_not_announced(*, agents: bool) -> None:
+    world = replaced_if_missing(agents=agents)
+    planned = set[str]()
+    while not world.tick().settled:
+        planned |= {wait.subject for wait in world.plan().waits if wait.reason == "Missing"}
+        assert not announced(world)
+    assert len(planned) == 3, "the plan knows when it would replace them"
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_the_replacement_of_a_member_that_does_not_come_back_from_its_step_is_announced(*, agents: bool) -> None:
+    lost, late = replaced_if_missing(agents=agents), replaced_if_missing(agents=agents)
+    for world in (lost, late):
+        world.until(lambda w: bool(away(w)))
+        (stopped,) = absences(world)
+        assert not announced(world)
+        if world is lost:
+            world.until(lambda w, name=stopped: (pod := w.bodies[name].pod) is not None and bool(pod.node))
+            world.dead_nodes.add(f"node-{stopped.removeprefix('c-')}")
+        else:
+            world.stuck.add(stopped)
+            world.now += OVERDUE + 60
+        assert announced(world.ticks(1)) == {stopped}
+
+
+def test_the_replacement_of_a_member_on_a_tainted_node_is_announced_until_its_restart_stops_it() -> None:
+    world = replaced_if_missing()
+    world.taints = {f"node-hot-{number}": ["drain"] for number in range(3)}
+    world.until(lambda w: bool(away(w)))
+    (stopped,) = absences(world)
+    assert announced(world) == {"c-hot-0", "c-hot-1", "c-hot-2"} - {stopped}
+
+
+def test_the_replacement_of_an_evicted_member_is_announced_at_once() -> None:
+    assert announced(replaced_if_missing().kill("c-hot-1").ticks(1)) == {"c-hot-1"}

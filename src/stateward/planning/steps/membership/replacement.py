@@ -25,6 +25,9 @@ from stateward.planning.safety.health_gate import health_problem, lost_units
 from stateward.planning.steps.membership.scale import keep_conflicts
 from stateward.planning.steps.upkeep.revert import coming_back
 
+MISSING = "Missing"
+"""Reason of the wait for a member that is replaced at a given time unless it comes back."""
+
 
 def replacement(facts: Facts) -> tuple[Removals, StepResult]:
     """Return the list of replacements that applies now, the list to record, and the waits.
@@ -98,7 +101,7 @@ def automatic(facts: Facts, listed: Mapping[str, Removal]) -> tuple[dict[str, Re
         due = began + required_seconds(facts, member, found)
         told = f"{member.name} has been missing since {rfc3339(began)} ({found.text})"
         if facts.now < due:
-            waits.append(Wait(member.name, "Missing", f"{told} and is replaced at {rfc3339(due)} unless it comes back"))
+            waits.append(Wait(member.name, MISSING, f"{told} and is replaced at {rfc3339(due)} unless it comes back"))
             continue
         problem = next(problems(facts, member, found, {**listed, **chosen}), None)
         if problem is None:
