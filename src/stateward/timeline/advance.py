@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
+from stateward.api.values.conditions import stalled
 from stateward.planning.model.intent import State
 from stateward.planning.model.times import parse_time
 from stateward.planning.report.comes_back import comes_back
@@ -96,9 +97,9 @@ def entries(cluster: Cluster, status: ClusterStatus, now: int, steps: Mapping[st
     available = next((c for c in status.conditions if c.type == "Available"), None)
     if available is not None:
         yield Entry(kind=Kind.WRITES, subject=name, what=WRITES.get(available.status, "unknown"), begin=now)
-    stalled = next((c for c in status.conditions if c.type == "Stalled" and c.status == "True"), None)
-    if stalled is not None:
-        yield Entry(kind=Kind.WAIT, subject=name, what=Phase.STALLED, begin=now, why=stalled.message[:MAX_TEXT])
+    stuck = stalled(status.conditions)
+    if stuck is not None:
+        yield Entry(kind=Kind.WAIT, subject=name, what=Phase.STALLED, begin=now, why=stuck.message[:MAX_TEXT])
     members = {member.name for member in status.member_states}
     for wait in status.waiting:
         if wait.subject not in members:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stateward.api.kinds.search_object import SearchObject
+from stateward.api.values import conditions
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
@@ -76,10 +77,8 @@ def stalled(reason: str) -> Callable[[SearchObject], bool]:
     """Return a condition: a person is needed, for a reason."""
 
     def holds(found: SearchObject) -> bool:
-        return any(
-            each.type == "Stalled" and each.status == "True" and each.reason == reason
-            for each in found.status.conditions
-        )
+        stuck = conditions.stalled(found.status.conditions)
+        return stuck is not None and stuck.reason == reason
 
     return holds
 

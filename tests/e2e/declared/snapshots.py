@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import conditions
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.kube.client.client import ApplyOptions, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
@@ -80,10 +81,8 @@ def ready(found: Any) -> bool:
 
 def stalled(reason: str) -> Callable[[Any], bool]:
     def holds(found: Any) -> bool:
-        return any(
-            each.type == "Stalled" and each.status == "True" and each.reason == reason
-            for each in found.status.conditions
-        )
+        stuck = conditions.stalled(found.status.conditions)
+        return stuck is not None and stuck.reason == reason
 
     return holds
 

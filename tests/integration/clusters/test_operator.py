@@ -7,6 +7,7 @@ import pytest
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
+from stateward.api.values.conditions import stalled
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
@@ -73,9 +74,9 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
     """The CRD accepts any field of pods and Services; a dry run of the server judges them, in its version."""
 
     def refused(cluster: Cluster) -> bool:
-        stalled = next((c for c in cluster.status.conditions if c.type == "Stalled"), None)
+        stuck = stalled(cluster.status.conditions)
         current = cluster.status.observed_generation == cluster.metadata.generation
-        return current and stalled is not None and stalled.reason == NOT_ACCEPTED
+        return current and stuck is not None and stuck.reason == NOT_ACCEPTED
 
     async with operator_at_work(control_plane) as work:
         wrong = {"containers": [{"name": "opensearch", "imagePullPolicy": "Sometimes"}]}

@@ -10,6 +10,7 @@ from copy import deepcopy
 
 from msgspec.structs import replace
 
+from stateward.api.values.conditions import stalled
 from stateward.operator.objects.recorded_status import bootstrap
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model import actions as a
@@ -172,8 +173,8 @@ class World(Hands):
                 self.carry_out(action)
         self.status = status(observed, made, self.status, self.now)
         verdict = judged(self.status.observed_generation, self.status.observed_generation, self.status.conditions)
-        stalled = any(c.type == "Stalled" and c.status == "True" for c in self.status.conditions)
-        assert verdict == (FAILED if stalled else CURRENT if made.settled else IN_PROGRESS), self.status.conditions
+        stuck = stalled(self.status.conditions) is not None
+        assert verdict == (FAILED if stuck else CURRENT if made.settled else IN_PROGRESS), self.status.conditions
         self.pass_time()
         return made
 

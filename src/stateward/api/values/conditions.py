@@ -13,6 +13,11 @@ def condition(kind: str, status: bool | None, reason: str, message: str = "") ->
     return Condition(type=kind, status=text, reason=reason, message=message)
 
 
+def stalled(conditions: Iterable[Condition]) -> Condition | None:
+    """Return the condition that says that manual intervention is required; None if it is not."""
+    return next((each for each in conditions if each.type == "Stalled" and each.status == "True"), None)
+
+
 def dated(made: Iterable[Condition], before: Sequence[Condition], generation: int, now: str) -> list[Condition]:
     """Return new conditions with their generation and times; one whose status is unchanged keeps its time."""
     since = {(old.type, old.status): old.last_transition_time for old in before}

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from stateward.api.kinds.installation import Installation, PastRun, RunStatus
+from stateward.api.values.conditions import stalled
 from stateward.cli.packages.advice import INSTALLATION_ADVICE
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.shared.advice import UNKNOWN, told
@@ -156,19 +157,18 @@ def summary(found: Installation) -> str:
     """Return the state of an installation in one line."""
     here, state = found.status, found.status.installed
     version = f"{found.spec.package}, installed {state.version}" if state else f"{found.spec.package}, not installed"
-    stalled = any(c.type == "Stalled" and c.status == "True" for c in here.conditions)
     ready = any(c.type == "Ready" and c.status == "True" for c in here.conditions)
-    word = "needs manual intervention" if stalled else "ready" if ready else "working"
+    word = "needs manual intervention" if stalled(here.conditions) is not None else "ready" if ready else "working"
     return f"{version}: {word}" + (f": {here.activity}" if here.activity else "")
 
 
 def shown(found: Installation) -> Iterator[str]:
     """Yield the state of an installation in lines."""
     yield f"{found.metadata.name}: {summary(found)}"
-    for condition in found.status.conditions:
-        if condition.type == "Stalled" and condition.status == "True":
-            yield f"{condition.reason}: {condition.message}"
-            yield from told(INSTALLATION_ADVICE.get(condition.reason, UNKNOWN))
+    stuck = stalled(found.status.conditions)
+    if stuck is not None:
+        yield f"{stuck.reason}: {stuck.message}"
+        yield from told(INSTALLATION_ADVICE.get(stuck.reason, UNKNOWN))
     if found.status.run is not None:
         yield from steps(found.status.run)
 

@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
+from stateward.api.values.conditions import stalled
 from stateward.cli.page.tone import Tone, state_word, tone_of_health, tone_of_member
 from stateward.cli.page.verbs import CLUSTER_VERBS, Verb, member_verbs
 from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.advice import UNKNOWN
 from stateward.cli.shared.picture import version
 from stateward.cli.status.advice import ADVICE
-from stateward.cli.status.explanation import idle, stalled_by, standing
+from stateward.cli.status.explanation import idle, standing
 from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model.observation import Copy, CopyState, Database, Node, Observation
 
@@ -188,7 +189,7 @@ def row_of(cluster: Cluster) -> Row:
         desired=status.members.desired,
         waits=len(status.waiting),
         activity=f"{held}{status.activity}" or NO_OPERATOR,
-        stalled=stalled_by(cluster) is not None,
+        stalled=stalled(status.conditions) is not None,
         paused=paused,
         created=seconds(meta.creation_timestamp),
     )
@@ -200,7 +201,7 @@ def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence
     database = seen.database if seen is not None and isinstance(seen.database, Database) else None
     units = database.units if database is not None else ()
     copies = copies_by_member(database)
-    stalled = stalled_by(cluster)
+    stuck = stalled(status.conditions)
     cards = tuple(card_of(cluster, member, database, copies.get(member.name, ())) for member in status.member_states)
     leaving = {removal.name for removal in status.pending_removals}
     staying = [card for card in cards if card.name not in leaving]
@@ -212,7 +213,7 @@ def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence
         wanted=cluster.spec.version,
         current=sum(card.current for card in staying),
         total=len(staying),
-        stalled=f"{stalled.reason}: {stalled.message}" if stalled is not None else "",
+        stalled=f"{stuck.reason}: {stuck.message}" if stuck is not None else "",
         observed=status.observed_generation >= cluster.metadata.generation,
         progress=seconds(status.last_progress_time),
         zones=tuple(sorted({card.zone for card in cards}, key=lambda zone: (zone == NO_ZONE, zone))),

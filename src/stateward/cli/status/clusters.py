@@ -5,13 +5,13 @@ from rich.table import Table
 from rich.text import Text
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.conditions import stalled
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.output import WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
 from stateward.cli.shared.session import Session, operator_option, run, target_options
-from stateward.cli.status.explanation import stalled_by
 from stateward.cli.status.presence import warn_of_silence
 from stateward.operator.objects.kinds import kind_of
 
@@ -55,7 +55,7 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
         paused = cluster.spec.update is not None and cluster.spec.update.paused
         doing = f"paused; {status.activity}" if paused and "paused" not in status.activity else status.activity
-        doing = f"stalled; {doing}" if stalled_by(cluster) is not None else doing
+        doing = f"stalled; {doing}" if stalled(status.conditions) is not None else doing
         place = (meta.namespace, meta.name, kind_of(cluster).engine, version(cluster))
         labels = ",".join(f"{name}={value}" for name, value in sorted(meta.labels.items()))
         extra = (age(status.last_progress_time, now), str(len(status.waiting)), labels) if wide else ()

@@ -8,7 +8,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
-from stateward.api.values.base import Condition
+from stateward.api.values.conditions import stalled
 from stateward.cli.shared.absent import cause, missing_members, what_happens
 from stateward.cli.shared.advice import UNKNOWN, told
 from stateward.cli.shared.ages import age, left
@@ -26,22 +26,17 @@ def explain_cluster(cluster: Cluster, now: float) -> Iterator[str]:
     yield f"Status: {sentence(status.activity)}" + progress(cluster, now)
     if status.observed_generation < cluster.metadata.generation:
         yield "The operator has not observed the latest change of the spec yet: the following is about the one before."
-    stalled = stalled_by(cluster)
-    if stalled is not None:
-        yield f"Manual intervention is required ({stalled.reason}): {sentence(stalled.message)}"
-        yield from advice(stalled.reason)
-    shown = [w for w in status.waiting if stalled is None or (w.reason, w.message) != (stalled.reason, stalled.message)]
+    stuck = stalled(status.conditions)
+    if stuck is not None:
+        yield f"Manual intervention is required ({stuck.reason}): {sentence(stuck.message)}"
+        yield from advice(stuck.reason)
+    shown = [w for w in status.waiting if stuck is None or (w.reason, w.message) != (stuck.reason, stuck.message)]
     yield from waits(shown, now)
     yield from absences(cluster, now)
     yield from disks(cluster, now)
     yield from sizes(cluster, now)
-    if not status.waiting and stalled is None and not any(missing_members(cluster)):
+    if not status.waiting and stuck is None and not any(missing_members(cluster)):
         yield idle(cluster)
-
-
-def stalled_by(cluster: Cluster) -> Condition | None:
-    """Return the condition of a cluster that requires manual intervention; None if it does not."""
-    return next((c for c in cluster.status.conditions if c.type == "Stalled" and c.status == "True"), None)
 
 
 def idle(cluster: Cluster) -> str:
@@ -77,9 +72,9 @@ def absences(cluster: Cluster, now: float) -> Iterator[str]:
 
     A member that stalls the cluster because its pod does not start was explained with that.
     """
-    stalled = stalled_by(cluster)
+    stuck = stalled(cluster.status.conditions)
     for member in missing_members(cluster):
-        if stalled is not None and stalled.message.startswith(f"{member.name} "):
+        if stuck is not None and stuck.message == member.reason != "":
             continue
         yield ""
         yield f"{member.name} has been missing for {age(member.missing_since_time, now)}: {cause(member)}."
@@ -172,7 +167,7 @@ def document(
     status, names = cluster.status, {cluster.metadata.name}
     subjects = names | {member.name} if member is not None else None
     waiting = [explained(w) for w in status.waiting if subjects is None or w.subject in subjects]
-    stalled = stalled_by(cluster)
+    stuck = stalled(status.conditions)
     found: dict[str, Any] = {
         "kind": cluster.kind,
         "name": cluster.metadata.name,
@@ -181,8 +176,8 @@ def document(
         "current": status.observed_generation >= cluster.metadata.generation,
         "activity": status.activity,
         "lastProgressTime": status.last_progress_time,
-        "stalled": explained(WaitStatus(subject=cluster.metadata.name, reason=stalled.reason, message=stalled.message))
-        if stalled is not None
+        "stalled": explained(WaitStatus(subject=cluster.metadata.name, reason=stuck.reason, message=stuck.message))
+        if stuck is not None
         else None,
         "waiting": waiting,
     }

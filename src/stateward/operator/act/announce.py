@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.conditions import stalled
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.events.events import EventRecorder
 from stateward.operator.objects.kinds import kind_of
@@ -68,13 +69,12 @@ class Announcer:
         for name, reason in resized(before, after):
             self._tell(cluster, Severity.NORMAL, "PoolResized", f"pool {name}: {reason}")
         known = {(w.subject, w.reason, w.message) for w in before.waiting}
-        stalled = next((c for c in after.conditions if c.type == "Stalled" and c.status == "True"), None)
-        was = next((c.message for c in before.conditions if c.type == "Stalled" and c.status == "True"), "")
-        if stalled is not None and stalled.message != was:
-            self._tell(cluster, Severity.WARNING, stalled.reason, stalled.message)
+        stuck, was = stalled(after.conditions), stalled(before.conditions)
+        if stuck is not None and (was is None or stuck.message != was.message):
+            self._tell(cluster, Severity.WARNING, stuck.reason, stuck.message)
         for wait in after.waiting:
             new = (wait.subject, wait.reason, wait.message) not in known
-            if new and "Refused" in wait.reason and (stalled is None or wait.message != stalled.message):
+            if new and "Refused" in wait.reason and (stuck is None or wait.message != stuck.message):
                 self._tell(cluster, Severity.WARNING, wait.reason, wait.message)
 
     def _tell(self, cluster: Cluster, severity: Severity, reason: str, note: str) -> None:

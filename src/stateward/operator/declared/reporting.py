@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.values.conditions import condition, dated
+from stateward.api.values.conditions import condition, dated, stalled
 from stateward.planning.model.times import rfc3339
 
 
@@ -60,4 +60,5 @@ def is_ready(status: Any) -> bool:
 
 def stalled_reason(status: Any) -> str:
     """Return why a resource needs a person, in one word; empty if it does not."""
-    return next((each.reason for each in status.conditions if each.type == "Stalled" and each.status == "True"), "")
+    found = stalled(status.conditions)
+    return found.reason if found is not None else ""

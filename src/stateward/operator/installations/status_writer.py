@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import Installation, InstallationStatus
+from stateward.api.values.conditions import stalled
 from stateward.kube.client.client import PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.objects.errors import Conflict, Invalid
@@ -113,4 +114,5 @@ class StatusWriter:
 
 def _said(status: InstallationStatus) -> str:
     """Return why a person was needed before."""
-    return next((c.message for c in status.conditions if c.type == "Stalled" and c.status == "True"), "")
+    found = stalled(status.conditions)
+    return found.message if found is not None else ""

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from stateward import __version__
 from stateward.api.kinds.snapshots.verification import VerifiedSnapshot
 from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.conditions import stalled
 from stateward.kube.objects.metadata import Key
 from stateward.planning.plan import Plan
 from stateward.planning.report.status import parse_time
@@ -227,7 +228,7 @@ class Metrics:
         for health in ("green", "yellow", "red", "unknown"):
             self.health.labels(*labels, health).set(status.health == health)
         self.settled.labels(*labels).set(plan.settled)
-        self.stalled.labels(*labels).set(any(c.type == "Stalled" and c.status == "True" for c in status.conditions))
+        self.stalled.labels(*labels).set(stalled(status.conditions) is not None)
         self.waiting.labels(*labels).set(len(status.waiting))
         self.outdated.labels(*labels).set(status.outdated_pods)
         for part, beside in ((self.dashboards, status.dashboards), (self.exporter, status.metrics)):

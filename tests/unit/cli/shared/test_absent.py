@@ -73,11 +73,26 @@ def test_a_missing_member_is_part_of_the_explanation_of_its_cluster(run: Run, ap
 
 
 def test_a_member_that_stalls_its_cluster_is_explained_once(run: Run, api: FakeApi) -> None:
-    stalled = {"type": "Stalled", "status": "True", "message": f"{NAME} does not start: Unschedulable"}
-    api.add("osclusters", missing("PodPending", waiting=[], conditions=[{**stalled, "reason": "MemberDoesNotStart"}]))
+    document = missing("PodPending", waiting=[], conditions=[stalled(f"{NAME} does not start: x")])
+    document["status"]["memberStates"][1]["reason"] = f"{NAME} does not start: x"
+    api.add("osclusters", document)
     told = run("explain", "logs").output
     assert f"{NAME} does not start" in told
     assert "missing" not in told
+
+
+@pytest.mark.parametrize(
+    "message", [f"{NAME} runs, and its volume is from a lost cluster", f"{NAME}-0 is in doubt", ""]
+)
+def test_a_missing_member_is_explained_also_if_something_else_stalls_its_cluster(
+    run: Run, api: FakeApi, message: str
+) -> None:
+    api.add("osclusters", missing(waiting=[], conditions=[stalled(message)]))
+    assert f"{NAME} has been missing for 30m" in run("explain", "logs").output
+
+
+def stalled(message: str) -> dict[str, str]:
+    return {"type": "Stalled", "status": "True", "reason": "MemberDoesNotStart", "message": message}
 
 
 @pytest.mark.parametrize("state", ["Down", "Starting", "Restarting"])

@@ -7,6 +7,7 @@ from stateward.api.kinds.access.metrics import MetricsStatus
 from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteClusterStatus
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.conditions import stalled
 from stateward.planning.facts.facts import derive
 from stateward.planning.model.observation import Database, Desired, Observation, Refusal
 from stateward.planning.plan import plan
@@ -70,6 +71,9 @@ def test_a_member_that_does_not_start_stalls_the_cluster_and_starting_does_not()
     world.run().edit(crash={("config/a", "bad")}, pools=[managers(), hot(config=BAD)]).ticks(8)
     assert condition(world, "Stalled") == ("True", "MemberDoesNotStart")
     assert condition(world, "Reconciling") == ("False", "Stalled")
+    stuck = stalled(world.status.conditions)
+    assert stuck is not None
+    assert [m.name for m in world.status.member_states if m.reason == stuck.message] == ["c-hot-2"]
 
 
 def test_a_pod_that_only_waits_for_its_volume_to_be_released_does_not_stall_the_cluster() -> None:
