@@ -89,12 +89,13 @@ async def test_a_user_steers_a_cluster_with_every_verb(control_plane: Path, tmp_
 
 async def pauses(user: Terminal) -> None:
     """Hold a change, and let it go on."""
+    before = await uids(user.work)
     await user.types("stateward pause logs")
     await user.work.until("logs", is_paused)
     await user.types("stateward restart logs --recreate --pool hot")
-    await user.work.until("logs", lambda found: any(wait.reason == "Paused" for wait in found.status.waiting))
+    await user.work.until("logs", lambda found: is_held(found, {"logs-hot-0", "logs-hot-1"}))
     assert "run `resume` with the cluster's name" in await user.types("stateward explain logs")
-    before = await uids(user.work)
+    assert await uids(user.work) == before
     await user.types("stateward resume logs")
     await user.work.until("logs", lambda found: not is_paused(found) and settled(found))
     after = await uids(user.work)
@@ -134,6 +135,12 @@ async def replaces(user: Terminal) -> None:
 
 def is_paused(found: Cluster) -> bool:
     return found.spec.update is not None and found.spec.update.paused
+
+
+def is_held(found: Cluster, members: set[str]) -> bool:
+    """Return whether the operator has planned a change of exactly these members, and says that a pause holds it."""
+    pending = {member.name for member in found.status.member_states if member.pending}
+    return pending == members and any(wait.reason == "Paused" for wait in found.status.waiting)
 
 
 async def uids(work: OperatorAtWork) -> dict[str, str]:

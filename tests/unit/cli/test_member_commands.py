@@ -1,5 +1,7 @@
 """`pause`, `restart`, `stop`, `replace` and `keep`: each writes one field or annotation."""
 
+import pytest
+
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import validate
 from stateward.cli.preview.preview import Kind, preview
@@ -20,8 +22,12 @@ def test_pause_and_resume_set_one_field(run: Run, api: FakeApi) -> None:
     ]
 
 
-def test_pausing_what_is_not_there_fails(run: Run) -> None:
-    assert run("pause", "metrics").exit_code == 1
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_pausing_what_is_not_there_fails(run: Run, api: FakeApi, verb: str) -> None:
+    result = run(verb, "metrics")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("stateward: there is no cluster 'metrics' in namespace 'default'")
+    assert not api.patches
 
 
 def test_a_restart_is_requested_by_an_annotation_of_the_cluster(run: Run, api: FakeApi) -> None:

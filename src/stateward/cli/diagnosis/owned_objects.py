@@ -10,9 +10,11 @@ from stateward.cli.shared.session import Session
 from stateward.kube.client.client import ListOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Forbidden, Gone
+from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.objects.caches import OWNED
 from stateward.operator.objects.kinds import kind_of
+from stateward.operator.objects.live import selection_of
 
 
 async def read_raw(session: Session, kind: Resource[Any], selection: Selection) -> list[Json]:
@@ -31,8 +33,7 @@ async def read_raw(session: Session, kind: Resource[Any], selection: Selection) 
 
 async def read_owned(session: Session, cluster: Cluster, denied: list[str]) -> dict[str, list[Json]]:
     """Return the objects of a cluster by plural; kinds that the viewer may not list are added to `denied`."""
-    labels = f"{names.LABEL_CLUSTER}={cluster.metadata.name},{names.LABEL_ENGINE}={kind_of(cluster).engine}"
-    selection, found = Selection(cluster.metadata.namespace, labels=labels), dict[str, list[Json]]()
+    selection, found = selection_of(key_of(cluster), kind_of(cluster)), dict[str, list[Json]]()
     for kind in (*OWNED, kinds.NETWORK_POLICIES):
         try:
             found[kind.plural] = await read_raw(session, kind, selection)

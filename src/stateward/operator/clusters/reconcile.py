@@ -71,11 +71,6 @@ _log = structlog.get_logger(__name__)
 EDITED_SECONDS = 0.5
 """Seconds until the next reconciliation if the cluster was edited while its status was being written."""
 
-LATE_SECONDS = 2.0
-"""After how many seconds of questions to databases and agents the pods that were read before are read again: as long as
-a live read may be relied on for the second half of a step.
-"""
-
 ADMINISTRATOR = "spec.security.adminSecretName"
 
 
@@ -262,7 +257,7 @@ class Reconciler:
         if turn.plan.needs_live and not existing.live:
             began = self._reads.begin()
             existing, turn = await self._decide_live(key, existing, turn.plan)
-        if turn.plan.needs_live and self._clock.monotonic() - began > LATE_SECONDS:
+        if turn.plan.needs_live and self._reads.is_old(began):
             turn = await self._decide_again(turn)
         return began, existing, turn
 

@@ -1,4 +1,4 @@
-"""The last live read of each cluster, as long as a second step may rely on it.
+"""The last live read of each cluster, as long as a second step may rely on it, and how old any live read may be.
 
 A member's new template is written, and a moment later its StatefulSet has observed it and the pod may be deleted. Both
 are one step of a rollout, and one live read is enough for it, if in between
@@ -31,7 +31,7 @@ from stateward.planning.plan import Plan
 RESTART = (LimitAllocation, Flush, DeletePod, SetPhase, StopProcess)
 """The second half of a step. Templates are not part of it, so no read is relied on a third time."""
 SECONDS = 2.0
-"""How long a live read may be relied on for the second half of a step."""
+"""How long a live read may be relied on: for the second half of a step, and while databases and agents answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,10 @@ class LastReads:
         """Return the time of a live read that begins now."""
         return self._clock.monotonic()
 
+    def is_old(self, began: float) -> bool:
+        """Return whether a live read that began at a time may no longer be relied on."""
+        return self._clock.monotonic() - began > SECONDS
+
     def keep(self, key: Key, at: float, existing: ClusterObjects, done: Sequence[Action]) -> None:
         """Note a live read that began at a time, and what was done on it: only templates may have been written."""
         members = frozenset(action.member for action in done if isinstance(action, Stage))
@@ -65,7 +69,7 @@ class LastReads:
     def take(self, key: Key, cached: ClusterObjects) -> ClusterObjects | None:
         """Return the cached objects as a live read, if they are still those of the last one; it is taken once."""
         last = self._reads.pop(key, None)
-        if last is None or not cached.caught_up or self._clock.monotonic() - last.at > SECONDS:
+        if last is None or not cached.caught_up or self.is_old(last.at):
             return None
         return replace(cached, live=True) if _is_same(last.existing, cached, last.staged) else None
 

@@ -53,8 +53,7 @@ async def read_live(
             return ()
 
     cluster = await api.get(kind.resource, key)
-    labels = f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}"
-    selection = Selection(key.namespace, labels=labels)
+    selection = selection_of(key, kind)
     uid = cluster.metadata.uid
     sets = tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid))
     pods = await everything(api, kinds.PODS, selection)
@@ -83,13 +82,17 @@ async def read_live(
 
 async def with_pods_of_now(api: Api, existing: ClusterObjects, kind: ClusterKind) -> ClusterObjects:
     """Return a live read with its pods read again, and the nodes if one of the pods is on another; raises ApiError."""
-    meta = existing.cluster.metadata
-    labels = f"{names.LABEL_CLUSTER}={meta.name},{names.LABEL_ENGINE}={kind.engine}"
-    existing = replace(existing, pods=await everything(api, kinds.PODS, Selection(meta.namespace, labels=labels)))
+    selection = selection_of(key_of(existing.cluster), kind)
+    existing = replace(existing, pods=await everything(api, kinds.PODS, selection))
     if has_usable_nodes(existing):
         return existing
     nodes = await everything(api, kinds.NODES, Selection())
     return replace(existing, nodes={node.metadata.name: node for node in nodes})
+
+
+def selection_of(key: Key, kind: ClusterKind) -> Selection:
+    """Return the selection of a cluster's objects by its labels."""
+    return Selection(key.namespace, labels=f"{names.LABEL_CLUSTER}={key.name},{names.LABEL_ENGINE}={kind.engine}")
 
 
 def has_usable_nodes(existing: ClusterObjects) -> bool:

@@ -88,6 +88,15 @@ def test_an_old_read_and_a_cache_that_lags_behind_own_writes_are_not_used() -> N
     assert taken(objects(caught_up=False)) is None
 
 
+@pytest.mark.parametrize(("seconds", "old"), [(0.0, False), (SECONDS, False), (SECONDS + 0.1, True)])
+def test_any_live_read_is_old_after_the_same_time(*, seconds: float, old: bool) -> None:
+    clock = MovedClock()
+    reads = LastReads(clock)
+    began = reads.begin()
+    clock.later(seconds)
+    assert reads.is_old(began) is old
+
+
 @pytest.mark.parametrize("kind", ["sets", "pods", "claims", "secrets"])
 @pytest.mark.parametrize("what", ["newer", "another", "gone"])
 def test_an_object_that_differs_in_any_way_is_read_again(kind: str, what: str) -> None:
