@@ -22,10 +22,13 @@ from bench.table import Row
 from demo.install import fresh_namespace, install, until_known
 from demo.story import settled
 from sandbox import Sandbox
+from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions, RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import CONFIG_MAPS
+from stateward.operator.clusters.history import content
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.runtime import logs
 
@@ -36,6 +39,8 @@ PATIENCE = 1_200.0
 """Seconds for one change, on a busy machine too."""
 INTERVAL = 0.5
 """Seconds between two looks: the error of each measured duration."""
+RECORDED = 3.0
+"""Seconds between the last round that is in a stored history and the time at which its status was read, at most."""
 RUNS = 100
 """Runs of each rehearsal: p10 and p90 are then those of ten runs at each end."""
 DOCUMENTS, WORDS, VOCABULARY = 200, 5_000, 100_000
@@ -104,6 +109,7 @@ async def changes(kubeconfig: str, image: str) -> list[Measured]:
         say("the cluster …")
         await cluster.apply()
         await cluster.until_settled()
+        await cluster.until_recorded()
         await cluster.fill()
         return [await cluster.change(what, spec) for what, spec in edits()]
 
@@ -173,12 +179,23 @@ class RealCluster:
         await self._api.apply(CLUSTERS, Key(NAMESPACE, NAME), manifest, ApplyOptions("bench", force=True))
         await self.until_settled()
         found = Measured(what, rehearsed.planned_seconds, rehearsed.seconds, time.monotonic() - begin)
+        await self.until_recorded()
         say(f"  {what}: {found.took:.0f} s, p10 {found.forecast.p10:.0f} s, p90 {found.forecast.p90:.0f} s")
         if self._wanted.replace:
             self._wanted = structs.replace(self._wanted, replace=False)
             await self.apply()
             await self.until_settled()
         return found
+
+    async def until_recorded(self) -> None:
+        """Wait until the operator has stored how long the change took that has just ended: a minute at most."""
+        settled_at = time.time()
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                stored = await self._api.get(CONFIG_MAPS.raw(), Key(NAMESPACE, names.history(NAME)))
+                if content(stored).until >= settled_at - RECORDED:
+                    return
+                await asyncio.sleep(INTERVAL)
 
     async def _data_members(self) -> tuple[str, ...]:
         cluster = await self._api.get(CLUSTERS, Key(NAMESPACE, NAME))

@@ -1,16 +1,40 @@
 """The durations of a forecast: measured on the cluster if possible, otherwise assumed."""
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 
 from msgspec import Struct
 
-STEP = 0.4
-"""Seconds between two rounds while the operator has something to do: its own writes wake it.
+STEP = 1.0
+"""Seconds between two rounds while the operator has something to do: its own writes wake it, once a second.
 
-Source: the benchmark `forecasts`, restarts of six members in kept pods.
+Source: `stateward.kube.queue.event_pace`; in the benchmark `forecasts`, half of the pauses between actions are 1.0 s.
 """
 REACTION = 1.5
 """Seconds until the operator notices a change of the database, usually: half of its resync interval."""
+SOON_SHARE = 1 / 3
+"""The share of this for what an event of Kubernetes reports, and while a process restarts in its pod: the next round
+comes within a second then, not within three.
+"""
+NEW_POD = 3.0
+"""Seconds that a new pod needs more than a process in a kept one.
+
+Source: the parts of absences in docs/measurements.md, measured by the benchmark `inplace`.
+"""
+STOP_SHARE = 0.1
+"""The share of the stop in the absence of a process whose pod is kept; its data is flushed before. Source: the same."""
+LEAST = 0.5
+"""Seconds that a process needs to start, at least."""
+
+
+class News(StrEnum):
+    """What is new for the operator since its last round."""
+
+    NOTHING = ""
+    SILENT = "silent"
+    """A change of the database, which reports no event."""
+    EVENT = "event"
+    """A change of a pod or a volume, which Kubernetes reports."""
 
 
 class Durations(Struct, frozen=True):
@@ -47,20 +71,36 @@ class Durations(Struct, frozen=True):
         usual = self.starts.get(pool, self.start)
         return usual if self.factor is None else usual * self.factor(member)
 
+    def absence(self, pool: str) -> float:
+        """Return how long a member is away while its process is restarted in its pod, usually."""
+        return self.restarts.get(pool, in_a_kept_pod(self.starts.get(pool, self.start)))
+
     def stop_of_process(self, pool: str) -> float:
         """Return the duration of the stop of a process whose pod is kept."""
-        return min(self.stop, self._busy(pool) / 2) if pool in self.restarts else self.stop
+        return min(self.stop, STOP_SHARE * self.absence(pool))
 
-    def start_of_process(self, pool: str, member: str) -> float:
-        """Return the duration of the next start of a member's process in its pod."""
-        if pool not in self.restarts:
-            return self.start_of(pool, member)
-        usual = self._busy(pool) - self.stop_of_process(pool)
+    def start_of_process(self, pool: str, member: str = "") -> float:
+        """Return the duration of the next start of a member's process in its pod.
+
+        An absence lasts from the request to stop the process until the operator has noticed that the member serves. In
+        between it noticed the end of the process, in the next round at the earliest.
+        """
+        noticing = REACTION * SOON_SHARE
+        stop = self.stop_of_process(pool)
+        until_start = STEP if stop <= STEP else stop + noticing
+        usual = max(LEAST, self.absence(pool) - until_start - noticing)
         return usual if self.factor is None else usual * self.factor(member)
 
-    def _busy(self, pool: str) -> float:
-        """Return for how long the process stops and starts: the absence without what the operator takes in between.
+    def reaction_to(self, news: News, *, closely: bool) -> float:
+        """Return the seconds until the operator notices a change, which it does sooner while it looks `closely`."""
+        return self.reaction * (SOON_SHARE if closely or news is News.EVENT else 1.0)
 
-        It notices the end of the process, requests the start in the next round, and notices that the member serves.
-        """
-        return max(1.0, self.restarts[pool] - 2 * REACTION - STEP)
+
+def in_a_new_pod(absence: float) -> float:
+    """Return the start of a member in a new pod, from its absence when its process was restarted in a kept one."""
+    return absence * (1 - STOP_SHARE) + NEW_POD
+
+
+def in_a_kept_pod(start: float) -> float:
+    """Return the absence of a member whose process is restarted in its pod, from its start in a new one."""
+    return max(LEAST, (start - NEW_POD) / (1 - STOP_SHARE))

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from stateward.forecast.durations import STEP, Durations
+from stateward.forecast.durations import STEP, Durations, News
 from stateward.forecast.world import Event, TimedWorld
 from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
@@ -46,7 +46,7 @@ def run_forecast(start: Observation, now: float, durations: Durations | None = N
     for _ in range(most):
         seen = world.observation()
         made = plan(seen, world.queue.now)
-        world.changed = False
+        world.news = News.NOTHING
         if made.settled or idle >= IDLE:
             break
         world.record_states({name: intent.state.value for name, intent in made.intents.items()})
@@ -70,6 +70,6 @@ def advance(world: TimedWorld, durations: Durations, *, acted: bool) -> None:
     if acted:
         queue.until(queue.now + STEP)
         return
-    while not world.changed and not queue.empty:
+    while not world.news and not queue.empty:
         queue.step()
-    queue.until(queue.now + (durations.reaction if world.changed else PATIENCE))
+    queue.until(queue.now + (durations.reaction_to(world.news, closely=world.closely) if world.news else PATIENCE))

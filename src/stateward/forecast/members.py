@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import Durations, News
 from stateward.forecast.event_queue import EventQueue
 from stateward.planning.facts.change import with_immutable_inputs
 from stateward.planning.model import actions as a
@@ -32,8 +32,8 @@ class Listener(Protocol):
         """React to the end of a member's process and pod."""
         ...
 
-    changed: bool
-    """Whether an event has occurred that triggers a reconciliation."""
+    news: News
+    """What has happened that triggers a reconciliation."""
 
     def left(self, member: Member) -> None:
         """React to the end of a member's process whose pod stays."""
@@ -266,7 +266,7 @@ class Members:
 
     def _with_pod(self, member: Member, pod: Pod) -> None:
         self.all[member.name] = replace(member, pod=pod)
-        self._listener.changed = True
+        self._listener.news = News.EVENT
 
     def _ref(self, name: str) -> Ref:
         self._made += 1

@@ -4,7 +4,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import Durations, News
 from stateward.forecast.event_queue import EventQueue
 from stateward.forecast.members import Listener, Members
 from stateward.planning.facts.agents_to_ask import members_to_ask
@@ -71,7 +71,7 @@ class Processes:
                 inputs=member.pod.inputs if inputs is None else inputs,
             )
             self._members.all[name] = replace(member, pod=pod)
-            self._listener.changed = True
+            self._listener.news = News.EVENT
 
     def _stop(self, name: str) -> None:
         member = self._members.all[name]
@@ -84,7 +84,7 @@ class Processes:
 
     def _stopped(self, name: str) -> None:
         self._states[name] = ProcessState.STOPPED
-        self._listener.changed = True
+        self._listener.news = News.EVENT
 
     def _started(self, name: str, outage: int) -> None:
         member = self._members.all.get(name)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stateward.forecast.copies import Copies
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import Durations, News
 from stateward.forecast.event_queue import EventQueue
 from stateward.forecast.members import Members
 from stateward.forecast.processes import Processes
@@ -49,8 +49,8 @@ class TimedWorld:
 
     def __init__(self, start: Observation, now: float, durations: Durations) -> None:
         self.queue = EventQueue(now)
-        self.changed = False
-        """Whether an event has occurred that triggers a reconciliation."""
+        self.news = News.NOTHING
+        """What has happened that triggers a reconciliation."""
         self.log: list[Event] = []
         # When the snapshot before an upgrade comes is not known: the forecast begins with the upgrade itself.
         start = with_fixed_sizes(replace(start, desired=replace(start.desired, snapshot_gate=None)), now)
@@ -79,6 +79,11 @@ class TimedWorld:
             found = replace(self._database, nodes=dict(self._copies.nodes), units=units)
         seen = replace(self._obs, members=members, database=found, settled_writes=True, live=True)
         return self._processes.with_processes(seen)
+
+    @property
+    def closely(self) -> bool:
+        """Whether the operator looks every second, because a process restarts in its pod."""
+        return any(member.pod is not None and member.pod.phase for member in self._members.all.values())
 
     def record_states(self, states: Mapping[str, str]) -> None:
         """Record the state of each member, and since when it has it, as the status does."""
@@ -144,7 +149,7 @@ class TimedWorld:
     def started(self, member: Member, pod: Pod) -> None:
         """Let a member with a running process join, or wait for the cluster."""
         name = member.name
-        self.changed = True
+        self.news = News.EVENT
         if self._database is None:
             self._waiting.add(name)
             self._members.all[name] = replace(member, pod=replace(pod, running=True))
@@ -183,8 +188,11 @@ class TimedWorld:
         self.happened("grown", name)
 
     def happened(self, what: str, member: str = "") -> None:
-        """Record the end of a step."""
-        self.changed = True
+        """Record the end of a step that Kubernetes reports."""
+        self.news = News.EVENT
+        self._noted(what, member)
+
+    def _noted(self, what: str, member: str = "") -> None:
         self.log.append(Event(self.queue.now, what, member))
 
     # The database.
@@ -217,13 +225,13 @@ class TimedWorld:
 
     def _copies_settled(self) -> None:
         """Record that all copies have settled, or those of a drained member."""
-        self.changed = True
+        self.news = self.news or News.SILENT
         if not self._copies.busy:
-            self.happened("whole")
+            self._noted("whole")
         draining = self._database.draining if self._database is not None else frozenset[str]()
         for name in sorted(draining):
             if self._copies.empty(name):
-                self.happened("emptied", name)
+                self._noted("emptied", name)
 
     def _form(self, name: str) -> None:
         grant = self._obs.bootstrap

@@ -58,6 +58,8 @@ class History(Record):
 
     begin: int = 0
     """Since when the history is complete; 0 for one without entries."""
+    until: int = 0
+    """Until when it is complete: when it was stored; 0 if it never was, or if that is not known."""
     ended: tuple[Entry, ...] = ()
     lasting: tuple[Entry, ...] = ()
     generation: int = 0

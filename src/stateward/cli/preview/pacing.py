@@ -6,15 +6,17 @@ from statistics import median
 from msgspec import Struct
 
 from stateward.engines.connection.base import Speed
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import NEW_POD, Durations
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.observe.durations import NEW_POD, Times, measured_durations, times_of
+from stateward.operator.observe.durations import FIRST_SHARE, Times, measured_durations, times_of
 from stateward.planning.model.observation import Database, Observation
 from stateward.timeline.history import History
 
 MIB = 2**20
 ASSUMED_SPREAD = 0.8
 """How well an assumed start is known: two of three databases start within a factor of 2.2. Assumed itself."""
+ASSUMED_REOPEN_SPREAD = 1.2
+"""The same of the recovery of copies from local data: from tenths of a second to many seconds of missed writes."""
 TYPICAL_SPREAD = 0.25
 """How much starts of one cluster vary if too few are known to tell."""
 LEAST_SPREAD = 0.15
@@ -36,6 +38,8 @@ class Pacing(Struct, frozen=True):
     """
     usual_spread: float = ASSUMED_SPREAD
     """Standard deviation of the logarithm of the usual start: how well it is known."""
+    reopen_known: bool = False
+    """Whether it was measured how soon a copy is back whose data is on its node already."""
 
 
 def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
@@ -44,7 +48,7 @@ def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
     made = measured_durations(times, known)
     words = (*start_words(made, times), *restart_words(times), *recovery_words(made, known))
     spread = start_spread(times)
-    return Pacing(made, words, spread, usual_spread(times, spread))
+    return Pacing(made, words, spread, usual_spread(times, spread), reopen_known=known.reopened > 0)
 
 
 def usual_spread(times: Times, spread: float | None) -> float:
@@ -84,9 +88,9 @@ def start_source(durations: Durations, times: Times, pool: str) -> str:
         )
     if pool in times.kept:
         return f"measured in kept pods, and {NEW_POD:.0f} s for a new one"
-    if median(times.first[pool]) > durations.start_of(pool):
-        return "assumed, because only first starts are known, and these took longer"
-    return "the first start of its members, which is longer than a restart"
+    if median(times.first[pool]) * FIRST_SHARE > durations.start_of(pool):
+        return "assumed, because only first starts are known, and these took much longer"
+    return "two fifths of the first start of its members, in which they wait for images, volumes and each other"
 
 
 def restart_words(times: Times) -> list[str]:

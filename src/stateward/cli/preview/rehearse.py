@@ -13,6 +13,7 @@ from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_plan import installations_in
 from stateward.cli.preview.forecast import blocked
 from stateward.cli.preview.inputs import PlanInputs
+from stateward.cli.preview.pacing import ASSUMED_REOPEN_SPREAD, Pacing
 from stateward.cli.preview.plan import previewed
 from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.preview.rehearsal_view import document, one, rehearsed, run_document
@@ -72,9 +73,7 @@ def rehearse(
         print_output(output, None, (), lambda: click.echo("no member would change: there is nothing to rehearse"))
         return
     start = replace(found.observed, desired=replace(found.observed.desired, paused=False), live=True)
-    known, usual = found.pacing.start_spread, found.pacing.usual_spread
-    spread = Spread(usual=usual) if known is None else Spread(start=known, usual=usual)
-    rehearsal = Rehearsal(start, now, found.pacing.durations, spread, kinds_of(faults))
+    rehearsal = Rehearsal(start, now, found.pacing.durations, spread_of(found.pacing), kinds_of(faults))
     if seed is not None:
         show_one(found, planned, rehearsal, seed, output)
         return
@@ -87,6 +86,14 @@ def rehearse(
         output, answer, seeds, lambda: screen.show(rehearsed(found, planned, said, faults, drawn, shards=shards))
     )
     click.get_current_context().exit(ExitCode.SUCCESS if said.completed == said.runs else ExitCode.FAILURE)
+
+
+def spread_of(pace: Pacing) -> Spread:
+    """Return how much durations vary at this pace: what is only assumed may be quite different."""
+    spread = Spread(usual=pace.usual_spread)
+    if pace.start_spread is not None:
+        spread = replace(spread, start=pace.start_spread)
+    return spread if pace.reopen_known else replace(spread, reopen=ASSUMED_REOPEN_SPREAD)
 
 
 def inputs(name: str | None, path: str | None, level: Level, **target: str) -> tuple[PlanInputs, Preview, float]:

@@ -51,11 +51,17 @@ class Kept(msgspec.Struct):
     cluster: Cluster
     history: History
     uid: str
+    seen: float
+    """When its last status was noted, in seconds since the epoch."""
     read: bool = False
     """Whether the ConfigMap was read, so that the history continues it."""
     changed: bool = False
     written: float = 0.0
     """When it was last written, or first noted, on the monotonic clock."""
+
+    def complete(self) -> History:
+        """Return the history with the time until which it is complete."""
+        return msgspec.structs.replace(self.history, until=int(self.seen))
 
 
 class Histories:
@@ -77,11 +83,11 @@ class Histories:
             begun = advance(History(), cluster, status, now)
             started = event(cluster.metadata.name, "operator", int(now), "an operator process has started to manage it")
             begun = msgspec.structs.replace(begun, ended=(started, *begun.ended))
-            self._kept[key] = Kept(cluster, begun, cluster.metadata.uid, written=self._clock.monotonic())
+            self._kept[key] = Kept(cluster, begun, cluster.metadata.uid, now, written=self._clock.monotonic())
             return
         after = advance(known.history, cluster, status, now)
         known.changed = known.changed or after is not known.history
-        known.history, known.cluster = after, cluster
+        known.history, known.cluster, known.seen = after, cluster, now
 
     async def write(self, key: Key, *, settled: bool) -> float:
         """Write a changed history if it is time; returns the seconds until then, 0 if nothing is left to write."""
@@ -101,7 +107,7 @@ class Histories:
             return History()
         with suppress(ApiError):
             await self._readable(known)
-        return known.history
+        return known.complete()
 
     async def flush(self) -> None:
         """Write what is left, within a few seconds: the process ends, and its lease may have ended before."""
@@ -120,7 +126,7 @@ class Histories:
         try:
             if not await self._readable(known):
                 return
-            body = manifest(known.cluster, known.history)
+            body = manifest(known.cluster, known.complete())
             key = Key(known.cluster.metadata.namespace, body["metadata"]["name"])
             await self._api.apply(CONFIG_MAPS, key, body, ApplyOptions(names.FIELD_MANAGER, force=True))
             known.changed = False

@@ -11,12 +11,17 @@ from zlib import crc32
 from stateward.api.kinds.status import ClusterStatus
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
+from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
+from stateward.planning.model.observation import Database, Health, Observation
 from stateward.planning.model.times import parse_time
+from stateward.planning.plan import Plan
 
 CLOSELY_SECONDS = 1.0
-"""Seconds until the next reconciliation while a process restarts in its pod, because every second without it counts,
-and while changes settle.
+"""Seconds until the next reconciliation while something ends soon that causes no event (`changes_soon`)."""
+RECENTLY_SECONDS = 5.0
+"""For how long after a step copies that are not there yet count as ending soon: if a copy's data is on its node, it is
+often back within a second.
 """
 BUSY_SECONDS = 3.0
 """Seconds until the next reconciliation while work is in progress: the database reports no event when a shard has
@@ -52,6 +57,19 @@ def next_reconciliation(key: Key, *, settled: bool, now: float, closely: bool = 
     moment = crc32(str(key).encode()) / 2**32 * SETTLED_SECONDS
     earliest = SETTLED_SECONDS / 2
     return earliest + (moment - now - earliest) % SETTLED_SECONDS
+
+
+def changes_soon(observed: Observation, made: Plan, idle: float) -> bool:
+    """Return whether something ends soon that causes no event; `idle` is the time in seconds without progress.
+
+    A process restarts in its pod, and every second without it counts; or changes settle; or a step has just ended, and
+    the database recovers copies.
+    """
+    restarts = any(member.pod is not None and member.pod.phase for member in observed.members)
+    settles = any(wait.reason == SETTLING for wait in made.waits)
+    database = observed.database
+    recovers = isinstance(database, Database) and database.health is not Health.GREEN and idle < RECENTLY_SECONDS
+    return restarts or settles or recovers
 
 
 def repeats_previous_round(actions: Sequence[Action], before: Sequence[Action]) -> bool:

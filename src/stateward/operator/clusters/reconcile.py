@@ -33,6 +33,7 @@ from stateward.operator.clusters.history import Histories
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     StatusPace,
+    changes_soon,
     next_reconciliation,
     repeats_previous_round,
 )
@@ -60,7 +61,6 @@ from stateward.operator.security.foundationdb_tls import TransportKeeper, runs_w
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import Keeper
 from stateward.planning.facts.agents_to_ask import members_to_ask
-from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import Database, Desired, Refusal, Unknown
 from stateward.planning.plan import Plan, plan
@@ -241,8 +241,7 @@ class Reconciler:
         if outcome.failure is not None:
             self._status.failed(key)
             raise outcome.failure
-        closely = any(m.pod is not None and m.pod.phase for m in turn.observed.members)
-        closely = closely or any(wait.reason == SETTLING for wait in turn.plan.waits)
+        closely = changes_soon(turn.observed, turn.plan, written.idle)
         idle = written.idle if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
         self._done[key] = turn.plan.actions
         following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)

@@ -12,18 +12,21 @@ from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.engines.connection.base import Engine, EngineError, MeasuredEngine, Speed, Target
-from stateward.forecast.durations import REACTION, Durations
+from stateward.forecast.durations import REACTION, Durations, in_a_new_pod
 from stateward.kube.objects.pods import Pod
 from stateward.timeline.history import Entry, History, Kind
 from stateward.timeline.phases import Phase
 
-NEW_POD = 3.0
-"""Seconds that a new pod needs more than a process in a kept one.
+FIRST_SHARE = 0.4
+"""The usual share of a later start in the first one, which also has images, volumes and the formation of the cluster.
 
-Source: the parts of absences in docs/measurements.md, measured by the benchmark `inplace`.
+Source: on a machine of its own a first start takes as long as a later one; of six members on two cores, six times as
+long (the benchmark `forecasts`). This is the middle of both, as factors.
 """
 RESTARTS = frozenset({Phase.RESTART, Phase.UPGRADE, Phase.RECREATE})
 """Phases from the stop of a member by the operator until it serves again."""
+SERVES = frozenset({Phase.WAIT, Phase.PREPARE, Phase.RELOAD, Phase.MOVE, Phase.GROW, Phase.REPLACE, Phase.REMOVE})
+"""Phases in which a member may serve all the time: they say nothing about its readiness."""
 
 
 class Times(Struct, frozen=True):
@@ -63,22 +66,23 @@ def times_of(pods: Iterable[Pod], history: History) -> Times:
     stops: list[float] = []
     steps: dict[str, list[Entry]] = {}
     for entry in history.ended:
-        if entry.kind is Kind.MEMBER:
+        # What had not ended when the history was stored has an end that a reader has guessed.
+        if entry.kind is Kind.MEMBER and entry.end <= history.until:
             steps.setdefault(entry.subject, []).append(entry)
     for pod in pods:
         pool, name = (pod.metadata.labels.get(label, "") for label in (names.LABEL_POOL, names.LABEL_MEMBER))
-        for sample in samples(pod, steps.get(name, []), history.begin):
+        for sample in samples(pod, steps.get(name, []), history):
             found[sample.field].setdefault(pool, []).append(sample.seconds)
             stops += [sample.stop] if sample.stop is not None else []
     return Times(found["pods"], found["kept"], found["first"], stops)
 
 
-def samples(pod: Pod, steps: Sequence[Entry], known_since: float) -> Iterator[Sample]:
+def samples(pod: Pod, steps: Sequence[Entry], history: History) -> Iterator[Sample]:
     """Yield the last start of a pod's member, and its last restart in this pod.
 
     A pod whose container was restarted shows nothing: its readiness is that of a later start. So does one whose process
-    may have been restarted before the history begins, at `known_since` (seconds since the epoch; 0 for no history).
-    The history has when the operator noticed that the member serves, which is later.
+    may have been restarted since without being in the history, whose entries of this member are `steps`. The history
+    has when the operator noticed that the member serves, which is later.
     """
     ready = next((c.last_transition_time for c in pod.status.conditions if c.type == "Ready"), None)
     made = pod.metadata.creation_timestamp
@@ -93,8 +97,22 @@ def samples(pod: Pod, steps: Sequence[Entry], known_since: float) -> Iterator[Sa
         first = within.what == Phase.CREATE
         seconds = max(0.0, within.end - created - REACTION)
         yield Sample("first" if first else "pods", seconds, None if first else created - within.begin)
-    elif not kept and pod.ready and ready is not None and (0 < known_since <= created or not has_agent(pod)):
+    elif ready is not None and pod.ready and shows_its_start(pod, ready.timestamp(), steps, history):
         yield Sample("pods", ready.timestamp() - created)
+
+
+def shows_its_start(pod: Pod, ready: float, steps: Sequence[Entry], history: History) -> bool:
+    """Return whether a pod that is ready since then was not before, because its process has started only once.
+
+    That of a pod with an agent may have been restarted without a trace in the pod. Then the history must reach from the
+    pod's creation to its readiness, and must show no absence.
+    """
+    made = pod.metadata.creation_timestamp
+    if not has_agent(pod) or made is None:
+        return made is not None
+    created = made.timestamp()
+    away = any(e.what not in SERVES and e.end > created for e in steps)
+    return 0 < history.begin <= created and ready <= history.until and not away
 
 
 def is_start(entry: Entry) -> bool:
@@ -110,14 +128,14 @@ def has_agent(pod: Pod) -> bool:
 def measured_durations(times: Times, known: Speed) -> Durations:
     """Return the durations of a cluster: measured if possible, otherwise from settings, otherwise assumed.
 
-    The first starts of members are upper bounds: without any restart the assumed start is used, if it is shorter. If
-    only restarts in kept pods are known, a third of them is the stop of the process.
+    The first starts of members are upper bounds: without any restart, the usual share of them is used, or the assumed
+    start if it is shorter. If only restarts in kept pods are known, a third of them is the stop of a pod.
     """
     assumed = Durations()
     kept = medians(times.kept)
     stop = median(times.stops) if times.stops else min((assumed.stop, *(seconds / 3 for seconds in kept.values())))
-    bounds = {pool: min(assumed.start, seconds) for pool, seconds in medians(times.first).items()}
-    new = {pool: seconds + NEW_POD - stop for pool, seconds in kept.items()}
+    bounds = {pool: min(assumed.start, seconds * FIRST_SHARE) for pool, seconds in medians(times.first).items()}
+    new = {pool: in_a_new_pod(seconds) for pool, seconds in kept.items()}
     starts = {**bounds, **new, **medians(times.pods)}
     limit = known.limit or assumed.rate
     return Durations(
@@ -136,8 +154,9 @@ def usual(times: Times, assumed: float) -> float:
     if everyone := [seconds for found in times.pods.values() for seconds in found]:
         return median(everyone)
     if everyone := [seconds for found in times.kept.values() for seconds in found]:
-        return median(everyone) * 2 / 3 + NEW_POD
-    return min(assumed, median([seconds for found in times.first.values() for seconds in found] or [assumed]))
+        return in_a_new_pod(median(everyone))
+    first = [seconds * FIRST_SHARE for found in times.first.values() for seconds in found]
+    return min(assumed, median(first or [assumed]))
 
 
 def medians(found: Mapping[str, Sequence[float]]) -> dict[str, float]:

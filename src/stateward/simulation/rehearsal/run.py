@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import Durations, News
 from stateward.forecast.forecast import IDLE, PATIENCE, advance
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Observation
@@ -126,7 +126,7 @@ def rounds(world: RehearsedWorld, durations: Durations, idle_limit: int, watch: 
         made = plan(seen, world.queue.now)
         if watch is not None:
             watch(world.queue.now, seen, made)
-        world.changed = False
+        world.news = News.NOTHING
         if (made.settled and not world.pending) or idle >= idle_limit or number == MOST - 1:
             yield made
             return
@@ -144,9 +144,10 @@ def pass_time(world: RehearsedWorld, durations: Durations, *, acted: bool) -> No
         advance(world, durations, acted=acted)
         return
     latest = world.queue.now + PATIENCE
-    while not world.changed and world.queue.due <= latest:
+    while not world.news and world.queue.due <= latest:
         world.queue.step()
-    world.queue.until(world.queue.now + durations.reaction if world.changed else latest)
+    reaction = durations.reaction_to(world.news, closely=world.closely)
+    world.queue.until(world.queue.now + reaction if world.news else latest)
 
 
 def steps(made: Plan, at: float) -> Iterator[Doing]:

@@ -13,7 +13,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from stateward.forecast.durations import Durations
+from stateward.forecast.durations import Durations, News
 from stateward.forecast.world import TimedWorld
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import missing, still_missing
@@ -130,7 +130,7 @@ class RehearsedWorld(TimedWorld):
         elected = self.elected
         self.measures.quorum(present=elected)
         if not elected:
-            self.changed = True
+            self.news = self.news or News.SILENT
             return
         gone, self._gone = self._gone, {}
         arriving, self._arriving = self._arriving, {}
@@ -188,7 +188,7 @@ class RehearsedWorld(TimedWorld):
 
     def _drop(self, outages: dict[str, int], fault: Fault) -> None:
         del fault
-        self.changed = True
+        self.news = self.news or News.SILENT
         for member in self._still_out(outages):
             self.left(member)
 

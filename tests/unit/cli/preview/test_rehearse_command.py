@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from stateward.cli.preview import rehearse
 from stateward.cli.preview.inputs import PlanInputs
+from stateward.cli.preview.pacing import ASSUMED_REOPEN_SPREAD, ASSUMED_SPREAD, Pacing
 from stateward.cli.preview.preview import Preview
 from stateward.cli.reference.shapes import SHAPES
 from stateward.cli.shared.exit_codes import ExitCode
+from stateward.simulation.rehearsal.timings import Spread
 from tests.unit.cli.clusters import units
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.preview import test_plan_command
@@ -118,3 +120,10 @@ def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run
 
 def test_several_processes_give_the_same_result(run: Run, with_shards: FakeApi) -> None:
     assert played(run, "--runs", "10", "-j", "2").output == played(run, "--runs", "10", "-j", "1").output
+
+
+def test_what_is_only_assumed_varies_more_than_what_was_measured() -> None:
+    assumed = rehearse.spread_of(Pacing())
+    assert (assumed.start, assumed.usual, assumed.reopen) == (Spread().start, ASSUMED_SPREAD, ASSUMED_REOPEN_SPREAD)
+    measured = rehearse.spread_of(Pacing(start_spread=0.1, usual_spread=0.2, reopen_known=True))
+    assert (measured.start, measured.usual, measured.reopen) == (0.1, 0.2, Spread().reopen)

@@ -105,6 +105,17 @@ async def test_the_next_process_continues_what_is_stored(kept: Kept) -> None:
     assert later.values() == ["green", "yellow", "red"]
 
 
+async def test_a_history_says_until_when_it_is_complete(kept: Kept) -> None:
+    histories = kept.histories
+    for now, health in ((100.0, "green"), (130.0, "yellow")):
+        histories.note(KEY, CLUSTER, status(health), now)
+    await histories.write(KEY, settled=True)
+    histories.note(KEY, CLUSTER, status("yellow"), 145.0)
+    assert kept.api.stored is not None
+    assert content(kept.api.stored).until == 130
+    assert (await histories.known(KEY)).until == 145
+
+
 async def test_an_ending_process_writes_what_is_left(kept: Kept) -> None:
     await kept.see("green")
     await kept.see("red")

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stateward.api.kinds.status import ClusterStatus, WaitStatus
 from stateward.kube.objects.metadata import Key
@@ -12,18 +13,25 @@ from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     CLOSELY_SECONDS,
     LASTING_SECONDS,
+    RECENTLY_SECONDS,
     SETTLED_SECONDS,
     STATE_SECONDS,
     STATUS_SECONDS,
     STUCK_SECONDS,
     StatusPace,
+    changes_soon,
     next_reconciliation,
     repeats_previous_round,
     seconds_without_progress,
 )
+from stateward.planning.facts.debounce import SETTLING
 from stateward.planning.model.actions import ConfigureDatabase, Drain
+from stateward.planning.model.intent import Wait
+from stateward.planning.model.observation import Database, Health, Phase, Unknown
 from stateward.planning.model.times import rfc3339
+from stateward.planning.plan import plan
 from tests.support.moved_clock import MovedClock
+from tests.unit.simulation.rehearsal.samples import START, settled
 
 times = st.floats(min_value=0, max_value=4e9, allow_nan=False)
 
@@ -70,6 +78,21 @@ def test_the_longer_nothing_moves_the_rarer_are_the_checks(*, closely: bool, idl
     assert next_reconciliation(Key("x", "logs"), settled=False, now=1e9, closely=closely, idle=idle) == pytest.approx(
         seconds
     )
+
+
+def test_what_ends_soon_without_an_event_is_looked_at_closely() -> None:
+    calm = settled()
+    nothing = plan(calm, START)
+    assert not changes_soon(calm, nothing, 0.0)
+    begun = tuple(replace(m, pod=m.pod and replace(m.pod, phase=Phase.STOP)) for m in calm.members[:1])
+    assert changes_soon(replace(calm, members=(*begun, *calm.members[1:])), nothing, 600.0)
+    settling = Wait(subject="logs", reason=SETTLING, message="a Secret changed a second ago")
+    assert changes_soon(calm, replace(nothing, waits=(settling,)), 600.0)
+    assert isinstance(calm.database, Database)
+    yellow = replace(calm, database=replace(calm.database, health=Health.YELLOW))
+    assert changes_soon(yellow, nothing, 0.0)
+    assert not changes_soon(yellow, nothing, RECENTLY_SECONDS)
+    assert not changes_soon(replace(calm, database=Unknown("it does not answer")), nothing, 0.0)
 
 
 def test_a_new_reason_to_wait_is_a_change_like_any_progress() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.forecast.durations import REACTION, STEP, Durations
+from stateward.forecast.durations import Durations
 from stateward.simulation.rehearsal.timings import FIXED, Spread, StartFactors, drawn
 
 USUAL = Durations(starts={"hot": 90.0})
@@ -50,9 +50,3 @@ def test_the_usual_start_is_drawn_once_for_all_starts_of_a_run() -> None:
     pairs = [(run.start_of("hot", "a"), run.start_of("hot", "b")) for run in runs]
     assert all(first == second for first, second in pairs)
     assert 0.4 < stdev(log(first / 90.0) for first, _ in pairs) < 0.6
-
-
-def test_a_process_in_a_kept_pod_is_away_as_long_as_measured_with_what_the_operator_takes_in_between() -> None:
-    found = drawn(Durations(restarts={"hot": 9.0}, stop=10.0, reaction=1.5), FIXED, 7)
-    assert found.stop_of_process("hot") + found.start_of_process("hot", "a") == pytest.approx(9.0 - 2 * REACTION - STEP)
-    assert found.stop_of_process("warm") + found.start_of_process("warm", "a") == 70.0
