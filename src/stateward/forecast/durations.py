@@ -65,6 +65,8 @@ class Durations(Struct, frozen=True):
 
     factor: Callable[[str], float] | None = None
     """By member: what its next start takes, as a multiple of the usual; None if every start takes as long."""
+    reaction_factor: Callable[[], float] | None = None
+    """How soon the operator notices the next change, as a multiple of the usual; None if always as soon."""
 
     def start_of(self, pool: str, member: str = "") -> float:
         """Return the duration of the next start of a member of a pool."""
@@ -93,7 +95,8 @@ class Durations(Struct, frozen=True):
 
     def reaction_to(self, news: News, *, closely: bool) -> float:
         """Return the seconds until the operator notices a change, which it does sooner while it looks `closely`."""
-        return self.reaction * (SOON_SHARE if closely or news is News.EVENT else 1.0)
+        usual = self.reaction * (SOON_SHARE if closely or news is News.EVENT else 1.0)
+        return usual if self.reaction_factor is None else usual * self.reaction_factor()
 
 
 def in_a_new_pod(absence: float) -> float:

@@ -25,7 +25,7 @@ LEAST_SPREAD = 0.15
 Source: the benchmark `forecasts`.
 """
 FEW = 4
-"""Fewer starts do not show how much starts vary."""
+"""Fewer starts do not show how much starts vary; more show it as if so many had varied as starts typically do."""
 
 
 class Pacing(Struct, frozen=True):
@@ -64,7 +64,9 @@ def start_spread(times: Times) -> float | None:
     groups = [found for kind in (times.pods, times.kept) for found in kind.values() if min(found) > 0]
     logs = [log(s / median(found)) for found in groups for s in found]
     freedom = len(logs) - len(groups)
-    return sqrt(sum(each * each for each in logs) / freedom) if len(logs) >= FEW and freedom > 0 else None
+    if len(logs) < FEW or freedom <= 0:
+        return None
+    return sqrt((FEW * TYPICAL_SPREAD**2 + sum(each * each for each in logs)) / (FEW + freedom))
 
 
 def start_words(durations: Durations, times: Times) -> list[str]:

@@ -1,8 +1,8 @@
 """Durations of one run, drawn around the usual ones.
 
-All are lognormal: a duration is a product of independent factors (load, size, cache), is never negative, and has a
-longer tail above its median than below. Source: the lognormal model of task durations; the spreads below are assumed,
-except that of starts, which is measured if a cluster has enough pods.
+All but reactions are lognormal: a duration is a product of independent factors (load, size, cache), is never negative,
+and has a longer tail above its median than below. Source: the lognormal model of task durations; the spreads below are
+assumed, except that of starts, which is measured if a cluster has enough pods.
 """
 
 import random
@@ -29,8 +29,10 @@ class Spread(Struct, frozen=True):
     """Of the recovery of copies from local data, which depends on what was written since, and of what each adds."""
     grow: float = 0.7
     """Of the expansion of a volume: it depends on the storage provider."""
-    reaction: float = 0.4
-    """Of the operator's reaction in one run: some changes are events, others are seen at the next resync."""
+    reaction: float = 1.0
+    """Of each reaction of the operator, not as a logarithm but as the share of the usual one that it may be shorter or
+    longer: a change comes at any moment between two rounds, so it is noticed after no time or twice the usual one.
+    """
 
 
 FIXED = Spread(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -51,7 +53,7 @@ def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
         reopen=around(usual.reopen, spread.reopen),
         overhead=around(usual.overhead, spread.reopen),
         grow=around(usual.grow, spread.grow),
-        reaction=around(usual.reaction, spread.reaction),
+        reaction_factor=ReactionFactors(seed, spread.reaction),
         factor=StartFactors(seed, spread.start, around(1.0, spread.usual)),
     )
 
@@ -71,3 +73,15 @@ class StartFactors:
         self._numbers[member] += 1
         rng = random.Random(f"start {self._seed} {member} {self._numbers[member]}")  # noqa: S311 - repeatable
         return self._usual * rng.lognormvariate(0.0, self._sigma)
+
+
+class ReactionFactors:
+    """The factor of each reaction of the operator: uniform around one, within `share` of it."""
+
+    def __init__(self, seed: int, share: float) -> None:
+        self._rng = random.Random(f"reactions {seed}")  # noqa: S311 - repeatable
+        self._share = share
+
+    def __call__(self) -> float:
+        """Return the factor of the next reaction."""
+        return self._rng.uniform(1.0 - self._share, 1.0 + self._share)

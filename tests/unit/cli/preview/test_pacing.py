@@ -96,7 +96,7 @@ def test_estimates_are_not_more_exact_than_they_are(seconds: float | None, text:
 def test_starts_vary_as_much_as_they_were_measured_to_around_the_median_of_their_pool() -> None:
     assert paced(
         existing(pod(40), pod(40), pod(80), pod(20, "managers"), pod(20, "managers")), Speed()
-    ).start_spread == (pytest.approx(0.4002, abs=1e-4))
+    ).start_spread == (pytest.approx(0.323, abs=1e-3))
 
 
 def test_a_few_starts_do_not_tell_how_much_they_vary() -> None:
@@ -169,5 +169,5 @@ def test_an_end_that_a_reader_has_guessed_is_no_measurement() -> None:
 def test_the_usual_start_is_the_better_known_the_more_starts_were_measured() -> None:
     assert paced(existing(), Speed()).usual_spread == ASSUMED_SPREAD
     assert paced(existing(pod(40)), Speed()).usual_spread == 0.25
-    assert paced(existing(pod(40), pod(50), pod(90), pod(30)), Speed()).usual_spread == pytest.approx(0.23, abs=0.01)
+    assert paced(existing(pod(40), pod(50), pod(90), pod(30)), Speed()).usual_spread == pytest.approx(0.18, abs=0.01)
     assert paced(existing(*[pod(40)] * 9), Speed()).usual_spread == LEAST_SPREAD
