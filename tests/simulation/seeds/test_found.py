@@ -263,3 +263,25 @@ async def test_the_join_of_a_new_member_is_recorded_before_another_member_restar
             await asyncio.sleep(0.5)
         await scenario.settle()
         assert scenario.most_down == 1
+
+
+async def test_a_member_whose_node_is_lost_before_it_is_recorded_that_it_joined_counts_as_down() -> None:
+    """The operator is down while the member joins and its node is lost, so only its pod shows that it served."""
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        scenario.pools(managers(1), hot(3))
+        assert await scenario.until(lambda: "logs-hot-2-0" in scenario.uids(PODS))
+        pods = scenario.world.store
+        while not any(pod.key.name == "logs-hot-2-0" and ready(pod) for pod in pods.all(PODS)):
+            scenario.process.kill()
+            await asyncio.sleep(0.5)
+        node = next(pod.doc["spec"]["nodeName"] for pod in pods.all(PODS) if pod.key.name == "logs-hot-2-0")
+        scenario.world.nodes.lose(node, power=True)
+        for _ in range(160):  # The database drops the member after 30 s, and its node is not ready after 40.
+            scenario.process.kill()
+            await asyncio.sleep(0.5)
+        scenario.pools(managers(1), hot(3, config={"indices.setting1": 1}))
+        await asyncio.sleep(120.0)
+        assert not scenario.run.watchdog.disruptions
+        scenario.world.nodes.restore(node)
+        await scenario.settle()

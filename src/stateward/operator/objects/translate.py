@@ -218,6 +218,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         created=created.timestamp() if created else 0.0,
         ready=source.ready,
         running=status is not None and status.state.running is not None,
+        served=status is not None and status.ready,
         terminating=meta.terminating,
         gone_by=meta.deletion_timestamp.timestamp() if meta.deletion_timestamp else 0.0,
         trouble=trouble(source),

@@ -254,13 +254,14 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     """Return whether the cluster depends on a member that has joined, now or before.
 
     The disaster this prevents: the record that a member has joined is not written yet, the member's pod is replaced,
-    and another member stops while it is not ready.
+    and another member stops while it is not ready. Or its Kubernetes node is lost before the record is written: then
+    the last report of its kubelet is all that shows that it served.
 
     A member whose StatefulSet was removed or scaled to zero counts as long as it has data or a vote, or while it will
     be created again because its pool has too few: no other member may stop in its place.
     """
     there = database is not None and (member.name in database.nodes or member.name in database.partial)
-    if member.name not in obs.records and not there:
+    if member.name not in obs.records and not there and not is_lost_after_serving(member):
         return False
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True
@@ -268,6 +269,11 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     if pool is None or (is_skipped(pool, member, database) and not member.present):
         return False
     return sum(m.alive for m in obs.members if m.pool == member.pool) < pool.replicas
+
+
+def is_lost_after_serving(member: Member) -> bool:
+    """Return whether a member was ready when its Kubernetes node was lost, so that it has been in the cluster."""
+    return member.pod is not None and member.pod.served and not member.pod.node_ready
 
 
 def serves(member: Member, database: Database | None) -> bool:

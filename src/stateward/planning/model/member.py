@@ -52,6 +52,8 @@ class Pod(Struct, frozen=True):
     ready: bool
     running: bool
     """Whether the database's container is running now."""
+    served: bool = False
+    """Whether its kubelet reported the database's container as ready last, also if the node is lost since."""
     terminating: bool = False
     gone_by: float = 0.0
     """When its grace period ends, in seconds since the epoch; 0 if it was not deleted."""

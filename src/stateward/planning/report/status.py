@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
-from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.facts.facts import Facts, derive, is_lost_after_serving
 from stateward.planning.facts.missing_members import missing, same_kind, still_missing
 from stateward.planning.facts.outdated import outdated_pods
 from stateward.planning.facts.upgrade_order import members_upgraded, newer
@@ -145,7 +145,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     earlier = next((m for m in before.member_states if m.name == member.name), None)
     node = facts.node(member.name)
     seen = earlier.version if earlier else ""
-    there = node.version if node is not None else facts.database.partial.get(member.name, "") if facts.database else ""
+    there = version_in_cluster(facts, member)
     joined = there if there and newer(there, seen) else seen
     state = intent.state.value if intent else State.LEAVING.value
     pending = intent.effect.name.lower() if intent and intent.effect else ""
@@ -174,6 +174,19 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         missing_since_time=missing_since,
         missing_reason=cause,
     )
+
+
+def version_in_cluster(facts: Facts, member: Member) -> str:
+    """Return the version with which a member is in the cluster; empty if it is not there, or if that is unknown.
+
+    For one whose Kubernetes node was lost before it was recorded that it joined, it is the version of its pod.
+    """
+    node = facts.node(member.name)
+    if node is not None:
+        return node.version
+    if member.pod is not None and member.name not in facts.obs.records and is_lost_after_serving(member):
+        return member.pod.version
+    return facts.database.partial.get(member.name, "") if facts.database is not None else ""
 
 
 def missing_status(facts: Facts, member: Member, earlier: MemberStatus | None) -> tuple[str, str]:

@@ -1,9 +1,13 @@
 """Which members the cluster depends on: those that have joined, and those that may hold data."""
 
+import pytest
 from msgspec.structs import replace
 
+from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
+from stateward.planning.report.status import status
 from tests.unit.planning.world import gateway, hot, managers, settled
 
 NAME = "c-hot-1"
@@ -23,17 +27,31 @@ def not_ready(obs: o.Observation) -> o.Observation:
 
 def test_a_member_in_the_database_counts_as_down_before_its_record_is_written() -> None:
     obs = not_ready(settled(managers(), hot(3), indices=((2,), (2,))).observe())
-    unrecorded = replace(obs, records={name: record for name, record in obs.records.items() if name != NAME})
-    assert derive(unrecorded, NOW).down == {NAME}
+    new = replace(obs, records={name: record for name, record in obs.records.items() if name != NAME})
+    assert derive(new, NOW).down == {NAME}
 
 
-def test_a_member_that_never_joined_does_not_count_as_down() -> None:
-    obs = not_ready(settled(managers(), hot(3), indices=((2,), (2,))).observe())
+def unrecorded(obs: o.Observation, **pod: bool) -> o.Observation:
+    """Return the state in which a member is neither recorded nor in the database, and its pod is as given."""
     assert isinstance(obs.database, o.Database)
     nodes = {name: node for name, node in obs.database.nodes.items() if name != NAME}
     records = {name: record for name, record in obs.records.items() if name != NAME}
-    new = replace(obs, records=records, database=replace(obs.database, nodes=nodes, units=()))
-    assert derive(new, NOW).down == frozenset()
+    found = replace(obs, records=records, database=replace(obs.database, nodes=nodes, units=()))
+    before = next(m.pod for m in obs.members if m.name == NAME)
+    assert before is not None
+    return changed(found, pod=replace(before, ready=False, **pod))
+
+
+@pytest.mark.parametrize(
+    ("served", "node_ready", "counts"), [(True, False, True), (False, False, False), (True, True, False)]
+)
+def test_a_member_that_was_ready_when_its_node_was_lost_counts_though_nobody_has_recorded_it(
+    *, served: bool, node_ready: bool, counts: bool
+) -> None:
+    obs = unrecorded(settled(managers(), hot(3)).observe(), served=served, node_ready=node_ready)
+    assert (NAME in derive(obs, NOW).down) is counts
+    told = status(obs, plan(obs, NOW), ClusterStatus(), NOW)
+    assert [m.version for m in told.member_states if m.name == NAME] == [obs.deployed_version if counts else ""]
 
 
 def test_a_member_made_for_data_may_hold_data_after_its_pool_has_lost_the_role() -> None:
