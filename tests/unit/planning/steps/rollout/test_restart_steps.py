@@ -5,15 +5,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from stateward.planning.facts.facts import Facts, derive
+from stateward.planning.facts.change import Change
+from stateward.planning.facts.facts import ANSWER_PATIENCE, Facts, derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.steps.rollout.restart_one import recreate_pod
+from stateward.planning.model.database import UNANSWERED
+from stateward.planning.model.process import AGENT_PATIENCE
+from stateward.planning.steps.rollout.restart_one import handle_silent_agent, recreate_pod
 from stateward.planning.steps.rollout.restarts_in_progress import without_phase
-from stateward.planning.steps.rollout.stop_process import limit_allocation, outdated_problem
+from stateward.planning.steps.rollout.rolling_change import OtherWork, clear_of_other_work
+from stateward.planning.steps.rollout.stop_process import limit_allocation, outdated_problem, stop_problem
 from stateward.planning.steps.rollout.user_requests import unstoppable
 from tests.unit.planning.chaos import NOW
-from tests.unit.planning.pools import hot
+from tests.unit.planning.pools import hot, managers, mixed
 from tests.unit.planning.safety.test_choice import facts_of
 
 
@@ -114,3 +118,57 @@ def test_of_several_outdated_processes_the_first_that_may_stop_is_stopped(
         facts = with_member(facts, name, process=process, config_checksum="new")
     outdated = [name for name, digest in runs.items() if digest == "old"]
     assert [n for n in outdated if outdated_problem(facts, facts.members[n]) is None] == [stopped]
+
+
+@pytest.mark.parametrize(
+    ("ready", "requested", "silent", "stops"),
+    [
+        (True, True, True, True),
+        (True, True, False, False),
+        (True, False, True, False),
+        (False, False, False, True),
+    ],
+)
+def test_a_serving_process_stops_without_an_answer_of_the_database_only_if_a_user_keeps_it_stopped(
+    ready: bool, requested: bool, silent: bool, stops: bool
+) -> None:
+    base = facts_of([hot(2)], [])
+    pod = base.members["hot-0"].pod
+    assert pod is not None
+    obs = replace(
+        with_member(base, "hot-0", pod=replace(pod, ready=ready)).obs,
+        database=o.Unknown("no answer"),
+        stopped=frozenset({"hot-0"} if requested else ()),
+        waits={f"c {UNANSWERED}": NOW - ANSWER_PATIENCE if silent else NOW},
+    )
+    facts = derive(obs, NOW)
+    assert facts.unanswered is silent
+    assert (stop_problem(facts, facts.members["hot-0"]) is None) is stops
+
+
+@pytest.mark.parametrize("units", [[], [("hot-0",)]])
+def test_a_pod_whose_agent_stays_silent_is_recreated_unless_it_serves_an_only_copy(
+    units: list[tuple[str, ...]],
+) -> None:
+    base = facts_of([hot(2)], units)
+    obs = replace(
+        with_member(base, "hot-0", process=o.Unknown("no answer")).obs,
+        desired=replace(base.obs.desired, sole_copy=o.SoleCopy.WAIT),
+        waits={"hot-0 AgentSilent": NOW - AGENT_PATIENCE},
+    )
+    facts = derive(obs, NOW)
+    made = handle_silent_agent(facts, facts.members["hot-0"])
+    assert [type(x) for x in made.actions] == ([] if units else [a.DeletePod])
+    (wait,) = made.waits
+    assert ("only started copy" in wait.message) is bool(units)
+
+
+def test_managers_and_members_with_data_wait_while_data_moves() -> None:
+    facts = facts_of([managers(1), mixed(1), hot(2)], [("hot-0",)])
+    waiting = list(facts.obs.members)
+    changes = {m.name: Change(o.Effect.RECREATE, ("a",)) for m in waiting}
+    free, part = clear_of_other_work(facts, waiting, changes, OtherWork(moving="hot-7"))
+    assert [m.name for m in free] == ["hot-1"]
+    assert {(w.subject, w.reason) for w in part.waits} == {
+        (name, "DataMoving") for name in ("managers-0", "all-0", "hot-0")
+    }

@@ -249,3 +249,22 @@ def test_an_only_copy_is_moved_off_a_broken_member_if_the_spec_allows_moves_and_
     facts = derive(replace(base.obs, desired=replace(base.obs.desired, sole_copy=policy)), NOW)
     made = repair_member(facts, facts.members["hot-0"], Change(o.Effect.RECREATE, ("a",)), going, frozenset())
     assert [type(x) for x in made.actions] == expected
+
+
+@pytest.mark.parametrize(("terminating", "observed"), [(False, True), (True, True), (False, False)])
+def test_a_broken_pod_is_deleted_once_and_after_its_statefulset_has_the_template(
+    terminating: bool, observed: bool
+) -> None:
+    facts = facts_of([hot(3)], [("hot-0", "hot-1")])
+    member = facts.members["hot-1"]
+    assert member.pod is not None
+    assert member.workload is not None
+    pod, workload = replace(member.pod, terminating=terminating), replace(member.workload, observed=observed)
+    made = repair_member(
+        facts,
+        replace(member, pod=pod, workload=workload),
+        Change(o.Effect.RECREATE, ("a",)),
+        frozenset(),
+        frozenset(),
+    )
+    assert [type(x) for x in made.actions] == ([a.DeletePod] if observed and not terminating else [])
