@@ -9,4 +9,11 @@ EQUIVALENT: dict[str, str] = {
     " self.installations.unreadable -> key not in self.installations.unreadable": (
         "the next line asks again whether it is known."
     ),
+    "src/stateward/planning/report/status.py:member_status: same and earlier -> same": (
+        "`same` is the time of the earlier state, so without an earlier state there is none."
+    ),
+    "src/stateward/planning/steps/membership/replacement.py:required_seconds: found.cause is not Cause.NODE_TAINTED or"
+    " member.pod is None -> found.cause is not Cause.NODE_TAINTED": (
+        "the cause is a taint of the node on which the member's pod runs, so it has a pod."
+    ),
 }

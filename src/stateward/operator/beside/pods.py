@@ -1,5 +1,7 @@
 """The pods of a Deployment beside a cluster, read live."""
 
+from collections.abc import Iterable
+
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.pods import Pod
 from stateward.operator.beside.owned import Owned
@@ -15,6 +17,11 @@ async def pods_of(owned: Owned, name: str, selector: dict[str, str]) -> tuple[Po
     prefix = f"{name}-"
     found = await owned.labelled(kinds.PODS, selector)
     return tuple(pod for pod in found if pod.status.phase not in _ENDED and _of_deployment(pod, prefix))
+
+
+def addresses_of(pods: Iterable[Pod]) -> list[str]:
+    """Return the addresses of the pods that are ready."""
+    return sorted(pod.status.pod_ip for pod in pods if pod.ready and pod.status.pod_ip)
 
 
 def _of_deployment(pod: Pod, prefix: str) -> bool:

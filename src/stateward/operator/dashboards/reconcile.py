@@ -27,7 +27,7 @@ from stateward.operator.beside.control import Tools
 from stateward.operator.beside.hindrance import HINDRANCES, Reasons, hindrance
 from stateward.operator.beside.owned import Memo, Owned, StopError
 from stateward.operator.beside.pod_check import Offered, check_pods
-from stateward.operator.beside.pods import pods_of
+from stateward.operator.beside.pods import addresses_of, pods_of
 from stateward.operator.beside.remove import removed, tidy
 from stateward.operator.dashboards.health import AsksHealth, access_of
 from stateward.operator.dashboards.report import Reporter, dashboards_status, stopped
@@ -54,6 +54,16 @@ class Asks:
     health: AsksHealth
     routes: bool
     """Whether the operator makes routes."""
+
+
+def next_round(dashboards: DashboardsStatus | None, routes: RoutesStatus | None) -> float | None:
+    """Return the seconds until the next round, None if there is nothing to keep."""
+    if dashboards is None and routes is None:
+        return None
+    if dashboards is not None and not dashboards.available:
+        return WAIT_SECONDS
+    hindered = any(part is not None and part.reason for part in (dashboards, routes))
+    return STOPPED_SECONDS if hindered else SETTLED_SECONDS
 
 
 class Round:
@@ -90,9 +100,7 @@ class Round:
             )
         dashboards = await self._dashboards()
         await self._reporter.report(dashboards, routes)
-        if (dashboards is None or (dashboards.available and not dashboards.reason)) and not (routes and routes.reason):
-            return None if dashboards is None and routes is None else SETTLED_SECONDS
-        return WAIT_SECONDS if dashboards is not None and not dashboards.available else STOPPED_SECONDS
+        return next_round(dashboards, routes)
 
     def _just_started(self) -> bool:
         """Return whether this process has not had a round of the database yet, and the status says that all is well.
@@ -218,14 +226,13 @@ class Round:
         )
 
     async def _health(self, asked: Dashboards, pods: tuple[Pod, ...]) -> tuple[Health, str]:
-        addresses = sorted(pod.status.pod_ip for pod in pods if pod.ready and pod.status.pod_ip)
         target = self._target()
         if target is None:
             return Health.UNKNOWN, "the operator has not reached the database yet since it started"
         access = None
         if serves_https(asked, secured=target.access is not None):
             access = access_of(await self._keeper(target).certificate(asked))
-        return await self._asks.health(addresses, status_path(asked), access)
+        return await self._asks.health(addresses_of(pods), status_path(asked), access)
 
     async def _apply(self, asked: Dashboards, made: Decision) -> None:
         """Apply all objects for a decision, first those that the pods use."""

@@ -114,7 +114,7 @@ class SecretKeeper:
             if product_of(of.cluster) is ELASTICSEARCH:
                 await self._keep_token(due)
             else:
-                await self._keep_user(due, doubt=doubt)
+                await self._keep_user(access, due, doubt=doubt)
         certificate = await self._certificate(asked)
         texts = self._stored.texts
         return Secrets(
@@ -163,7 +163,7 @@ class SecretKeeper:
 
     # OpenSearch.
 
-    async def _keep_user(self, due: c.Due, *, doubt: bool) -> None:
+    async def _keep_user(self, access: Access, due: c.Due, *, doubt: bool) -> None:
         user, texts = await self._user(), self._stored.texts
         if user is not None and not c.is_ours(user, self._owner):
             text = f"the database has a user {c.USER} that the operator did not make: delete it there"
@@ -176,7 +176,7 @@ class SecretKeeper:
             await self._write_user(coming)
             kept = {name: text for name, text in self._stored.texts.items() if name != c.NEXT_PASSWORD}
             await self._stored.write({**kept, c.PASSWORD: coming, c.MADE: str(int(self._of.now))})
-        elif user is None or (doubt and not await self._logs_in(password)):
+        elif user is None or (doubt and not await self._logs_in(access, password)):
             await self._write_user(password)
 
     async def _user(self) -> Json | None:
@@ -192,11 +192,8 @@ class SecretKeeper:
         body = c.user_body(password, self._owner)
         await self._ask(lambda session: session.command("PUT", c.USER_PATH, body=body))
 
-    async def _logs_in(self, password: str) -> bool:
+    async def _logs_in(self, access: Access, password: str) -> bool:
         """Return whether the database takes the password; another answer than a denial leaves it as it is."""
-        access = self._of.target.access
-        if access is None:
-            return True
         own = Access(access.name, access.trusted, user=c.USER, password=password)
         try:
             await self._of.ask(structs.replace(self._of.target, access=own), _nothing)

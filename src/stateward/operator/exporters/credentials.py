@@ -73,14 +73,14 @@ class CredentialKeeper:
         if name := self._stored.texts.get(c.NEXT_USER):
             await self._next(name)
         else:
-            await self._keep_user(doubt=doubt)
+            await self._keep_user(access, doubt=doubt)
         texts = self._stored.texts
         return Access(access.name, access.trusted, user=texts[c.USER], password=texts[c.PASSWORD])
 
     async def retire(self) -> None:
         """Delete the user before the present one, once no pod uses it any more; raises EngineError, ApiError."""
         old = self._stored.texts.get(c.OLD_USER, "")
-        if not old or self._of.target.access is None:
+        if not old:
             return
         if old != self._stored.texts.get(c.USER):
             await self._delete_user(old)
@@ -121,10 +121,11 @@ class CredentialKeeper:
         fresh = {c.USER: name, c.PASSWORD: password, c.MADE: str(int(self._of.now)), c.OLD_USER: other}
         await self._stored.write({**kept, **fresh})
 
-    async def _keep_user(self, *, doubt: bool) -> None:
+    async def _keep_user(self, access: Access, *, doubt: bool) -> None:
         name, password = self._stored.texts[c.USER], self._stored.texts[c.PASSWORD]
         user = await self._find_user(name)
-        if user is None or not self._requests.has_role(user) or (doubt and not await self._logs_in(name, password)):
+        own = Access(access.name, access.trusted, user=name, password=password)
+        if user is None or not self._requests.has_role(user) or (doubt and not await self._logs_in(own)):
             await self._write_user(name, password)
 
     async def _keep_role(self) -> None:
@@ -162,12 +163,8 @@ class CredentialKeeper:
             raise
         return found.get(name)
 
-    async def _logs_in(self, name: str, password: str) -> bool:
+    async def _logs_in(self, own: Access) -> bool:
         """Return whether the database takes the password; another answer than a denial leaves it as it is."""
-        access = self._of.target.access
-        if access is None:
-            return True
-        own = Access(access.name, access.trusted, user=name, password=password)
         try:
             await self._of.ask(structs.replace(self._of.target, access=own), _nothing)
         except RefusedError as error:

@@ -51,4 +51,4 @@ class ExporterQuestions:
             standing = decoded(Standing, answer.body, f"{endpoint} cannot be read:")
         except EngineError as error:
             return Report(None, str(error)[:300])
-        return Report(standing.up, standing.why[:300], standing.starting and not standing.up)
+        return Report(standing.up, standing.why[:300], standing.starting)

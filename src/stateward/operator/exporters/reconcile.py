@@ -17,7 +17,7 @@ from stateward.operator.beside.control import Tools
 from stateward.operator.beside.hindrance import HINDRANCES, Reasons, hindrance
 from stateward.operator.beside.owned import Memo, Owned, StopError
 from stateward.operator.beside.pod_check import Offered, check_pods
-from stateward.operator.beside.pods import pods_of
+from stateward.operator.beside.pods import addresses_of, pods_of
 from stateward.operator.beside.remove import removed, tidy
 from stateward.operator.exporters.health import AsksExporter
 from stateward.operator.exporters.part import part_of
@@ -136,8 +136,7 @@ class Round:
             broken = next((found for pod in pods if (found := trouble(pod))), "")
             reason = "MetricsFailing" if broken else "MetricsStarting"
             return dated(before, MetricsStatus(url=where, reason=reason, message=broken or "its pod starts"), self._now)
-        addresses = sorted(pod.status.pod_ip for pod in pods if pod.ready and pod.status.pod_ip)
-        report = await self._exporter(addresses)
+        report = await self._exporter(addresses_of(pods))
         if report.up:
             return dated(before, MetricsStatus(available=True, url=where), self._now)
         reason = "MetricsSilent" if report.up is None else "MetricsUnavailable"

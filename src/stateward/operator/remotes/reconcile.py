@@ -50,6 +50,14 @@ class Entry(Struct, frozen=True):
     standing: Standing
 
 
+def next_round(found: Known, access: RemoteAccessStatus | None) -> float | None:
+    """Return the seconds until the next round, None if there is nothing to keep."""
+    if not found and access is None:
+        return None
+    waits = any(each.state != CONNECTED for each in found.values()) or (access is not None and access.reason)
+    return WAIT_SECONDS if waits else SETTLED_SECONDS
+
+
 class Round:
     """One round of one cluster, from its live state."""
 
@@ -75,10 +83,7 @@ class Round:
             )
         found = await self._kept(entries, access) if entries else {}
         await self._reporter.report(found, access)
-        if not found and access is None:
-            return None
-        settled = all(each.state == CONNECTED for each in found.values()) and not (access and access.reason)
-        return SETTLED_SECONDS if settled else WAIT_SECONDS
+        return next_round(found, access)
 
     async def fail(self, sentence: str) -> None:
         """Report that rounds fail; raises ApiError."""

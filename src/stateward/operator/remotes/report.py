@@ -24,9 +24,9 @@ Known = dict[str, RemoteClusterStatus]
 
 def dated(before: RemoteClusterStatus | None, after: RemoteClusterStatus, now: float) -> RemoteClusterStatus:
     """Return a status with the time of its state: that of before, if the state is the same."""
-    same = before is not None and (before.state, before.reason) == (after.state, after.reason)
-    since = before.since_time if before is not None and same and before.since_time else rfc3339(now)
-    return replace(after, since_time=since)
+    if before is not None and (before.state, before.reason) == (after.state, after.reason) and before.since_time:
+        return replace(after, since_time=before.since_time)
+    return replace(after, since_time=rfc3339(now))
 
 
 class Reporter(StatusParts):

@@ -160,7 +160,7 @@ class Keeper:
             files = await self._own.read(authority_secret(other), other)
         except (ApiError, NotOwnedError):
             return None  # What is known of it stays, and this cluster's own round goes on.
-        return (files or {}).get(TRUSTED) or None
+        return (files or {}).get(TRUSTED)
 
     async def _live(self, key: Key) -> Files | None:
         try:

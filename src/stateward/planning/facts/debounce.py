@@ -20,8 +20,9 @@ def with_observed_change(before: Changing | None, was: Inputs, data: Inputs, now
         return None
     if not any(input_changed(name, was, data) for name in was.keys() | data.keys()):
         return before
-    going = before is not None and seconds_left(before.since, before.last, now) > 0
-    return Changing(before.since if before is not None and going else now, now)
+    if before is not None and seconds_left(before.since, before.last, now) > 0:
+        return Changing(before.since, now)
+    return Changing(now, now)
 
 
 def is_settling(changing: Changing | None, names: Sequence[str], now: float) -> bool:

@@ -183,6 +183,19 @@ async def test_a_user_that_was_deleted_or_changed_in_the_database_is_written_aga
         await world.until(world.available)
 
 
+async def test_a_deleted_user_is_written_again_though_no_instance_reports_trouble() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.instances.silent = True
+        await world.until(lambda: bool(world.reason))
+        assert world.reason not in ("DashboardsUnavailable", "DashboardsStarting"), "no login is doubted"
+        world.database.objects.by_path.pop(USER_PATH)
+        password = world.database.objects.passwords.pop(USER_PATH)
+        await world.until(lambda: world.database.objects.passwords.get(USER_PATH) == password)
+
+
 async def test_a_certificate_is_renewed_before_it_ends() -> None:
     world = World()
     world.edit(security={"enabled": True, "certificateLifetime": "3h"})

@@ -4,7 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from stateward.engines.connection.base import Target
+from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from stateward.simulation.opensearch.stored_objects import StoredObject
 from tests.unit.operator.dashboards.world import HOME
@@ -148,3 +151,33 @@ async def test_an_exporter_that_reads_nothing_is_not_available_and_a_silent_one_
         await world.until(lambda: world.reason == "MetricsSilent")
         world.exporters.silent = False
         await world.until(world.available)
+
+
+async def test_the_user_of_an_exporter_that_reads_nothing_is_not_written_again_while_its_password_is_right() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.exporters.broken = True
+        await world.until(lambda: world.reason == "MetricsUnavailable")
+        sent = [call for call in world.database.calls if call.method != "GET"]
+        await asyncio.sleep(300)
+    assert [call for call in world.database.calls if call.method != "GET"] == sent
+
+
+class Unformed(World):
+    """A cluster whose database the operator knows where to find, and has never reached."""
+
+    def target(self, kind: str, key: Key) -> Target | None:
+        found = super().target(kind, key)
+        return found and replace(found, identity="")
+
+
+async def test_nothing_is_made_before_the_operator_has_reached_the_database() -> None:
+    world = Unformed()
+    world.ask_for()
+    async with world.operator():
+        await world.until(lambda: world.reason == "MetricsWaitForDatabase")
+        await asyncio.sleep(60)
+    assert world.deployment() is None
+    assert world.database.calls == []

@@ -17,7 +17,7 @@ from stateward.engines.foundationdb.spec.identity import description
 from stateward.kube.client.client import ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, Unavailable
-from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.workloads import StatefulSet
@@ -25,14 +25,16 @@ from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
-from stateward.operator.security.cluster_file import ClusterFiles, with_cluster_file
+from stateward.operator.security.cluster_file import ClusterFiles, delete_config_map, with_cluster_file
 from stateward.planning.model.observation import Database, Health, Unknown
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
 from stateward.simulation.apiserver.writing.writes import Server
 from stateward.simulation.timing.loop import WorldClock
+from tests.unit.engines import search_clusters
 from tests.unit.engines.foundationdb_model import cluster
+from tests.unit.kube.memory_api import MemoryApi
 
 NAME = "ledger-cluster-file"
 FORMED = BootstrapStatus(member="", volume="", formed=True)
@@ -157,3 +159,30 @@ def test_errors_do_not_reveal_it() -> None:
     _, words = judge(Printed(1, "ERROR: cannot use desc:secret1@10.0.0.1:4500"))
     assert "secret1" not in words
     assert "10.0.0.1:4500" in words
+
+
+async def test_what_was_read_of_a_cluster_that_is_gone_is_read_again_and_that_of_others_is_not(api: Unreadable) -> None:
+    await give(api, named("kept"))
+    caches = Caches(FOUNDATIONDB)
+    caches.of(kinds.SECRETS).wrote(await api.get(kinds.SECRETS, Key("bank", NAME)))
+    files = ClusterFiles(api, caches)
+    assert (await files.known(existing())).connection == named("kept")
+    api.silent = True
+    files.forget(Key("other", "ledger"))
+    files.forget(Key("bank", "journal"))
+    assert (await files.known(existing())).connection == named("kept"), "it is remembered"
+    files.forget(Key("bank", "ledger"))
+    with pytest.raises(ApiError):
+        await files.known(existing())
+
+
+async def test_a_search_cluster_has_no_config_map_to_delete() -> None:
+    of = search_clusters.cluster()
+    meta = {"name": f"{of.metadata.name}-cluster-file", "namespace": of.metadata.namespace, "uid": "theirs"}
+    owner = {"apiVersion": "v1", "kind": of.kind, "name": of.metadata.name, "uid": of.metadata.uid, "controller": True}
+    caches, api = Caches(), MemoryApi()
+    caches.of(kinds.CONFIG_MAPS).wrote(
+        msgspec.convert({"metadata": {**meta, "ownerReferences": [owner]}}, PartialObject)
+    )
+    assert await delete_config_map(api, caches, ClusterObjects(of, (), (), (), (), {}, {})) is None
+    assert api.calls == []

@@ -119,6 +119,17 @@ async def test_a_certificate_is_renewed_with_a_third_of_its_life_left(stage: Sta
     assert pki.ends(after.certificate) > pki.ends(before.certificate)
 
 
+async def test_a_secret_that_is_being_deleted_is_written_again(stage: Stage) -> None:
+    await stage.ensure()
+    found = stage.caches.of(kinds.SECRETS).get(Key("prod", "logs-hot-0-agent"))
+    assert found is not None
+    ending = msgspec.structs.replace(found.metadata, deletion_timestamp=stage.time.now(), resource_version="999")
+    stage.caches.of(kinds.SECRETS).wrote(msgspec.structs.replace(found, metadata=ending))
+    stage.api.calls.clear()
+    await stage.ensure()
+    assert "apply" in stage.api.verbs("secrets")
+
+
 async def test_an_authority_that_ends_is_followed_by_another_and_both_are_trusted(stage: Stage) -> None:
     await stage.ensure()
     before = stage.data("logs-agents")["tls.crt"]

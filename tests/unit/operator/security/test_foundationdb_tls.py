@@ -106,6 +106,18 @@ async def test_without_tls_nothing_is_made(api: Unreadable) -> None:
             await contents(api, name)
 
 
+async def test_a_cluster_that_is_to_have_no_tls_says_so_and_one_that_leaves_it_open_says_nothing(
+    api: Unreadable,
+) -> None:
+    refused = await keeper(api).keep(cluster(security={"enabled": False}), on=False)
+    assert refused.cluster.status.security is not None
+    assert (refused.cluster.status.security.enabled, refused.refusals) == (False, ())
+    silent = msgspec.structs.replace(refused.cluster, spec=cluster().spec)
+    kept = await keeper(api).keep(silent, on=False)
+    assert kept.cluster.status.security is not None
+    assert "keeps its security" in kept.cluster.status.security.reason
+
+
 async def test_a_given_ca_signs_and_one_that_cannot_be_used_keeps_a_new_cluster_waiting(api: Unreadable) -> None:
     of = asking(caSecretName="ours")
     waits = await keeper(api).keep(of, on=True)

@@ -84,6 +84,17 @@ async def test_they_are_made_once_whatever_the_cache_shows(api: Unreadable, keep
     assert first.protection.enabled
 
 
+async def test_the_administrator_is_not_read_again_where_its_secret_is_observed(api: Unreadable) -> None:
+    caches = Caches()
+    keeper = Keeper(api, caches, WorldClock(asyncio.get_running_loop()))
+    await keeper.keep(cluster())
+    caches.of(kinds.SECRETS).wrote(await api.get(kinds.SECRETS, Key("data", "logs-admin")))
+    api.hidden = frozenset({"logs-admin"})
+    again = await keeper.keep(cluster())
+    assert again.protection is not None
+    assert again.protection.enabled
+
+
 @pytest.mark.parametrize("name", OURS)
 async def test_what_cannot_be_read_is_not_recreated(name: str, api: Unreadable, keeper: Keeper) -> None:
     await keeper.keep(cluster())

@@ -238,3 +238,13 @@ def test_an_invalid_certificate_is_not_trusted_and_stops_nothing() -> None:
         before, authority=None, members={**(before.members or {}), "ca.crt": junk}, operator={"ca.crt": junk}
     )
     assert "nonsense" not in material(cluster(), broken).trusted
+
+
+@pytest.mark.parametrize("missing", ["", "tls.crt", "ca.crt", "tls.key"])
+def test_the_operator_gets_in_with_its_stored_certificate_while_a_given_ca_is_unusable(missing: str) -> None:
+    operator = {name: f"stored {name}" for name in ("tls.crt", "ca.crt", "tls.key") if name != missing}
+    made = desired_material(cluster(ca_secret_name="own-ca"), Stored(operator=operator, given_authority={}), NOW)
+    assert made.material is None
+    assert (made.access is None) is (missing in ("tls.crt", "ca.crt"))
+    if made.access is not None:
+        assert (made.access.certificate, made.access.trusted) == ("stored tls.crt", "stored ca.crt")

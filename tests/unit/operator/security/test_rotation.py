@@ -13,6 +13,8 @@ from stateward.engines.search.configuration.security import alternatives, inputs
 from stateward.engines.search.spec.pools import find
 from stateward.operator.security.material import Material, MaterialResult, Stored, desired_material
 from stateward.operator.security.protection import protection
+from stateward.operator.security.trust import last_trusted
+from stateward.pki.files import TRUSTED
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -178,3 +180,10 @@ def test_the_client_ca_may_change_and_the_operator_still_knows_members_that_have
     done = after(both, other, NOW + DAY, ready=True)
     assert one.certificate not in material(done).trusted
     assert material(after(done, other, NOW + DAY + 60, ready=True)) == material(done)
+
+
+def test_a_ca_is_trusted_besides_until_it_expires_and_not_from_then_on() -> None:
+    one, two = (pki.new_authority(name, NOW).signs.certificate for name in ("one", "two"))
+    ends = pki.ends(one)
+    for now, kept in ((ends - 1, one), (ends, "")):
+        assert last_trusted({TRUSTED: one}, two, now, all_heard=False).certificates == kept

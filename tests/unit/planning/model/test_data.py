@@ -1,11 +1,12 @@
 """External data of members: which changes recreate pods, restart processes, or have no effect."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateward.planning.facts.change import differing
 from stateward.planning.model import actions as a
-from stateward.planning.model.referenced_data import recorded_inputs
+from stateward.planning.model.referenced_data import input_changed, recorded_inputs
 from tests.unit.planning.steps.rollout.test_restart import uids, world
 from tests.unit.planning.world import World, hot, managers
 
@@ -89,6 +90,21 @@ def test_a_setting_of_the_keystore_restarts_processes_in_their_pods_also_when_it
     using({}, made)
     assert uids(made) == before
     assert starts(made) == {name: count + 2 * ("hot" in name) for name, count in ran.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "digests", "changed"),
+    [
+        ("keystore/Secret/word:a", ("key/1", "key/2"), True),
+        ("keystore/Secret/word:a", ("key/1", "other/1"), False),
+        ("config/path", ("key/1", "other/1"), True),
+    ],
+)
+def test_only_digests_of_data_with_different_keys_cannot_be_compared(
+    name: str, digests: tuple[str, str], changed: bool
+) -> None:
+    was, now = digests
+    assert input_changed(name, {name: was}, {name: now}) is changed
 
 
 names = st.sampled_from(["Secret/a:x", "Secret/a:y", "ConfigMap/b:", "ConfigMap/b:x", "template/x", "version"])

@@ -11,7 +11,7 @@ from stateward.planning.facts.removals import active_removals
 from stateward.planning.model import observation as o
 from stateward.planning.safety.availability import absent_voters, copies_needed, sole_units
 from stateward.planning.safety.capacity import disk_problem
-from stateward.planning.safety.sole_copies import sole_verdict
+from stateward.planning.safety.sole_copies import is_only_data_member, sole_verdict
 from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
 from stateward.planning.steps.membership.decommission import hidden_data
 from stateward.planning.steps.membership.orphaned_volumes import is_abandoned
@@ -235,3 +235,11 @@ def test_replacements_continue_in_one_zone_only_where_zones_are_requested() -> N
     assert held("hot-1") == []
     assert held("hot-1", per_zone=True) == ["hot-0 is replaced first, in z0"]
     assert held("hot-2", per_zone=True) == []
+
+
+def test_a_kept_volume_is_no_member_that_could_take_data_and_a_member_that_is_down_is_one() -> None:
+    facts = facts_of([hot(2)], [("hot-0",)], down="hot-1")
+    assert not is_only_data_member(facts, facts.members["hot-0"])
+    volume = replace(facts.members["hot-1"], workload=None)
+    kept = again(facts, lambda obs: replace(obs, members=(facts.members["hot-0"], volume)))
+    assert is_only_data_member(kept, kept.members["hot-0"])

@@ -23,12 +23,12 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     if not wait or not going:
         return part
     last = last_removal(facts)
-    free = last is None or facts.now >= last + wait
-    later = going[1:] if free else going
+    if last is None or facts.now >= last + wait:
+        last, later, because = facts.now, going[1:], f"{going[0].member} leaves first"
+    else:
+        later, because = going, f"another member left at {rfc3339(last)}"
     held = {action.member for action in later}
-    when = rfc3339((facts.now if free or last is None else last) + wait)
-    because = f"{going[0].member} leaves first" if free else f"another member left at {rfc3339(last or 0.0)}"
-    why = f"{because}, and the next one leaves no earlier than {when}"
+    why = f"{because}, and the next one leaves no earlier than {rfc3339(last + wait)}"
     actions: tuple[Action, ...] = tuple(a for a in part.actions if not (isinstance(a, Release) and a.member in held))
     intents = intents_for(
         State.LEAVING, [facts.members[n] for n in sorted(held)], Effect.REPLACE, f"{{}} leaves later: {why}"

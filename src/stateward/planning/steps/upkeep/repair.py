@@ -18,7 +18,6 @@ from stateward.planning.facts.change import (
     differing,
     downgrade_problem,
     effect_of,
-    immutable_inputs,
     member_target,
     staged,
     written_target,
@@ -26,7 +25,7 @@ from stateward.planning.facts.change import (
 from stateward.planning.facts.facts import Facts, disrupts
 from stateward.planning.model.actions import DeletePod, MoveCopies
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Effect, Inputs, Member, SoleCopy
+from stateward.planning.model.observation import Effect, Inputs, Member, Pod, SoleCopy
 from stateward.planning.model.phase import STARTING, Phase
 from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
 from stateward.planning.safety.health_gate import lost_units
@@ -95,7 +94,7 @@ def recreation_apart(facts: Facts, member: Member) -> Change | None:
     with the number of processes. The new members that should take over cannot join without a database.
     """
     pool, pod = facts.pools[member.pool], member.pod
-    if pod is None or immutable_inputs(facts, member, pool) is None:
+    if pod is None:
         return None
     names = differing(pod.inputs, written_target(facts, member, pool))
     hard = tuple(name for name in names if effect_of(pool, name) > Effect.RELOAD)
@@ -118,7 +117,7 @@ def broken(facts: Facts, member: Member) -> bool:
     if (facts.trouble(member) and not restarts_with_all(facts, member)) or (judged and facts.overdue(member)):
         return True
     return not facts.joined(member.name) and (
-        only_broken_one(facts, member, pod.inputs) or configuration_is_lost(facts, member)
+        only_broken_one(facts, member, pod.inputs) or configuration_is_lost(facts, member, pod)
     )
 
 
@@ -128,14 +127,14 @@ def restarts_with_all(facts: Facts, member: Member) -> bool:
     return crashed and not facts.up and facts.seconds_not_serving(member) < FIRST_CRASH
 
 
-def configuration_is_lost(facts: Facts, member: Member) -> bool:
+def configuration_is_lost(facts: Facts, member: Member, pod: Pod) -> bool:
     """Return whether the member's pod waits for the configuration that it was created for, and that was overwritten.
 
     This happens if its container restarts after its next template was written. With an agent the process uses what is
     mounted; without one the start script waits for the content that the pod was created for.
     """
-    pod, pool = member.pod, facts.pools[member.pool]
-    if pod is None or pod.agent or member.config is None or not staged(facts, member):
+    pool = facts.pools[member.pool]
+    if pod.agent or member.config is None or not staged(facts, member):
         return False
     gone = any(effect_of(pool, name) is Effect.RESTART for name in differing(pod.inputs, member.config))
     return gone and facts.seconds_not_serving(member) > BEREFT

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Replacement
+from stateward.planning.model.times import rfc3339
 from tests.unit.planning.world import TICK, World, hot, managers, settled
 
 WAIT = 60.0
@@ -27,11 +28,14 @@ def pauses(world: World) -> list[float]:
 
 def test_members_leave_with_the_wait_between_them_and_report_it() -> None:
     world = leaving(wait_between_removals=WAIT)
-    world.until(lambda w: len(released(w)) == 1, limit=400)
+    world.until(lambda w: len(released(w)) == 1, limit=400).tick()
     waits = [w for w in world.plan().waits if w.reason == "RemovalPaced"]
     assert waits
-    assert "another member left at 1970-" in waits[0].message
-    assert "no earlier than" in waits[0].message
+    left = world.observe().last_removal
+    assert left is not None
+    assert released(world)[0] <= left <= world.now
+    assert f"another member left at {rfc3339(left)}" in waits[0].message
+    assert waits[0].message.endswith(f"no earlier than {rfc3339(left + WAIT)}")
     assert not waits[0].stalled
     world.run(900)
     assert len(released(world)) == 3

@@ -1,12 +1,13 @@
 """Repairing: what is broken may always be fixed, what starts is left alone, what breaks one is kept from others."""
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.change import Change, immutable_inputs
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.steps.upkeep.repair import repair_change, unsafe
+from stateward.planning.steps.upkeep.repair import repair_change, repair_member, unsafe
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import gateway, hot, managers, mixed, settled
@@ -215,3 +216,55 @@ def test_a_broken_member_gets_what_a_new_pod_can_apply_while_another_part_of_the
     change = repair_change(lost, lost.members["hot-1"])
     assert change is not None
     assert "a new member takes its place" in (unsafe(lost, lost.members["hot-1"], change) or "")
+
+
+@pytest.mark.parametrize(("joined", "ephemeral"), [(True, True), (True, False), (False, True), (False, False)])
+def test_only_a_member_in_the_database_whose_data_would_go_with_its_pod_is_drained_first(
+    joined: bool, ephemeral: bool
+) -> None:
+    base = facts_of([hot(3, ephemeral=ephemeral)], [("hot-0", "hot-1")])
+    database = base.database
+    assert database is not None
+    nodes = {name: node for name, node in database.nodes.items() if joined or name != "hot-1"}
+    members = tuple(replace(m, claim=None) if ephemeral else m for m in base.obs.members)
+    facts = derive(replace(base.obs, members=members, database=replace(database, nodes=nodes)), NOW)
+    made = repair_member(facts, facts.members["hot-1"], Change(o.Effect.RECREATE, ("a",)), frozenset(), frozenset())
+    assert made.drain == ({"hot-1"} if joined and ephemeral else set())
+    assert [type(x) for x in made.actions] == ([] if joined and ephemeral else [a.DeletePod])
+
+
+@pytest.mark.parametrize(
+    ("policy", "going", "expected"),
+    [
+        (o.SoleCopy.MOVE, frozenset[str](), [a.MoveCopies]),
+        (o.SoleCopy.MOVE, frozenset({"hot-1"}), []),
+        (o.SoleCopy.WAIT, frozenset[str](), []),
+        (o.SoleCopy.INTERRUPT, frozenset[str](), [a.DeletePod]),
+    ],
+)
+def test_an_only_copy_is_moved_off_a_broken_member_if_the_spec_allows_moves_and_no_other_member_is_recreated(
+    policy: o.SoleCopy, going: frozenset[str], expected: list[type[a.Action]]
+) -> None:
+    base = facts_of([hot(3)], [("hot-0",)])
+    facts = derive(replace(base.obs, desired=replace(base.obs.desired, sole_copy=policy)), NOW)
+    made = repair_member(facts, facts.members["hot-0"], Change(o.Effect.RECREATE, ("a",)), going, frozenset())
+    assert [type(x) for x in made.actions] == expected
+
+
+@pytest.mark.parametrize(("terminating", "observed"), [(False, True), (True, True), (False, False)])
+def test_a_broken_pod_is_deleted_once_and_after_its_statefulset_has_the_template(
+    terminating: bool, observed: bool
+) -> None:
+    facts = facts_of([hot(3)], [("hot-0", "hot-1")])
+    member = facts.members["hot-1"]
+    assert member.pod is not None
+    assert member.workload is not None
+    pod, workload = replace(member.pod, terminating=terminating), replace(member.workload, observed=observed)
+    made = repair_member(
+        facts,
+        replace(member, pod=pod, workload=workload),
+        Change(o.Effect.RECREATE, ("a",)),
+        frozenset(),
+        frozenset(),
+    )
+    assert [type(x) for x in made.actions] == ([a.DeletePod] if observed and not terminating else [])

@@ -1,0 +1,64 @@
+"""Single decisions of a round of dashboards and routes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.api.kinds.access.dashboards import Dashboards, DashboardsStatus
+from stateward.api.kinds.access.routes import RoutesStatus
+from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.conditions import condition
+from stateward.operator.dashboards.reconcile import SETTLED_SECONDS, STOPPED_SECONDS, WAIT_SECONDS, Round, next_round
+from stateward.operator.objects.kinds import OPENSEARCH
+from tests.unit.engines.search_clusters import cluster
+from tests.unit.operator.beside.recorded import RecordingApi, Said, tools
+
+STARTS = DashboardsStatus(available=False, reason="DashboardsStarting")
+HELD = DashboardsStatus(available=True, reason="DashboardsInvalid")
+SERVES = DashboardsStatus(available=True)
+INVALID, LEADS = RoutesStatus(reason="RouteInvalid"), RoutesStatus(urls=["https://logs.example.com"])
+
+
+@pytest.mark.parametrize(
+    ("dashboards", "routes", "seconds"),
+    [
+        (None, None, None),
+        (SERVES, None, SETTLED_SECONDS),
+        (None, LEADS, SETTLED_SECONDS),
+        (SERVES, LEADS, SETTLED_SECONDS),
+        (STARTS, LEADS, WAIT_SECONDS),
+        (STARTS, INVALID, WAIT_SECONDS),
+        (HELD, None, STOPPED_SECONDS),
+        (None, INVALID, STOPPED_SECONDS),
+        (SERVES, INVALID, STOPPED_SECONDS),
+    ],
+)
+def test_the_next_round_comes_sooner_the_sooner_something_may_change(
+    dashboards: DashboardsStatus | None, routes: RoutesStatus | None, seconds: float | None
+) -> None:
+    assert next_round(dashboards, routes) == seconds
+
+
+@pytest.mark.parametrize(
+    ("begun", "asked", "known", "written"),
+    [
+        (True, Dashboards(), None, True),
+        (True, None, STARTS, True),
+        (True, None, None, False),
+        (False, Dashboards(), None, False),
+    ],
+)
+async def test_a_failure_is_reported_of_dashboards_that_are_asked_for_or_left_once_the_cluster_has_a_status(
+    begun: bool, asked: Dashboards | None, known: DashboardsStatus | None, written: bool
+) -> None:
+    base = cluster()
+    conditions = [condition("Ready", status=True, reason="Ready")] if begun else []
+    live = msgspec.structs.replace(
+        base,
+        spec=msgspec.structs.replace(base.spec, dashboards=asked),
+        status=ClusterStatus(conditions=conditions, dashboards=known),
+    )
+    api, unused = RecordingApi(live), dict[str, Any]()
+    await Round(tools(api, OPENSEARCH.resource, Said()), None, live, unused).fail("it fails")  # type: ignore[arg-type]
+    assert bool(api.patches) is written

@@ -1,0 +1,63 @@
+"""Single steps of members that leave or whose number changes, each on one observation."""
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import observation as o
+from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
+from stateward.planning.steps.membership.decommission import still_needed
+from stateward.planning.steps.membership.scale import replacements
+from tests.unit.planning.chaos import NOW
+from tests.unit.planning.pools import hot, managers
+from tests.unit.planning.safety.test_choice import facts_of
+
+
+@pytest.mark.parametrize(
+    ("down", "stopped", "named"),
+    [
+        ("", "", "fewer members than the spec asks for would serve without this member"),
+        ("hot-0", "", "fewer members than the spec asks for would serve without this member"),
+        ("managers-0", "", "managers-0 does not serve"),
+        ("managers-0 hot-1", "", "hot-1 does not serve"),
+        ("managers-0 hot-0 hot-1", "", "hot-1 does not serve"),
+        ("hot-1 hot-2", "hot-1", "hot-2 does not serve"),
+    ],
+)
+def test_a_member_that_is_still_needed_waits_for_another_of_its_pool_first(down: str, stopped: str, named: str) -> None:
+    facts = facts_of([managers(), hot(3)], [], down=down)
+    facts = replace(facts, obs=replace(facts.obs, stopped=frozenset(stopped.split())))
+    assert still_needed(facts, facts.members["hot-0"]).startswith(named)
+
+
+@pytest.mark.parametrize("begun", [{"draining": frozenset({"hot-1"})}, {"voting_exclusions": frozenset({"hot-1"})}])
+def test_a_replacement_in_progress_ends_before_the_next_one_begins(begun: dict[str, frozenset[str]]) -> None:
+    seen = facts_of([hot(3)], []).obs
+    (pool,) = seen.desired.pools
+    inputs = {**pool.inputs, "storage/class": "fast"}
+    desired = replace(seen.desired, pools=(replace(pool, inputs=inputs, held_inputs=inputs),))
+    assert isinstance(seen.database, o.Database)
+    for database, first in ((seen.database, "hot-0"), (replace(seen.database, **begun), "hot-1")):
+        facts = derive(replace(seen, desired=desired, database=database), NOW)
+        assert list(replacements(facts, {})) == [first]
+
+
+def test_a_rule_that_measures_nothing_allows_a_smaller_pool_and_never_an_empty_one() -> None:
+    idle = Reading(o.ScalingRule(o.Measure.SHARDS, above=10, below=5), 0.0)
+    assert [idle.allows(members) for members in (0, 1, 2)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("copy", "rests"),
+    [
+        (o.Copy(o.CopyState.STARTED, member="hot-1"), True),
+        (o.Copy(o.CopyState.INITIALIZING, member="hot-1"), False),
+        (o.Copy(o.CopyState.RELOCATING, member="hot-1", target="hot-2"), False),
+    ],
+)
+def test_a_cluster_is_not_at_rest_while_a_copy_is_built_or_moves(copy: o.Copy, rests: bool) -> None:
+    seen = facts_of([hot(3)], []).obs
+    assert isinstance(seen.database, o.Database)
+    unit = o.Unit("logs[0]", 1, (o.Copy(o.CopyState.STARTED, True, "hot-0"), copy))
+    facts = derive(replace(seen, database=replace(seen.database, units=(unit,))), NOW)
+    assert at_rest(facts) is rests
