@@ -85,7 +85,7 @@ def test_the_command_line_shows_the_whole_state(sandbox: Sandbox, stateward: Com
     assert "restart the process of one-all-0 (to apply config/path.repo)" in changed.stdout
     assert "if all goes well" in changed.stdout
     assert "a member of all starts in " in changed.stdout
-    assert "s: the first start of its members, which is longer than a restart" in changed.stdout
+    assert "s: two fifths of the first start of its members, in which they wait" in changed.stdout
     assert "a node takes 40 MiB/s of recovering copies, 2 at once: the database's setting" in changed.stdout
     refused = stateward("plan", "-f", "-", stdin=text.replace("2.19.5", "2.17.1"))
     assert (refused.returncode, "2.17.1 is older than 2.19.5" in refused.stdout) == (1, True)

@@ -16,4 +16,21 @@ EQUIVALENT: dict[str, str] = {
     " member.pod is None -> found.cause is not Cause.NODE_TAINTED": (
         "the cause is a taint of the node on which the member's pod runs, so it has a pod."
     ),
+    "src/stateward/operator/exporters/report.py:report: after.available and (before is None or not before.available) ->"
+    " before is None or not before.available": (
+        "an exporter that is not available has a reason, which was told one condition above."
+    ),
+    "src/stateward/operator/detection/cronjob.py:schedule: hours < 24 -> hours <= 24": (
+        "a step of 24 hours from an hour of the day is that hour alone, as in the line for a whole day."
+    ),
+    "src/stateward/operator/installations/reconcile.py:_cause: run is not None and is_running(run) and ((run.plan,"
+    " run.cause) == (decision.chosen.plan, Cause.REQUEST)) -> is_running(run) and (run.plan, run.cause) =="
+    " (decision.chosen.plan, Cause.REQUEST)": "without a run none is running.",
+    "src/stateward/operator/installations/reconcile.py:go: isinstance(found.decision, Begin) and found.package is not"
+    " None -> isinstance(found.decision, Begin)": "what was decided without a package never begins a plan.",
+    "src/stateward/operator/runtime/traces.py:_span: found.get_span_context() or INVALID_SPAN_CONTEXT ->"
+    " found.get_span_context()": "a span that was started has a context, and only such spans are exported.",
+    "src/stateward/operator/installations/finish.py:_settle: live is None or read_record(live) is None or"
+    " 'deletionTimestamp' in live['metadata'] -> read_record(live) is None or 'deletionTimestamp' in"
+    " live['metadata']": ("an object that does not exist has no record, and reading none says so."),
 }

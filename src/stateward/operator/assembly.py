@@ -70,7 +70,7 @@ class Operator:
             rng=self.rng,
         )
         self.recorder = EventRecorder(api, "stateward.dev/operator", options.identity, clock=self.clock, rng=self.rng)
-        self.objects = Objects(options.namespaces or ("",))
+        self.objects = Objects(options.watched)
         self._api = api
         self.api = FencedApi(api, self.fence)
         common = Common(

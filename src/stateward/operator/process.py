@@ -88,7 +88,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         if page is not None:
             await stack.enter_async_context(page(api, api.execute, options))
         if options.webhook:
-            package_reviews = PackageReviews(api, options.namespaces or ("",), beside)
+            package_reviews = PackageReviews(api, options.watched, beside)
             ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None
             webhook = Webhook(
                 api, operator.judge, options.lease_namespace, operator.clock, package_reviews, client_ca=ca

@@ -47,6 +47,9 @@ def test_every_change_of_the_planner_is_a_program_and_another_one() -> None:
 def test_the_tests_of_the_same_room_come_first() -> None:
     rooms = nearest(ROOT, "src/stateward/planning/safety/quorum.py")
     assert rooms == ["tests/unit/planning/safety", "tests/unit/planning"]
+    whole = nearest(ROOT, "src/stateward/operator/clusters/reconcile.py")
+    assert whole == ["tests/unit/operator/clusters", "tests/unit/operator", "tests/simulation/test_settled.py"]
+    assert all((ROOT / tests).exists() for tests in [*rooms, *whole])
 
 
 def test_changes_that_change_nothing_are_changes_that_exist_and_have_a_reason() -> None:

@@ -105,7 +105,7 @@ class SearchFamily:
 
     def cluster_objects(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""
-        voters = sorted(pod.status.pod_ip for pod in existing.pods if votes(pod) and pod.status.pod_ip)
+        voters = (pod.status.pod_ip for pod in existing.pods if votes(pod))
         return shared.cluster_objects(self._flavor, searched(existing.cluster), voters, budgets)
 
     def target(self, existing: ClusterObjects) -> Target:

@@ -66,3 +66,8 @@ class OperatorOptions:
     """Whether Secrets, volume claims and Services need a label (`labelled`) to serve pods, or not (`any`)."""
     agent_image: str = ""
     """Stateward's own image, from which new pods get the agent; if it is empty, they have none."""
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The namespaces that are watched; one with an empty name stands for all of them."""
+        return self.namespaces or ("",)

@@ -290,6 +290,24 @@ async def test_a_volume_that_grows_by_itself_records_its_size_and_each_one_the_t
     assert found[names.ANNOTATION_RESIZED] == "1970-01-01T00:01:00Z"
 
 
+@pytest.mark.parametrize(("grown", "size_"), [(0, "1Gi"), (5 << 30, "5Gi")])
+async def test_a_new_volume_has_the_size_to_which_those_of_its_pool_have_grown(
+    api: WorldApi, grown: int, size_: str
+) -> None:
+    def with_claim(*_: object, **__: object) -> Any:
+        made = member_objects()
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        made.claim = {"metadata": {"namespace": "data", "name": CLAIM, "labels": LABELS}, "spec": spec}
+        return made
+
+    told: Any = Recorder([])
+    family: Any = SimpleNamespace(kind=OPENSEARCH, engine=told, member_objects=with_claim)
+    create = a.Create(why="x", member=MEMBER, pool="hot", ordinal=1, version="2.19.5", grown_size=grown)
+    with suppress(ApiError):  # The StatefulSet, which comes after the claim, is none here.
+        await Actor(api, Caches(), family, told, unfenced).carry_out(create, existing(), Target((), "logs"))
+    assert await size(api) == size_
+
+
 async def test_a_statefulset_that_has_changed_since_it_was_seen_is_not_scaled_to_zero(api: WorldApi) -> None:
     """A concurrent change may have put the member into use again."""
     ref = await workload(api)

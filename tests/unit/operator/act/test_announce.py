@@ -1,7 +1,8 @@
 """The reasons of events."""
 
 from stateward.api.kinds.security import SecurityStatus
-from stateward.api.kinds.status import ClusterStatus
+from stateward.api.kinds.status import ClusterStatus, WaitStatus
+from stateward.api.values.conditions import condition
 from stateward.kube.events.event_record import Occurrence
 from stateward.operator.act.announce import REASONS, ROUTINE, Announcer
 from stateward.planning.model.actions import Action
@@ -43,3 +44,22 @@ def test_a_renewal_is_announced_and_the_first_certificates_and_the_end_of_securi
     assert announced(None, first) == []
     assert announced(SecurityStatus(), first) == []
     assert announced(first, None) == []
+
+
+def test_a_refusal_is_announced_once_and_not_again_as_what_the_whole_cluster_waits_for() -> None:
+    stalled = condition("Stalled", status=True, reason="SpecRefused", message="version 1 is too old")
+    waiting = [
+        WaitStatus(subject="c", reason="SpecRefused", message="version 1 is too old"),
+        WaitStatus(subject="hot", reason="ShrinkRefused", message="no room"),
+        WaitStatus(subject="hot-1", reason="NotSafeYet", message="it holds the last copy"),
+    ]
+    after = ClusterStatus(waiting=waiting, conditions=[stalled])
+    recorder = Recorder()
+    announcer = Announcer(recorder)  # type: ignore[arg-type]
+    announcer.changed(cluster(), ClusterStatus(), after)
+    assert recorder.reasons == ["SpecRefused", "ShrinkRefused"]
+    announcer.changed(cluster(), after, after)
+    assert recorder.reasons == ["SpecRefused", "ShrinkRefused"]
+    unstalled = Recorder()
+    Announcer(unstalled).changed(cluster(), ClusterStatus(), ClusterStatus(waiting=waiting))  # type: ignore[arg-type]
+    assert unstalled.reasons == ["SpecRefused", "ShrinkRefused"]

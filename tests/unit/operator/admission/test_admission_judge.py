@@ -13,7 +13,7 @@ from stateward.engines import opensearch
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.storage import PersistentVolumeClaim, StorageClass
 from stateward.kube.objects.workloads import StatefulSet
-from stateward.operator.admission.judge import Verdict, judge
+from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.databases.engine import OpenSearchFamily, family_of
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
@@ -179,3 +179,15 @@ def test_switching_tls_of_a_foundationdb_cluster_that_is_there_is_refused_and_ta
         assert any("spec.security.enabled" in text and "was created with" in text for text in refused)
         assert found(as_made, other).refused == ()
         assert found(ledger(runs), as_made).refused == ()
+
+
+def test_only_a_new_spec_of_a_cluster_that_stays_needs_a_decision() -> None:
+    one, other = cluster(), cluster(pools=[MANAGERS])
+    going = msgspec.structs.replace(
+        one, metadata=msgspec.structs.replace(one.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    )
+    assert changed(one, None)
+    assert changed(one, other)
+    assert not changed(one, cluster(status=RUNS))
+    assert not changed(going, None)
+    assert not changed(going, other)

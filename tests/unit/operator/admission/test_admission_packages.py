@@ -1,17 +1,20 @@
 """Questions about installations and packages: packages themselves answer them, and what is in doubt is let through."""
 
 import base64
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from stateward.api.values.base import Json
 from stateward.kube.objects.errors import ApiError, Unavailable
 from stateward.operator.admission.packages import PackageReviews
+from stateward.operator.installations.execution.background import Job, in_foreground
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.packages.samples import files
+
+T = TypeVar("T")
 
 
 def package(name: str = "shop-1.2.0", kind: str = "Package", namespace: str = "prod", **replaced: Any) -> Json:
@@ -98,3 +101,19 @@ async def test_two_contents_of_one_version_are_refused_per_namespace() -> None:
     assert (await asked(api, package("third")))["allowed"]
     elsewhere = package("second", namespace="test", app=("image: shop:", "image: store:"))
     assert (await asked(api, elsewhere))["allowed"]
+
+
+async def test_a_package_is_judged_when_it_is_created_and_where_the_process_wants_it_opened() -> None:
+    """Its content never changes, so an edit of its labels is let through whatever else exists."""
+    api, opened = FakeApi(), list[object]()
+
+    async def background(job: Job[T]) -> T:
+        opened.append(job)
+        return await in_foreground(job)
+
+    new = package()
+    for old, count in ((new, 0), (None, 1)):
+        request = {"uid": "q-1", "kind": {"kind": "Package"}, "object": new, "oldObject": old}
+        question = msgspec.json.encode({"kind": "AdmissionReview", "request": request})
+        await PackageReviews(api, ("",), background).respond(question)
+        assert len(opened) == count

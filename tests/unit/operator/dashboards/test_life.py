@@ -6,6 +6,7 @@ import pytest
 
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from tests.support.requests import counted_requests
 from tests.unit.operator.dashboards.world import HOME, NAME, USER_PATH, World
 
 BOTH = pytest.mark.parametrize(
@@ -205,3 +206,31 @@ async def test_a_certificate_is_renewed_before_it_ends() -> None:
         first = world.texts("logs-dashboards-keys")["tls.crt"]
         await asyncio.sleep(7300)
         await world.until(lambda: world.available() and world.texts("logs-dashboards-keys")["tls.crt"] != first)
+
+
+async def test_a_cluster_that_asks_for_no_dashboards_is_never_read_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Deployment with its label, such as one that somebody has left behind, wakes its round."""
+    world, calls = World(), counted_requests(monkeypatch)
+    labels = {"stateward.dev/engine": OPENSEARCH.engine, "stateward.dev/dashboards-of": "logs"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    async with world.operator():
+        await asyncio.sleep(10)
+        world.server.create("apps/deployments", HOME, {"metadata": {"name": "left", "labels": labels}, "spec": spec})
+        await asyncio.sleep(60)
+        assert not [name for name in calls if name.startswith("get")]
+        world.ask_for()
+        await world.until(world.available)
+        assert [name for name in calls if name.startswith("get")]
+
+
+async def test_the_user_of_instances_with_trouble_is_not_written_again_while_its_password_is_right() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.instances.broken = True
+        await world.until(lambda: world.reason == "DashboardsUnavailable")
+        sent = [call for call in world.database.calls if call.method != "GET"]
+        await asyncio.sleep(300)
+    assert [call for call in world.database.calls if call.method != "GET"] == sent

@@ -176,3 +176,14 @@ def test_no_answer_is_expected_only_while_all_processes_stop_or_start_together(
         return msgspec.convert({"metadata": {"name": "p", "annotations": annotations}}, Pod)
 
     assert all_restart([with_phase(phase) for phase in phases]) is together
+
+
+def test_the_command_line_runs_in_a_pod_that_serves_first_and_in_none_without_an_address() -> None:
+    def seen(name: str, address: str, ready: str) -> Pod:
+        status = {"podIP": address, "conditions": [{"type": "Ready", "status": ready}]}
+        body = {"metadata": {"name": name, "namespace": "bank"}, "spec": {}, "status": status}
+        return msgspec.convert(body, Pod)
+
+    pods = (seen("a-0", "10.0.0.1", "False"), seen("b-0", "10.0.0.2", "True"), seen("c-0", "", "True"))
+    target = FoundationDBFamily(SilentShell()).target(ClusterObjects(cluster(), (), pods, (), (), {}, {}))
+    assert target.endpoints == ("bank/b-0", "bank/a-0")

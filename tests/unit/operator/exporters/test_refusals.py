@@ -10,8 +10,9 @@ from stateward.engines.connection.base import Target
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.unit.operator.dashboards import world as base
 from tests.unit.operator.dashboards.world import HOME
-from tests.unit.operator.exporters.world import World
+from tests.unit.operator.exporters.world import Database, World
 
 FOREIGN: dict[str, Any] = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "logs-metrics"}, "spec": {}}
 
@@ -153,8 +154,13 @@ async def test_an_exporter_that_reads_nothing_is_not_available_and_a_silent_one_
         await world.until(world.available)
 
 
-async def test_the_user_of_an_exporter_that_reads_nothing_is_not_written_again_while_its_password_is_right() -> None:
+@pytest.mark.parametrize("answers", [200, 403])
+async def test_the_user_of_an_exporter_that_reads_nothing_is_not_written_again_while_its_password_is_right(
+    monkeypatch: pytest.MonkeyPatch, answers: int
+) -> None:
     world = World()
+    if answers == 200:
+        monkeypatch.setattr(Database, "_answer", base.Database._answer)
     world.ask_for()
     async with world.operator():
         await world.until(world.available)

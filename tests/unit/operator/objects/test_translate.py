@@ -15,6 +15,7 @@ from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects import translate
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.model.observation import Claim, Desired, Unknown
+from stateward.planning.model.phase import Phase
 
 LABELS = {
     names.LABEL_CLUSTER: "logs",
@@ -241,3 +242,26 @@ def test_a_node_that_was_deleted_is_not_ready_and_one_that_was_never_observed_is
     assert not translate.pod(pod(), {"n2": other}, "opensearch").node_ready
     unscheduled = msgspec.convert({"metadata": {"name": "logs-hot-2-0"}, "spec": {}, "status": {}}, Pod, strict=False)
     assert translate.pod(unscheduled, {"n2": other}, "opensearch").node_ready
+
+
+@pytest.mark.parametrize(
+    ("text", "phase", "strange"),
+    [("", Phase.NONE, ""), ("stop", Phase.STOP, ""), ("schedule", Phase.SCHEDULE, ""), ("now", Phase.NONE, "now")],
+)
+def test_a_restart_goes_on_as_the_annotation_of_its_pod_says(text: str, phase: Phase, strange: str) -> None:
+    found = seen(pod(annotations={names.ANNOTATION_PHASE: text} if text else {}))
+    assert (found.phase, found.strange_phase) == (phase, strange)
+
+
+@pytest.mark.parametrize(
+    ("status", "trouble"),
+    [
+        ({"conditions": [{"type": "PodScheduled", "status": "True"}]}, ""),
+        ({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "R", "message": "m"}]}, "R: m"),
+        ({"conditions": [{"type": "Initialized", "status": "False", "reason": "R", "message": "m"}]}, ""),
+        ({"phase": "Failed", "message": "the node is out of memory"}, "Failed: the node is out of memory"),
+        ({"phase": "Failed", "reason": "Evicted", "message": "m"}, "Evicted: m"),
+    ],
+)
+def test_what_keeps_a_pod_from_running_is_said_in_the_words_of_kubernetes(status: dict[str, Any], trouble: str) -> None:
+    assert translate.trouble(pod(status)) == trouble

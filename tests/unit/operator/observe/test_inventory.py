@@ -39,6 +39,11 @@ def test_the_needs_of_a_pool_are_those_of_the_objects_that_its_members_get() -> 
     assert hot.pod["containers"][0]["resources"]["requests"]["memory"]
 
 
+def test_a_template_of_labels_alone_asks_for_nothing_of_its_own() -> None:
+    (hot,) = needs_of(FAMILY, cluster(pools=[{**HOT, "podTemplate": {"metadata": {"labels": {"a": "b"}}}}]))
+    assert hot.own == {}
+
+
 async def test_nothing_is_known_of_what_may_not_be_read() -> None:
     api = FakeApi()
     api.refusal = Forbidden("no")

@@ -11,7 +11,7 @@ from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.pod_rights.finished import final_templates
 from stateward.operator.pod_rights.labels import PodRights
-from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, parts
+from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, is_client_service, parts
 from stateward.planning.model.observation import Refusal
 from tests.unit.kube.memory_api import MemoryApi
 from tests.unit.operator.pod_rights.clusters import SEARCH, container, foundation, search
@@ -149,3 +149,11 @@ def test_paths_of_the_server_are_read_in_both_of_its_forms() -> None:
         "containerPort",
     )
     assert parts('spec.c.ports[containerPort=99,protocol="TCP"].x') == ("spec", "c", "ports", "[99]", "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "found"), [("Service", "logs", True), ("Service", "logs-x", False), ("ConfigMap", "logs", False)]
+)
+def test_the_service_of_clients_is_known_by_kind_and_name(kind: str, name: str, found: bool) -> None:
+    assert search().metadata.name == "logs"
+    assert is_client_service({"kind": kind, "metadata": {"name": name}}, search()) is found

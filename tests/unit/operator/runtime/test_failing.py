@@ -5,7 +5,7 @@ import pytest
 from stateward.kube.objects.errors import Conflict, Forbidden, Invalid
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.runtime.failing import Failing, sentence
+from stateward.operator.runtime.failing import AGAIN, Failing, sentence
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model.times import parse_time
 from stateward.simulation.timing.loop import run_virtual
@@ -61,7 +61,7 @@ def test_the_same_resource_is_written_once_a_minute_and_counted_each_time() -> N
             await failing.failed(KEY, failures, ValueError())
         assert written == ["data/logs ValueError"]
         assert metrics.registry.get_sample_value("stateward_consecutive_reconcile_failures", shown) == 4
-        await clock.sleep(61.0)
+        await clock.sleep(AGAIN)
         await failing.failed(KEY, 5, KeyError())
         assert len(written) == 2
         await failing.recovered(KEY)

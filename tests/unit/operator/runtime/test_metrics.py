@@ -8,6 +8,7 @@ from stateward.api.kinds.access.metrics import MetricsStatus
 from stateward.api.kinds.access.remote import RemoteClusterStatus
 from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus, DiskStatus, PoolStatus, WaitStatus
+from stateward.api.values.conditions import condition
 from stateward.kube.objects.metadata import Key
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.plan import Plan
@@ -106,3 +107,19 @@ def test_remote_clusters_that_are_not_connected_are_counted_and_without_any_ther
         lines = [line for line in generate_latest(metrics.registry).decode().splitlines() if not line.startswith("#")]
         own = [line for line in lines if line.startswith("stateward_cluster_remote_clusters_waiting")]
         assert [line.endswith(text) for line in own] == ([True] if text else [])
+
+
+def test_a_cluster_is_stalled_by_that_condition_alone_and_its_progress_is_a_point_in_time() -> None:
+    metrics, key = Metrics(), Key("prod", "logs")
+    plan = Plan(actions=(), intents={}, waits=(), budgets=(), activity="", settled=True)
+    labels = {"engine": "opensearch", "namespace": "prod", "name": "logs"}
+    seen: list[tuple[float | None, float | None]] = []
+    for stalled, ready, progress in ((True, False, "2026-01-01T00:00:00Z"), (False, True, "")):
+        conditions = [condition("Stalled", stalled, "R"), condition("Ready", ready, "R")]
+        metrics.cluster("opensearch", key, plan, ClusterStatus(conditions=conditions, last_progress_time=progress))
+        found = (
+            metrics.registry.get_sample_value(f"stateward_cluster_{name}", labels)
+            for name in ("stalled", "last_progress_timestamp_seconds")
+        )
+        seen.append((next(found), next(found)))
+    assert seen == [(1.0, 1767225600.0), (0.0, 0.0)]

@@ -178,7 +178,12 @@ async def test_what_was_read_of_a_cluster_that_is_gone_is_read_again_and_that_of
 
 async def test_a_search_cluster_has_no_config_map_to_delete() -> None:
     of = search_clusters.cluster()
-    meta = {"name": f"{of.metadata.name}-cluster-file", "namespace": of.metadata.namespace, "uid": "theirs"}
+    meta = {
+        "name": f"{of.metadata.name}-cluster-file",
+        "namespace": of.metadata.namespace,
+        "uid": "theirs",
+        "resourceVersion": "1",
+    }
     owner = {"apiVersion": "v1", "kind": of.kind, "name": of.metadata.name, "uid": of.metadata.uid, "controller": True}
     caches, api = Caches(), MemoryApi()
     caches.of(kinds.CONFIG_MAPS).wrote(

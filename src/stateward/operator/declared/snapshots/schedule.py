@@ -1,6 +1,6 @@
 """One reconciliation of one schedule: conclude what has run, start what is due, and delete what has expired."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import replace as changed
 
@@ -244,19 +244,29 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
 
     def _announce(self, before: SearchSnapshotScheduleStatus) -> None:
         """Tell people and metrics what has happened since an earlier status."""
-        success, known = self.live.status.last_success, before.last_success
-        if success is not None and (known is None or known.name != success.name):
-            self.tell(Severity.NORMAL, "SnapshotTaken", f"the snapshot {success.name} is complete")
-        failed, old = self.live.status.last_failure, before.last_failure
-        if failed is not None and (old is None or old.name != failed.name):
+        for told in news(before, self.live.status):
+            self.tell(*told)
+        if has_failed(before, self.live.status):
             self.tools.metrics.snapshot_failed(key_of(self.live), self.where.name)
-        self._announce_verification(before.verification or VerificationStatus())
 
-    def _announce_verification(self, before: VerificationStatus) -> None:
-        """Tell people what has become of a verification since an earlier status."""
-        now = self.live.status.verification or VerificationStatus()
-        if (success := now.last_success) is not None and success != before.last_success:
-            text = f"{success.name} can be restored: {success.documents} documents in {success.indices} indices"
-            self.tell(Severity.NORMAL, "SnapshotVerified", text)
-        if (failed := now.last_failure) is not None and failed != before.last_failure:
-            self.tell(Severity.WARNING, "VerificationFailed", f"{failed.name} could not be restored: {failed.reason}")
+
+def has_failed(before: SearchSnapshotScheduleStatus, after: SearchSnapshotScheduleStatus) -> bool:
+    """Return whether a snapshot has failed between two statuses."""
+    old, new = before.last_failure, after.last_failure
+    return new is not None and (old is None or old.name != new.name)
+
+
+def news(
+    before: SearchSnapshotScheduleStatus, after: SearchSnapshotScheduleStatus
+) -> Iterator[tuple[Severity, str, str]]:
+    """Yield what people are to know that has happened between two statuses, each with a reason for programs."""
+    old, new = before.last_success, after.last_success
+    if new is not None and (old is None or old.name != new.name):
+        yield Severity.NORMAL, "SnapshotTaken", f"the snapshot {new.name} is complete"
+    known, verified = before.verification or VerificationStatus(), after.verification or VerificationStatus()
+    good, bad = verified.last_success, verified.last_failure
+    if good is not None and good != known.last_success:
+        text = f"{good.name} can be restored: {good.documents} documents in {good.indices} indices"
+        yield Severity.NORMAL, "SnapshotVerified", text
+    if bad is not None and bad != known.last_failure:
+        yield Severity.WARNING, "VerificationFailed", f"{bad.name} could not be restored: {bad.reason}"

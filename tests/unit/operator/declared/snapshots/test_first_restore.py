@@ -129,3 +129,15 @@ async def test_the_owner_is_the_cluster_so_that_both_go_together() -> None:
         "uid-1",
         True,
     )
+
+
+async def test_a_restore_that_is_being_deleted_is_not_the_clusters_any_more() -> None:
+    world = world_to_restore()
+    api, cluster = api_of(world), beginning()
+    await create_first_restore(api, cluster)
+    live = world.store.get("stateward.dev/searchrestores", Key(HOME, NAME))
+    assert live is not None
+    world.context.change(live, ("metadata", "deletionTimestamp"), "2026-01-01T00:00:00Z")
+    found = await read_first_restore(api, cluster)
+    assert isinstance(found, Restore)
+    assert not found.ours

@@ -1,0 +1,171 @@
+"""Single decisions of a round of a cluster; what rounds lead to is simulated."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stateward.engines.connection.base import Target
+from stateward.kube.objects.metadata import Key
+from stateward.kube.timing.virtual_time import VirtualClock
+from stateward.operator.clusters import controller, reconcile
+from stateward.operator.clusters.controller import Controller
+from stateward.operator.clusters.reconcile import Reconciler
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.waves import Turn
+from stateward.planning.model.observation import Unknown
+from tests.unit.engines.search_clusters import cluster
+from tests.unit.operator.stand_ins import Recorded, always, soon
+
+KEY = Key("prod", "logs")
+GOING = SimpleNamespace(metadata=SimpleNamespace(deletion_timestamp="2026-01-01T00:00:00Z"))
+STAYS = SimpleNamespace(metadata=SimpleNamespace(deletion_timestamp=None, uid="u", resource_version="7"))
+
+
+class Done(Exception):  # noqa: N818 - no error
+    """The round has come as far as is tested."""
+
+
+class Loop(Reconciler):
+    """A reconciler of the named parts alone."""
+
+    def __init__(self, **parts: Any) -> None:
+        for name, part in parts.items():
+            setattr(self, f"_{name}", part)
+        self.forgotten: list[Key] = []
+
+    def _forget(self, key: Key) -> None:
+        self.forgotten.append(key)
+
+    async def secured(self, existing: ClusterObjects) -> None:
+        await self._secured(existing)
+
+    async def hand_over(self, whose: Turn) -> None:
+        found: Any = STAYS
+        await self._hand_over(KEY, found, whose)
+
+
+@pytest.mark.parametrize("found", [None, SimpleNamespace(cluster=GOING)])
+async def test_secrets_without_an_owner_go_once_the_cluster_is_gone_and_not_while_it_is_being_deleted(
+    found: Any,
+) -> None:
+    gone: list[Key] = []
+
+    async def keeper_gone(key: Key) -> None:
+        gone.append(key)
+
+    loop = Loop(status=Recorded(), caches=Recorded(cluster_objects=found), keeper=SimpleNamespace(gone=keeper_gone))
+    assert await loop.reconcile(KEY) is None
+    assert loop.forgotten == [KEY]
+    assert gone == ([KEY] if found is None else [])
+
+
+@pytest.mark.parametrize(("whose", "claims"), [(Turn.LEAVE, []), (Turn.CLAIM, ["canary"]), (Turn.RELEASE, [None])])
+async def test_a_cluster_of_another_operator_is_not_written_to(whose: Turn, claims: list[str | None]) -> None:
+    written: list[str | None] = []
+
+    async def patch(_kind: Any, _key: Any, body: Any, **_: Any) -> None:
+        written.extend(body["metadata"]["annotations"].values())
+
+    loop = Loop(api=SimpleNamespace(patch=patch), caches=SimpleNamespace(wave="canary"), kind=Recorded())
+    await loop.hand_over(whose)
+    assert (written, loop.forgotten) == (claims, [KEY])
+
+
+@pytest.mark.parametrize(("sets", "pods"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+async def test_a_cluster_is_new_to_its_security_only_without_any_member(sets: int, pods: int) -> None:
+    """The disaster this prevents: the status is lost, and a cluster without security gets it under its members."""
+    told: list[bool] = []
+
+    async def keep(_: Any, *, alone: bool) -> Any:
+        told.append(alone)
+        raise Done
+
+    each: Any = SimpleNamespace()
+    existing = ClusterObjects(cluster(), (each,) * sets, (each,) * pods, (), (), {}, {})
+    with pytest.raises(Done):
+        await Loop(keeper=SimpleNamespace(keep=keep)).secured(existing)
+    assert told == [not sets and not pods]
+
+
+def planned(*, needs_live: bool) -> Any:
+    return SimpleNamespace(plan=SimpleNamespace(needs_live=needs_live, actions=()))
+
+
+class Reading(Loop):
+    """A loop whose plans are given, and that counts live reads."""
+
+    live = 0
+    needs_live = True
+
+    async def _decide(self, existing: Any, *_: Any) -> Any:
+        return planned(needs_live=self.needs_live)
+
+    async def _live(self, key: Key, cached: Any = None) -> Any:
+        self.live += 1
+        return SimpleNamespace(live=True, cluster=STAYS)
+
+    async def decided(self, existing: Any) -> Any:
+        return await self._decided(KEY, existing)
+
+
+@pytest.mark.parametrize(
+    ("live", "needs_live", "reads"), [(False, True, 1), (True, True, 0), (False, False, 0), (True, False, 0)]
+)
+async def test_a_plan_that_needs_live_reads_is_made_of_them_once(
+    monkeypatch: pytest.MonkeyPatch, live: bool, needs_live: bool, reads: int
+) -> None:
+    monkeypatch.setattr(reconcile, "suspected", always(False))
+    clock, cached = VirtualClock(), SimpleNamespace(live=live, cluster=STAYS)
+    kept = Recorded(begin=clock.monotonic(), is_old=False)
+    loop = Reading(reads=kept, clock=clock, caches=Recorded(cluster_objects=None))
+    loop.needs_live = needs_live
+    await loop.decided(cached)
+    assert loop.live == reads
+    if reads:
+        assert kept.calls["take"] == (KEY, cached), "a cluster that the cache has lost meanwhile is as it was read"
+
+
+@pytest.mark.parametrize("failure", [None, KeyError("x")])
+async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failure(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception | None
+) -> None:
+    existing = SimpleNamespace(live=True, cluster=STAYS)
+    turn = SimpleNamespace(plan=SimpleNamespace(actions=()), existing=existing, observed=None)
+
+    class Performing(Loop):
+        async def _decided(self, key: Key, existing: Any) -> Any:
+            return 0.0, existing, turn
+
+        async def _administrator_created(self, turn: Any) -> Any:
+            raise Done
+
+        async def round(self) -> None:
+            found: Any = existing
+            await self._round(KEY, found)
+
+    monkeypatch.setattr(reconcile, "ending", always(()))
+    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=failure)))
+    status = SimpleNamespace(record_first=soon(turn), write=soon(), failed=always(None))
+    loop = Performing(status=status, performer=performer, reads=reads, exit_watch=Recorded())
+    with pytest.raises(Done if failure is None else KeyError):
+        await loop.round()
+    assert reads.done == (["keep"] if failure is None else [])
+
+
+@pytest.mark.parametrize("target", [None, Target((), "logs")])
+async def test_a_database_that_was_never_reached_is_not_asked_what_it_reports(
+    monkeypatch: pytest.MonkeyPatch, target: Target | None
+) -> None:
+    class Reporting(Controller):
+        def __init__(self) -> None:
+            known: Any = SimpleNamespace(target=always(target))
+            self._reconciler = known
+            family: Any = SimpleNamespace(engine=None)
+            self.family = family
+
+    async def observe(_engine: Any, asked: Target) -> Unknown:
+        return Unknown(asked.name)
+
+    monkeypatch.setattr(controller, "observe_read_only", observe)
+    assert await Reporting().report(KEY) == (None if target is None else Unknown("logs"))

@@ -1,0 +1,109 @@
+"""Data of others is read when a watch shows a change, live before what destroys, and otherwise not again."""
+
+import asyncio
+import base64
+import random
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.kube.cache.store import Store
+from stateward.kube.client.client import ApplyOptions
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key
+from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.observe.referenced_data import ReferencedData
+from stateward.operator.restarts.views import SourceView
+from stateward.packages.restarts.dependencies import SECRET
+from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
+from stateward.simulation.apiserver.network import Network
+from stateward.simulation.apiserver.store import Store as Objects
+from stateward.simulation.apiserver.writing.writes import Server
+from stateward.simulation.timing.loop import WorldClock
+from tests.support.requests import counted_requests
+from tests.unit.engines.search_clusters import cluster
+from tests.unit.operator.observe.test_known_data import ENV, STORE
+
+HOME = cluster().metadata.namespace
+
+
+class Stage:
+    """An API server with a Secret, and what is known of it; the watch shows what it is told to."""
+
+    def __init__(self) -> None:
+        clock = WorldClock(asyncio.get_running_loop())
+        objects = Objects(clock.monotonic, clock.now)
+        self.api = WorldApi(Server(objects), ChangeSignal(objects), Network(random.Random(0), lambda _: None))  # noqa: S311
+        self.data = ReferencedData(self.api, HOME, clock)
+        self.watch: Store[SourceView] = Store("secrets")
+        self.heard: list[Key] = []
+        self.data.follow({SECRET: self.watch}, self.heard.append)
+
+    async def put(self, name: str, value: str) -> None:
+        data = {"a": base64.b64encode(value.encode()).decode()}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": HOME}, "data": data}
+        await self.api.apply(kinds.SECRETS, Key(HOME, name), body, ApplyOptions("person"))
+
+    async def show(self, *names: str) -> None:
+        found = [await self.api.get(kinds.SECRETS.raw(), Key(HOME, name)) for name in names]
+        self.watch.feed().replace([msgspec.convert(each, SourceView, strict=False) for each in found], "1")
+
+    async def known(self, *, live: bool = False, **spec: Any) -> ClusterObjects:
+        existing = ClusterObjects(cluster(**spec), (), (), (), (), {}, {}, live=live)
+        return (await self.data.known(existing))[0]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    return counted_requests(monkeypatch)
+
+
+@pytest.fixture
+async def stage(calls: Counter[str]) -> Stage:
+    made = Stage()
+    await made.api.create(kinds.NAMESPACES, {"metadata": {"name": HOME}})
+    for name in ("words", "store"):
+        await made.put(name, "1")
+    await made.show("words", "store")
+    await made.known(podTemplate=ENV)
+    calls.clear()
+    return made
+
+
+async def test_data_is_read_again_only_when_the_watch_shows_another_version(stage: Stage, calls: Counter[str]) -> None:
+    first = await stage.known(podTemplate=ENV)
+    assert not calls
+    await stage.put("words", "2")
+    await stage.show("words", "store")
+    calls.clear()
+    second = await stage.known(podTemplate=ENV)
+    assert calls == {"get /secrets": 1}
+    assert first.cluster.status.data_digests != second.cluster.status.data_digests
+
+
+async def test_a_live_observation_reads_it_although_the_watch_shows_no_change(
+    stage: Stage, calls: Counter[str]
+) -> None:
+    await stage.put("words", "2")
+    calls.clear()
+    cached = await stage.known(podTemplate=ENV)
+    assert not calls
+    live = await stage.known(podTemplate=ENV, live=True)
+    assert calls == {"get /secrets": 1}
+    assert cached.cluster.status.data_digests != live.cluster.status.data_digests
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [({"podTemplate": ENV}, "words"), ({"secureSettings": STORE}, "store"), ({}, "")]
+)
+async def test_a_cluster_is_woken_by_what_it_uses_and_by_nothing_else(
+    stage: Stage, spec: dict[str, Any], name: str
+) -> None:
+    await stage.known(**spec)
+    stage.heard.clear()
+    for changed in ("words", "store"):
+        await stage.put(changed, "2")
+        await stage.show("words", "store")
+    assert len(stage.heard) == bool(name)
