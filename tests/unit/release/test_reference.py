@@ -18,8 +18,9 @@ SOURCE = Path(stateward.__file__).parent
 def announced() -> Iterator[tuple[str, str]]:
     """Yield each reason that the operator writes as an event by itself, with the file; those of waits are elsewhere."""
     for file in (SOURCE / "operator").rglob("*.py"):
-        for call in (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)):
-            for before, given in zip(call.args, call.args[1:], strict=False):
+        for node in ast.walk(ast.parse(file.read_text())):
+            words = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
+            for before, given in zip(words, words[1:], strict=False):
                 severity = isinstance(before, ast.Attribute) and before.attr in ("NORMAL", "WARNING")
                 one = isinstance(before, ast.Name) and before.id == "one"
                 if (severity or one) and isinstance(given, ast.Constant):
