@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def announced() -> Iterator[tuple[str, str]]:
     for file in (SOURCE / "operator").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             words = node.args if isinstance(node, ast.Call) else node.elts if isinstance(node, ast.Tuple) else []
-            for before, given in zip(words, words[1:], strict=False):
+            for before, given in pairwise(words):
                 severity = isinstance(before, ast.Attribute) and before.attr in ("NORMAL", "WARNING")
                 one = isinstance(before, ast.Name) and before.id == "one"
                 if (severity or one) and isinstance(given, ast.Constant):

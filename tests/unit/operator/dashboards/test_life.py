@@ -209,7 +209,7 @@ async def test_a_certificate_is_renewed_before_it_ends() -> None:
 
 
 async def test_a_cluster_that_asks_for_no_dashboards_is_never_read_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Deployment with its label, such as one that somebody has left behind, wakes its round."""
+    """A Deployment with its label, such as one that an earlier cluster has left, wakes its round."""
     world, calls = World(), counted_requests(monkeypatch)
     labels = {"stateward.dev/engine": OPENSEARCH.engine, "stateward.dev/dashboards-of": "logs"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "x"}]}}

@@ -30,7 +30,7 @@ HOME = cluster().metadata.namespace
 
 
 class Stage:
-    """An API server with a Secret, and what is known of it; the watch shows what it is told to."""
+    """An API server with a Secret, and what is known of it; the test says what the watch shows."""
 
     def __init__(self) -> None:
         clock = WorldClock(asyncio.get_running_loop())

@@ -1,4 +1,4 @@
-"""What people are told of a schedule: each thing once, when it is new."""
+"""Events of a snapshot schedule: each one is sent once, when it is new."""
 
 import pytest
 
