@@ -33,4 +33,8 @@ EQUIVALENT: dict[str, str] = {
     "src/stateward/operator/installations/finish.py:_settle: live is None or read_record(live) is None or"
     " 'deletionTimestamp' in live['metadata'] -> read_record(live) is None or 'deletionTimestamp' in"
     " live['metadata']": ("an object that does not exist has no record, and reading none says so."),
+    "src/stateward/planning/steps/upkeep/repair.py:configuration_is_lost: pod.agent or member.config is None or (not"
+    " staged(facts, member)) -> pod.agent or not staged(facts, member)": (
+        "a member whose configuration is not known is not staged."
+    ),
 }

@@ -4,11 +4,13 @@ import asyncio
 
 import pytest
 
+from stateward.engines.connection.access import Access
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
 from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.unit.operator.dashboards import world as base
 from tests.unit.operator.dashboards.world import HOME, NAME
-from tests.unit.operator.exporters.world import World
+from tests.unit.operator.exporters.world import Database, World
 
 BOTH = pytest.mark.parametrize("kind", [OPENSEARCH, ELASTICSEARCH])
 OBJECTS = ["/services/logs-metrics", "apps/deployments/logs-metrics"]
@@ -145,3 +147,35 @@ async def test_a_process_that_has_not_reached_the_database_yet_says_nothing_new(
         world.known = True
         await asyncio.sleep(120)
     assert world.available()
+
+
+async def test_no_login_is_tried_while_the_exporter_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, users = World(), set[str]()
+    within = Database.within
+
+    def seen(database: Database, access: Access) -> base.Database:
+        users.add(access.user)
+        return within(database, access)
+
+    monkeypatch.setattr(Database, "within", seen)
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        users.clear()
+        await asyncio.sleep(300)
+    assert users == {""}, "the operator's own certificate"
+
+
+async def test_a_user_without_its_role_is_written_again_though_the_exporter_reports_no_trouble() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.exporters.silent = True
+        await world.until(lambda: world.reason == "MetricsSilent")
+        (user,) = world.users()
+        stored = world.database.objects.by_path[f"{world.root}{user}"]
+        wanted = dict(stored.body)
+        roles = next(name for name, value in stored.body.items() if isinstance(value, list) and value)
+        stored.body[roles] = []
+        await world.until(lambda: world.database.objects.by_path[f"{world.root}{user}"].body == wanted)

@@ -2,9 +2,18 @@
 
 from itertools import pairwise
 
+import pytest
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
-from stateward.planning.model.observation import Replacement
+from stateward.planning.model.intent import StepResult
+from stateward.planning.model.observation import Ref, Replacement
 from stateward.planning.model.times import rfc3339
+from stateward.planning.steps.membership.pacing import limit_releases
+from tests.unit.planning.chaos import NOW
+from tests.unit.planning.pools import PoolSpec, gateway
+from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import TICK, World, hot, managers, settled
 
 WAIT = 60.0
@@ -41,6 +50,38 @@ def test_members_leave_with_the_wait_between_them_and_report_it() -> None:
     assert len(released(world)) == 3
     assert min(pauses(world)) >= WAIT
     assert max(pauses(world)) <= WAIT + 12 * TICK
+
+
+RELEASES = tuple(a.Release(why="x", member=f"hot-{i}", workload=Ref(f"hot-{i}", "u", "1")) for i in range(2))
+OTHER = a.MarkVolume(why="x", member="hot-0", claim=Ref("data", "u", "1"), left=True)
+
+
+@pytest.mark.parametrize(
+    ("wait", "last", "releases"),
+    [
+        (0.0, NOW, ["hot-0", "hot-1"]),
+        (WAIT, None, ["hot-0"]),
+        (WAIT, NOW - WAIT, ["hot-0"]),
+        (WAIT, NOW - WAIT + 1, []),
+    ],
+)
+def test_only_releases_wait_and_one_of_them_goes_as_soon_as_the_wait_is_over(
+    wait: float, last: float | None, releases: list[str]
+) -> None:
+    base = facts_of([hot(3)], [("hot-0", "hot-1")])
+    observed = replace(base.obs, desired=replace(base.obs.desired, wait_between_removals=wait), last_removal=last)
+    part = limit_releases(derive(observed, NOW), StepResult(actions=(OTHER, *RELEASES)))
+    assert [x.member for x in part.actions if isinstance(x, a.Release)] == releases
+    assert OTHER in part.actions
+    assert {w.subject for w in part.waits} == {"hot-0", "hot-1"} - set(releases)
+
+
+@pytest.mark.parametrize("pool", [managers(2, "hot"), gateway(2, "hot")])
+def test_members_whose_loss_the_database_does_not_notice_leave_together(pool: PoolSpec) -> None:
+    base = facts_of([pool], [])
+    observed = replace(base.obs, desired=replace(base.obs.desired, wait_between_removals=WAIT), last_removal=NOW)
+    part = limit_releases(derive(observed, NOW), StepResult(actions=RELEASES))
+    assert len(part.actions) == (0 if pool.voting else 2)
 
 
 def test_without_a_wait_members_leave_as_soon_as_they_may() -> None:

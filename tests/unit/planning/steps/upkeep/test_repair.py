@@ -7,7 +7,7 @@ from stateward.planning.facts.change import Change, immutable_inputs
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.steps.upkeep.repair import repair_change, repair_member, unsafe
+from stateward.planning.steps.upkeep.repair import BEREFT, configuration_is_lost, repair_change, repair_member, unsafe
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import gateway, hot, managers, mixed, settled
@@ -268,3 +268,59 @@ def test_a_broken_pod_is_deleted_once_and_after_its_statefulset_has_the_template
         frozenset(),
     )
     assert [type(x) for x in made.actions] == ([a.DeletePod] if observed and not terminating else [])
+
+
+@pytest.mark.parametrize(
+    ("runs", "agent", "readable", "template", "seconds", "lost"),
+    [
+        ("old", False, True, "new", BEREFT + 1, True),
+        ("old", False, True, "new", BEREFT, False),
+        ("old", True, True, "new", BEREFT + 1, False),
+        ("old", False, False, "new", BEREFT + 1, False),
+        ("old", False, True, "old", BEREFT + 1, False),
+        ("new", False, True, "new", BEREFT + 1, False),
+    ],
+)
+def test_a_pod_that_waits_for_a_configuration_that_was_overwritten_is_found_after_a_while(
+    runs: str, agent: bool, readable: bool, template: str, seconds: float, lost: bool
+) -> None:
+    """With an agent it uses what is mounted, and before its next template is written nothing was overwritten."""
+    base = facts_of([hot(2, config={"config/a": "new"})], [])
+    member = base.members["hot-0"]
+    assert member.pod is not None
+    assert member.workload is not None
+    inputs = {**member.workload.inputs, "config/a": runs}
+    member = replace(
+        member,
+        pod=replace(member.pod, inputs=inputs, agent=agent, ready=False),
+        workload=replace(member.workload, inputs={**member.workload.inputs, "config/a": template}),
+        config=member.config if readable else None,
+    )
+    assert member.pod is not None
+    observed = replace(base.obs, members=(member, base.members["hot-1"]), away={"hot-0": NOW - seconds})
+    assert configuration_is_lost(derive(observed, NOW), member, member.pod) is lost
+
+
+@pytest.mark.parametrize(
+    ("more", "because"),
+    [
+        ({}, None),
+        ({"dynamic/a": "new"}, None),
+        ({"template/a": "new"}, ("template/a",)),
+        ({"template/a": "new", "dynamic/a": "new"}, ("template/a",)),
+    ],
+)
+def test_a_part_that_needs_no_new_pod_is_no_reason_to_recreate_a_member_that_must_be_replaced(
+    more: dict[str, str], because: tuple[str, ...] | None
+) -> None:
+    base = facts_of([hot(2, config={"storage/processes": "one"})], [])
+    (pool,) = base.obs.desired.pools
+    inputs = {**pool.inputs, "storage/processes": "two", **more}
+    pool = replace(pool, inputs=inputs, held_inputs=inputs, retained=frozenset({"storage/processes"}))
+    facts = derive(replace(base.obs, desired=replace(base.obs.desired, pools=(pool,))), NOW)
+    change = repair_change(facts, facts.members["hot-1"])
+    assert change is not None
+    if because is None:
+        assert change.effect is o.Effect.REPLACE
+    else:
+        assert change == Change(o.Effect.RECREATE, because)
