@@ -20,8 +20,8 @@ from stateward.timeline.phases import Phase
 FIRST_SHARE = 0.4
 """The usual share of a later start in the first one, which also has images, volumes and the formation of the cluster.
 
-Source: on a machine of its own a first start takes as long as a later one; of six members on two cores, six times as
-long (the benchmark `forecasts`). This is the middle of both, as factors.
+Source: on a machine of its own a first start takes as long as a later one; of six members on two cores, three to five
+times as long (the benchmark `forecasts`). This is near the middle, as factors.
 """
 RESTARTS = frozenset({Phase.RESTART, Phase.UPGRADE, Phase.RECREATE})
 """Phases from the stop of a member by the operator until it serves again."""

@@ -261,7 +261,7 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     be created again because its pool has too few: no other member may stop in its place.
     """
     there = database is not None and (member.name in database.nodes or member.name in database.partial)
-    if member.name not in obs.records and not there and not is_lost_after_serving(member):
+    if member.name not in obs.records and not there and not is_lost_after_serving(obs, database, member):
         return False
     if member.alive or (database is not None and (held or member.name in database.voters)):
         return True
@@ -271,9 +271,14 @@ def expected(obs: Observation, database: Database | None, member: Member, *, hel
     return sum(m.alive for m in obs.members if m.pool == member.pool) < pool.replicas
 
 
-def is_lost_after_serving(member: Member) -> bool:
-    """Return whether a member was ready when its Kubernetes node was lost, so that it has been in the cluster."""
-    return member.pod is not None and member.pod.served and not member.pod.node_ready
+def is_lost_after_serving(obs: Observation, database: Database | None, member: Member) -> bool:
+    """Return whether a member was ready when its Kubernetes node was lost, so that it has been in the cluster.
+
+    Before the cluster was formed this shows nothing: a process of FoundationDB is ready as soon as it listens, and a
+    record of it would say that there is a cluster, which then would never be formed.
+    """
+    formed = database is not None or (obs.bootstrap is not None and obs.bootstrap.formed)
+    return formed and member.pod is not None and member.pod.served and not member.pod.node_ready
 
 
 def serves(member: Member, database: Database | None) -> bool:

@@ -184,7 +184,8 @@ def version_in_cluster(facts: Facts, member: Member) -> str:
     node = facts.node(member.name)
     if node is not None:
         return node.version
-    if member.pod is not None and member.name not in facts.obs.records and is_lost_after_serving(member):
+    new = member.name not in facts.obs.records
+    if member.pod is not None and new and is_lost_after_serving(facts.obs, facts.database, member):
         return member.pod.version
     return facts.database.partial.get(member.name, "") if facts.database is not None else ""
 

@@ -45,13 +45,24 @@ def unrecorded(obs: o.Observation, **pod: bool) -> o.Observation:
 @pytest.mark.parametrize(
     ("served", "node_ready", "counts"), [(True, False, True), (False, False, False), (True, True, False)]
 )
-def test_a_member_that_was_ready_when_its_node_was_lost_counts_though_nobody_has_recorded_it(
+def test_an_unrecorded_member_that_was_ready_when_its_node_was_lost_counts_as_down(
     *, served: bool, node_ready: bool, counts: bool
 ) -> None:
     obs = unrecorded(settled(managers(), hot(3)).observe(), served=served, node_ready=node_ready)
     assert (NAME in derive(obs, NOW).down) is counts
     told = status(obs, plan(obs, NOW), ClusterStatus(), NOW)
     assert [m.version for m in told.member_states if m.name == NAME] == [obs.deployed_version if counts else ""]
+
+
+@pytest.mark.parametrize("formed", [True, False])
+def test_before_a_cluster_is_formed_a_lost_member_proves_no_cluster(*, formed: bool) -> None:
+    """A process of FoundationDB is ready as soon as it listens; a cluster with a record is never formed again."""
+    obs = unrecorded(settled(managers(), hot(3)).observe(), served=True, node_ready=False)
+    grant = o.Bootstrap(member="c-managers-0", volume="", formed=formed)
+    silent = replace(obs, database=o.Unknown("no answer"), bootstrap=grant, records={})
+    assert (NAME in derive(silent, NOW).down) is formed
+    told = status(silent, plan(silent, NOW), ClusterStatus(), NOW)
+    assert any(m.version for m in told.member_states) is formed
 
 
 def test_a_member_made_for_data_may_hold_data_after_its_pool_has_lost_the_role() -> None:

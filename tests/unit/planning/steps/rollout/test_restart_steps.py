@@ -33,7 +33,7 @@ def concerned(facts: Facts, *names: str) -> list[frozenset[str]]:
     return [action.members for action in made if isinstance(action, a.LimitAllocation)]
 
 
-def test_the_members_that_remain_are_told_who_will_be_back_and_nobody_is_told_where_none_remains() -> None:
+def test_the_database_learns_which_members_come_back_only_if_others_remain() -> None:
     facts = facts_of([hot(2)], [("hot-0", "hot-1")])
     assert concerned(facts, "hot-0") == [frozenset({"hot-0"})]
     assert concerned(facts, "hot-0", "hot-1") == [frozenset()]
