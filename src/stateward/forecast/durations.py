@@ -58,8 +58,6 @@ class Durations(Struct, frozen=True):
     """Added to each recreated or moved copy."""
     grow: float = 30.0
     """Until a volume is expanded."""
-    reaction: float = REACTION
-    """Until the operator notices a change of the database."""
     delay: float = 60.0
     """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 
@@ -95,7 +93,7 @@ class Durations(Struct, frozen=True):
 
     def reaction_to(self, news: News, *, closely: bool) -> float:
         """Return the seconds until the operator notices a change, which it does sooner while it looks `closely`."""
-        usual = self.reaction * (SOON_SHARE if closely or news is News.EVENT else 1.0)
+        usual = REACTION * (SOON_SHARE if closely or news is News.EVENT else 1.0)
         return usual if self.reaction_factor is None else usual * self.reaction_factor()
 
 

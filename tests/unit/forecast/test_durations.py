@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.forecast.durations import Durations, in_a_kept_pod, in_a_new_pod
+from stateward.forecast.durations import REACTION, SOON_SHARE, STEP, Durations, in_a_kept_pod, in_a_new_pod
 from stateward.forecast.forecast import Forecast, run_forecast
+from stateward.kube.queue import event_pace
+from stateward.operator.clusters import pace
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Observation
 from tests.unit.cli.clusters import NOW, changed, running
@@ -54,3 +56,10 @@ def test_the_start_of_a_new_pod_and_the_absence_in_a_kept_one_follow_from_each_o
 def test_an_absence_that_was_not_measured_follows_from_the_start_of_new_pods() -> None:
     found = absences(run_forecast(restart(), NOW, Durations(start=30.0)))
     assert list(found.values()) == [pytest.approx(30.0, abs=0.01)] * len(restart().members)
+
+
+def test_the_forecast_has_the_pace_of_the_operator() -> None:
+    """The forecast may import nothing of the operator, so its numbers are held against the operator's here."""
+    assert event_pace.SECONDS == STEP
+    assert pace.BUSY_SECONDS / 2 == REACTION
+    assert pytest.approx(pace.CLOSELY_SECONDS / 2) == REACTION * SOON_SHARE

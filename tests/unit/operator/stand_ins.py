@@ -1,7 +1,11 @@
 """Stand-ins for the parts of the operator that a single decision does not depend on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, UnreachableError
 
 
 def always(value: Any) -> Callable[..., Any]:
@@ -20,6 +24,23 @@ def soon(value: Any = None) -> Callable[..., Any]:
         return value
 
     return answer
+
+
+@dataclass
+class Pods:
+    """Pods that answer questions to one path, by their endpoint; all others cannot be reached."""
+
+    answers: Mapping[str, Answer]
+    path: str
+
+    def within(self, access: Access) -> "Pods":
+        raise AssertionError(access)
+
+    async def send(self, call: Call) -> Answer:
+        assert (call.method, call.path) == ("GET", self.path)
+        if call.endpoint not in self.answers:
+            raise UnreachableError(f"no route to {call.endpoint}")
+        return self.answers[call.endpoint]
 
 
 class Recorded:

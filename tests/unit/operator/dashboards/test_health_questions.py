@@ -1,35 +1,16 @@
 """What instances of dashboards report of themselves: available, not available with the reason, or unknown."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import pytest
 
-from stateward.engines.connection.access import Access
-from stateward.engines.connection.base import Answer, Call, UnreachableError
+from stateward.engines.connection.base import Answer
 from stateward.engines.search.dashboards.decision import Health
 from stateward.operator.dashboards.health import HealthQuestions
+from tests.unit.operator.stand_ins import Pods
 
 GREEN = Answer(200, b'{"status":{"overall":{"state":"green"}}}')
 AVAILABLE = Answer(200, b'{"status":{"overall":{"level":"available"}}}')
 RED = Answer(200, b'{"status":{"overall":{"level":"critical"}}}')
 FIRST, SECOND = "http://10.0.0.1:5601", "http://[fd00::2]:5601"
-
-
-@dataclass
-class Pods:
-    """Pods by their endpoint."""
-
-    answers: Mapping[str, Answer]
-
-    def within(self, access: Access) -> "Pods":
-        raise AssertionError(access)
-
-    async def send(self, call: Call) -> Answer:
-        assert (call.method, call.path) == ("GET", "/api/status")
-        if call.endpoint not in self.answers:
-            raise UnreachableError(f"no route to {call.endpoint}")
-        return self.answers[call.endpoint]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +26,11 @@ class Pods:
     ],
 )
 async def test_the_worst_report_of_all_instances_counts(answers: dict[str, Answer], health: Health, said: str) -> None:
-    assert await HealthQuestions(Pods(answers))(["10.0.0.1", "fd00::2"], "/api/status", None) == (health, said)
+    assert await HealthQuestions(Pods(answers, "/api/status"))(["10.0.0.1", "fd00::2"], "/api/status", None) == (
+        health,
+        said,
+    )
 
 
 async def test_without_an_address_nothing_is_known() -> None:
-    assert (await HealthQuestions(Pods({}))([], "/api/status", None))[0] is Health.UNKNOWN
+    assert (await HealthQuestions(Pods({}, "/api/status"))([], "/api/status", None))[0] is Health.UNKNOWN

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.forecast.durations import Durations, News
+from stateward.forecast.durations import REACTION, Durations, News
 from stateward.simulation.rehearsal.timings import FIXED, Spread, StartFactors, drawn
 
 USUAL = Durations(starts={"hot": 90.0})
@@ -55,9 +55,9 @@ def test_the_usual_start_is_drawn_once_for_all_starts_of_a_run() -> None:
 def test_a_change_is_noticed_at_once_or_after_twice_the_usual_time_or_in_between() -> None:
     found = drawn(USUAL, Spread(), 7)
     reactions = [found.reaction_to(News.SILENT, closely=False) for _ in range(400)]
-    assert all(0.0 <= seconds <= 2 * USUAL.reaction for seconds in reactions)
-    assert median(reactions) == pytest.approx(USUAL.reaction, abs=0.2)
-    assert min(reactions) < 0.1 < 2 * USUAL.reaction - 0.1 < max(reactions)
+    assert all(0.0 <= seconds <= 2 * REACTION for seconds in reactions)
+    assert median(reactions) == pytest.approx(REACTION, abs=0.2)
+    assert min(reactions) < 0.1 < 2 * REACTION - 0.1 < max(reactions)
     again = drawn(USUAL, Spread(), 7)
     assert [again.reaction_to(News.SILENT, closely=False) for _ in range(400)] == reactions
 
