@@ -13,8 +13,8 @@ Source: `stateward.kube.queue.event_pace`; in the benchmark `forecasts`, half of
 REACTION = 1.5
 """Seconds until the operator notices a change of the database, usually: half of its resync interval."""
 SOON_SHARE = 1 / 3
-"""The share of this for what an event of Kubernetes reports, and while a process restarts in its pod: the next round
-comes within a second then, not within three.
+"""The share of this for what an event of Kubernetes reports, while a process restarts in its pod, and for copies that
+recover soon after a step: the next round comes within a second then, not within three.
 """
 NEW_POD = 3.0
 """Seconds that a new pod needs more than a process in a kept one.
@@ -23,6 +23,8 @@ Source: the parts of absences in docs/measurements.md, measured by the benchmark
 """
 STOP_SHARE = 0.1
 """The share of the stop in the absence of a process whose pod is kept; its data is flushed before. Source: the same."""
+RECENTLY = 5.0
+"""For how many seconds after a step the operator looks as soon at recovering copies as at what Kubernetes reports."""
 LEAST = 0.5
 """Seconds that a process needs to start, at least."""
 
@@ -61,15 +63,15 @@ class Durations(Struct, frozen=True):
     delay: float = 60.0
     """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 
-    factor: Callable[[str], float] | None = None
-    """By member: what its next start takes, as a multiple of the usual; None if every start takes as long."""
+    factor: Callable[[str, bool], float] | None = None
+    """By member, and whether it is new: what its next start takes, as a multiple of the usual; None: as long."""
     reaction_factor: Callable[[], float] | None = None
     """How soon the operator notices the next change, as a multiple of the usual; None if always as soon."""
 
-    def start_of(self, pool: str, member: str = "") -> float:
-        """Return the duration of the next start of a member of a pool."""
+    def start_of(self, pool: str, member: str = "", *, new: bool = False) -> float:
+        """Return the duration of the next start of a member of a pool; `new` if it was never in the cluster."""
         usual = self.starts.get(pool, self.start)
-        return usual if self.factor is None else usual * self.factor(member)
+        return usual if self.factor is None else usual * self.factor(member, new)
 
     def absence(self, pool: str) -> float:
         """Return how long a member is away while its process is restarted in its pod, usually."""
@@ -89,7 +91,7 @@ class Durations(Struct, frozen=True):
         stop = self.stop_of_process(pool)
         until_start = STEP if stop <= STEP else stop + noticing
         usual = max(LEAST, self.absence(pool) - until_start - noticing)
-        return usual if self.factor is None else usual * self.factor(member)
+        return usual if self.factor is None else usual * self.factor(member, False)
 
     def reaction_to(self, news: News, *, closely: bool) -> float:
         """Return the seconds until the operator notices a change, which it does sooner while it looks `closely`."""

@@ -61,6 +61,8 @@ class Members:
         self._zones: dict[str, str] = {}
         self._nodes: dict[str, str] = {}
         self._managed: set[str] = set()
+        self._new: set[str] = set()
+        """Members that this change creates, until they serve for the first time."""
         self._made = 0
         self.unreachable: set[str] = set()
         """Members whose machine is lost or cut off: their pods neither start nor end."""
@@ -97,6 +99,8 @@ class Members:
             size = action.grown_size or pool.volume_size
             cls, grown = pool.storage_class or "", action.grown_size
             claim = Claim(ref, size, size, cls, expandable=True, owner=self._owner, grown=grown)
+        if known is None:
+            self._new.add(action.member)
         member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
         self.all[action.member] = member
         self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing))
@@ -196,8 +200,8 @@ class Members:
 
     def _coming(self, member: Member, pod: Pod) -> None:
         """Let a member serve after its start duration, minus the age of its pod."""
-        left = self._durations.start_of(member.pool, member.name) - max(0.0, self._queue.now - pod.created)
-        self._starts_in(max(1.0, left), member.name, pod)
+        seconds = self._durations.start_of(member.pool, member.name, new=member.name in self._new)
+        self._starts_in(max(1.0, seconds - max(0.0, self._queue.now - pod.created)), member.name, pod)
 
     def _starts_in(self, seconds: float, name: str, pod: Pod) -> None:
         self._queue.after(seconds, partial(self._started, name, pod.ref.uid, self.outages[name]))
@@ -210,6 +214,7 @@ class Members:
         if name in self.broken:
             self._with_pod(member, replace(pod, running=False, ready=False, trouble=self.broken[name]))
         else:
+            self._new.discard(name)
             self._listener.started(member, pod)
 
     def _ended(self, name: str, uid: str) -> None:

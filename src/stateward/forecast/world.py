@@ -6,12 +6,13 @@ image cannot be pulled, stays broken until it is recreated. A rehearsal adds fai
 
 from collections.abc import Mapping
 from functools import partial
+from math import inf
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from stateward.forecast.copies import Copies
-from stateward.forecast.durations import Durations, News
+from stateward.forecast.durations import RECENTLY, Durations, News
 from stateward.forecast.event_queue import EventQueue
 from stateward.forecast.members import Members
 from stateward.forecast.processes import Processes
@@ -52,6 +53,8 @@ class TimedWorld:
         self.news = News.NOTHING
         """What has happened that triggers a reconciliation."""
         self.log: list[Event] = []
+        self._stepped = -inf
+        """When the last step ended that Kubernetes reports."""
         # When the snapshot before an upgrade comes is not known: the forecast begins with the upgrade itself.
         start = with_fixed_sizes(replace(start, desired=replace(start.desired, snapshot_gate=None)), now)
         self._durations, self._obs = durations, start
@@ -82,8 +85,12 @@ class TimedWorld:
 
     @property
     def closely(self) -> bool:
-        """Whether the operator looks every second, because a process restarts in its pod."""
-        return any(member.pod is not None and member.pod.phase for member in self._members.all.values())
+        """Whether the operator looks every second: a process restarts in its pod, or a step has just ended.
+
+        After a step it does so for copies that recover, but not for those that move away from a drained member.
+        """
+        restarts = any(member.pod is not None and member.pod.phase for member in self._members.all.values())
+        return restarts or (self.queue.now < self._stepped + RECENTLY and not self._copies.draining)
 
     def record_states(self, states: Mapping[str, str]) -> None:
         """Record the state of each member, and since when it has it, as the status does."""
@@ -190,6 +197,7 @@ class TimedWorld:
     def happened(self, what: str, member: str = "") -> None:
         """Record the end of a step that Kubernetes reports."""
         self.news = News.EVENT
+        self._stepped = self.queue.now
         self._noted(what, member)
 
     def _noted(self, what: str, member: str = "") -> None:

@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.forecast.durations import REACTION, SOON_SHARE, STEP, Durations, in_a_kept_pod, in_a_new_pod
+from stateward.forecast.durations import (
+    REACTION,
+    RECENTLY,
+    SOON_SHARE,
+    STEP,
+    Durations,
+    in_a_kept_pod,
+    in_a_new_pod,
+)
 from stateward.forecast.forecast import Forecast, run_forecast
 from stateward.kube.queue import event_pace
 from stateward.operator.clusters import pace
@@ -63,3 +71,4 @@ def test_the_forecast_has_the_pace_of_the_operator() -> None:
     assert event_pace.SECONDS == STEP
     assert pace.BUSY_SECONDS / 2 == REACTION
     assert pytest.approx(pace.CLOSELY_SECONDS / 2) == REACTION * SOON_SHARE
+    assert pace.RECENTLY_SECONDS == RECENTLY

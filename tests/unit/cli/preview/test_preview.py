@@ -31,12 +31,12 @@ logs-managers-2  recreate  rolling  70 s   version
 
 ORDER
   1. +0:01 recreate logs-hot-2 (to apply version)
-  2. +1:18 recreate logs-hot-1 (to apply version)
-  3. +2:35 recreate logs-hot-0 (to apply version)
-  4. +3:52 recreate logs-gateway-0 (to apply version)
-  5. +5:04 recreate logs-managers-2 (to apply version)
-  6. +6:15 recreate logs-managers-1 (to apply version)
-  7. +7:26 recreate logs-managers-0 (to apply version)
+  2. +1:17 recreate logs-hot-1 (to apply version)
+  3. +2:33 recreate logs-hot-0 (to apply version)
+  4. +3:49 recreate logs-gateway-0 (to apply version)
+  5. +5:00 recreate logs-managers-2 (to apply version)
+  6. +6:12 recreate logs-managers-1 (to apply version)
+  7. +7:24 recreate logs-managers-0 (to apply version)
 
 TIME
   about 9 min, if all goes well

@@ -38,11 +38,18 @@ def test_starts_vary_around_the_usual_one_by_the_measured_spread() -> None:
 
 
 def test_each_start_of_a_member_is_drawn_apart_from_all_others() -> None:
-    alone, mixed = StartFactors(1, 0.3), StartFactors(1, 0.3)
-    wanted = [alone("a"), alone("a")]
-    found = [mixed("a"), mixed("b"), mixed("a")]
+    alone, mixed = StartFactors(1, Spread(start=0.3)), StartFactors(1, Spread(start=0.3))
+    wanted = [alone("a", False), alone("a", False)]
+    found = [mixed("a", False), mixed("b", False), mixed("a", False)]
     assert [found[0], found[2]] == wanted
     assert len(set(found)) == 3
+
+
+def test_first_starts_of_new_members_vary_more_around_the_same_usual_one() -> None:
+    spread = Spread(start=0.3, first=0.4, usual=0.0)
+    logs = [log(drawn(USUAL, spread, seed).start_of("hot", "a", new=True) / 90.0) for seed in range(400)]
+    assert median(logs) == pytest.approx(0.0, abs=0.06)
+    assert stdev(logs) == pytest.approx(0.5, abs=0.06)
 
 
 def test_the_usual_start_is_drawn_once_for_all_starts_of_a_run() -> None:
