@@ -29,6 +29,7 @@ VERSITYGW = Program("versitygw", "github.com/versity/versitygw/cmd/versitygw")
 """A server of the S3 protocol."""
 IDENTITY = Program("identity", ".")
 """A provider of OpenID Connect and SAML."""
+KREW = Program("krew", "sigs.k8s.io/krew/cmd/krew")
 OPERATOR_VERIFY = Program("operatorverify", "github.com/operator-framework/api/cmd/operator-verify")
 
 
