@@ -145,10 +145,14 @@ def policy_option(command: Command) -> Command:
 
 
 def _place_options(command: Command, what: str) -> Command:
+    # Completions open sessions, so they import this module.
+    from stateward.cli.shared.completion import context_names, namespace_names  # noqa: PLC0415
+
+    place = f"Namespace of the {what}; default: the context's."
     for option in (
-        click.option("-n", "--namespace", default="", help=f"Namespace of the {what}; default: the context's."),
-        click.option("--context", default="", help="Context of the kubeconfig."),
-        click.option("--kubeconfig", default="", help="Path of a kubeconfig; default: as kubectl."),
+        click.option("-n", "--namespace", default="", shell_complete=namespace_names, help=place),
+        click.option("--context", default="", shell_complete=context_names, help="Context of the kubeconfig."),
+        click.option("--kubeconfig", default="", type=click.Path(), help="Path of a kubeconfig; default: as kubectl."),
     ):
         command = option(command)
     return command

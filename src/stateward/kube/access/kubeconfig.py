@@ -140,6 +140,11 @@ class Kubeconfig:
                 place = Place(file, f"{section}s[{entry.name}].{section}")
                 self._entries.setdefault((section, entry.name), (place, getattr(entry, section)))
 
+    @property
+    def contexts(self) -> list[str]:
+        """Return the names of all contexts."""
+        return [name for section, name in self._entries if section == "context"]
+
     def cluster(self, name: str) -> tuple[Place, ClusterEntry]:
         """Return a cluster by name; raise ConfigError."""
         return self._entry("cluster", name, ClusterEntry)

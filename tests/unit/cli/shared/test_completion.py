@@ -1,5 +1,7 @@
 """The shell completes names of clusters, and stays silent where it cannot."""
 
+from pathlib import Path
+
 import click
 import pytest
 from click.shell_completion import ShellComplete
@@ -55,3 +57,27 @@ def test_members_and_pools_are_completed_of_the_cluster_that_is_named(api: FakeA
 @pytest.mark.parametrize("verb", ["stop", "start", "replace", "keep"])
 def test_commands_about_a_member_complete_members_of_all_clusters(api: FakeApi, verb: str) -> None:
     assert complete(api, verb, "logs-hot") == ["logs-hot-0", "logs-hot-1"]
+
+
+@pytest.mark.parametrize("verb", ["status", "restart", "package upgrade", "validate"])
+def test_namespaces_are_completed_where_the_viewer_may_list_them(api: FakeApi, verb: str) -> None:
+    for name in ("logging", "login", "search"):
+        api.add("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    assert complete(api, *verb.split(), "-n", "lo") == ["logging", "login"]
+    assert complete(api, *verb.split(), "--namespace", "s") == ["search"]
+    api.denied = {"namespaces"}
+    assert complete(api, *verb.split(), "-n", "lo") == []
+
+
+def test_contexts_are_completed_from_the_kubeconfig(
+    api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, other = tmp_path / "config", tmp_path / "other"
+    file.write_text("contexts: [{name: prod-a}, {name: prod-b}, {name: test}]")
+    other.write_text("contexts: [{name: prod-c}]")
+    monkeypatch.setenv("KUBECONFIG", f"{file}:{tmp_path}/absent")
+    api.refusal = TransportError("no server is asked")
+    assert complete(api, "status", "--context", "prod") == ["prod-a", "prod-b"]
+    assert complete(api, "status", "--kubeconfig", str(other), "--context", "") == ["prod-c"]
+    file.write_text("contexts: 7")
+    assert complete(api, "status", "--context", "") == []
