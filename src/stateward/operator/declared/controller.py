@@ -227,7 +227,8 @@ class DeclaredControl:
         known = await self.objects.live(key_of(offered))
         newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
         live = newest if known is None else replace(known, spec=offered.spec)
-        return await ObjectReconciliation(await self.objects.tools(), live).preview()
+        before = None if known is None else known.spec
+        return await ObjectReconciliation(await self.objects.tools(), live).preview(before)
 
 
 def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:

@@ -1,11 +1,12 @@
 """One reconciliation of one declared object: check, read its values, write, and report."""
 
+import dataclasses
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Retention
-from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectStatus
+from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectSpec, SearchObjectStatus
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import EngineError, Target
@@ -102,8 +103,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             return Outcome(Stage.STALLED, "InvalidSpec", error.problem.public)
         return await self.removed(target, self._desired(what, self.live.spec.body))
 
-    async def preview(self) -> ObjectPreview:
-        """Return what a reconciliation would do; it reads the database and writes nothing. Raises LostLease."""
+    async def preview(self, before: SearchObjectSpec | None) -> ObjectPreview:
+        """Return what a reconciliation would do; it reads the database and writes nothing. Raises LostLease.
+
+        `before` is the spec that is declared until now: what it takes from Secrets may be stored, and is not shown.
+        """
         name = self.live.spec.object or self.live.spec.path or ""
         try:
             self.check()
@@ -112,6 +116,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             self._forget_others(target)
             self._after_others(what)
             desired = self._desired(what, self.live.spec.body)
+            desired = dataclasses.replace(desired, hidden=(*desired.hidden, *_hidden(before)))
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
         except StopError as stop:
             return _blocked(name, stop.outcome)
@@ -149,7 +154,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             digest=self.tools.key.digest(canonical(body)),
             owner=f"{meta.namespace}/{meta.name}",
             memory=Memory(status.claim, status.applied, status.stored, frozenset(status.settings or ())),
-            hidden=tuple(value.path for value in spec.values or ()),
+            hidden=_hidden(spec),
             existing=spec.existing,
             drift=spec.drift,
             retain=spec.deletion_policy is Retention.RETAIN,
@@ -193,6 +198,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 message = f"{left} indices still run an earlier version of the policy"
                 return Outcome(Stage.WORKING, "IndicesFollow", message, REFUSED_SECONDS)
         return Outcome(Stage.READY, APPLIED, self.doubled())
+
+
+def _hidden(spec: SearchObjectSpec | None) -> tuple[str, ...]:
+    """Return the places of the body whose values come from Secrets."""
+    return tuple(value.path for value in spec.values or ()) if spec is not None else ()
 
 
 def _blocked(name: str, outcome: Outcome) -> ObjectPreview:

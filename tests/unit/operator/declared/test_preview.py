@@ -84,3 +84,50 @@ async def test_values_of_secrets_are_not_in_the_answer() -> None:
         found = await previewed(world, control, of)
     assert "geheim-77" not in str(found)
     assert [change.path for change in found.changes] == ["/settings/bucket"]
+
+
+def slack(*states: dict[str, Any]) -> dict[str, Any]:
+    return {"policy": {"description": "keep", "states": list(states)}}
+
+
+def state(name: str, **destination: Any) -> dict[str, Any]:
+    return {"name": name, "actions": [{"notification": {"destination": {"slack": destination}}}]}
+
+
+SLACK = "/policy/states/0/actions/0/notification/destination/slack/url"
+
+
+async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
+    """The stored list may be shorter, longer or in another order than the declared one."""
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    policy: dict[str, Any] = {"object": "ismPolicy/keep", "values": [value]}
+    world.declare(**policy, body=slack(state("hot")))
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        assert "geheim-77" in str(world.database.objects.by_path)
+        moved = {**policy, "values": [{**value, "path": SLACK.replace("states/0", "states/1")}]}
+        edits: list[dict[str, Any]] = [
+            {**policy, "body": slack(state("warm"))},
+            {**policy, "body": slack(state("hot"), {"name": "cold", "actions": []})},
+            {**moved, "body": slack({"name": "cold", "actions": []}, state("hot"))},
+            {"object": "ismPolicy/keep", "body": slack(state("hot", channel="#a"))},
+            {"object": "ismPolicy/keep", "body": {"policy": {"description": "none"}}},
+        ]
+        for edit in edits:
+            found = await previewed(world, control, offered(**edit))
+            assert found.does == "change"
+            assert found.changes
+            assert "geheim-77" not in str(found)
+
+
+async def test_what_is_called_a_password_is_not_in_the_answer() -> None:
+    world = World()
+    stored = {"type": "s3", "settings": {"client.secret_key": "geheim-77", "bucket": "b"}}
+    world.database.objects.by_path["/_snapshot/store"] = StoredObject(stored, 1)
+    body = {"type": "s3", "settings": {"client": {"secret_key": "geheim-88"}, "bucket": "c"}}
+    async with world.operator() as control:
+        found = await previewed(world, control, offered(object="snapshotRepository/store", body=body, existing="Adopt"))
+    assert [change.path for change in found.changes] == ["/settings/client.secret_key", "/settings/bucket"]
+    assert "geheim" not in str(found)

@@ -1,5 +1,6 @@
 """What a declared object would change in the database, from one read: the same decision that the operator makes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -12,6 +13,11 @@ from stateward.engines.search.declared.desired import Desired, Observed, compara
 
 MOST = 200
 """Changes that are shown."""
+NOT_SHOWN = "***"
+"""What is shown in the place of a value whose key says that it is a secret."""
+_SECRET_KEY = re.compile(
+    r"(pass(word|wd|phrase)|secret|token|credentials?|authorization|(secret|access|private|api|exchange)key)$"
+)
 
 
 class FieldChange(Struct, frozen=True):
@@ -54,7 +60,22 @@ def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectP
 def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
     """Return where the stored object differs from what is declared."""
     body = comparable(desired, stored(desired, observed) or {})
-    return list(_changes(body, comparable(desired, desired.body), ""))[:MOST]
+    return [_shown(change) for change in _changes(body, comparable(desired, desired.body), "")][:MOST]
+
+
+def _shown(change: FieldChange) -> FieldChange:
+    key = change.path.rpartition("/")[2]
+    return FieldChange(change.path, _masked(key, change.before), _masked(key, change.after))
+
+
+def _masked(key: str, value: Any) -> Any:
+    """Return a value without the texts whose keys say that they are secrets."""
+    if isinstance(value, Mapping):
+        return {name: _masked(name, inner) for name, inner in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_masked(key, inner) for inner in cast("list[Any]", value)]
+    secret = isinstance(value, str) and _SECRET_KEY.search(re.sub("[^a-z]", "", key.lower()))
+    return NOT_SHOWN if secret else value
 
 
 def _changes(stored: object, wanted: object, at: str) -> Iterator[FieldChange]:
