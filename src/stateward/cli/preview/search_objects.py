@@ -40,7 +40,7 @@ def document(found: list[tuple[str, ObjectPreview]]) -> list[Json]:
 def lines(found: list[tuple[str, ObjectPreview]]) -> Iterator[str]:
     """Yield the previews for people."""
     for name, shown in found:
-        why = f" ({shown.reason}: {shown.message})" if shown.message else ""
+        why = f" ({': '.join(filter(None, (shown.reason, shown.message)))})" if shown.message else ""
         yield f"{name}: {shown.object}: {shown.does}{why}"
         yield from (f"  {line}" for change in shown.changes for line in _lines(change))
 

@@ -104,24 +104,28 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         return await self.removed(target, self._desired(what, self.live.spec.body))
 
     async def preview(self, before: SearchObjectSpec | None) -> ObjectPreview:
-        """Return what a reconciliation would do; it reads the database and writes nothing. Raises LostLease.
+        """Return what a reconciliation would do; it reads and writes nothing. Raises ApiError, LostLease.
 
+        Values of Secrets are read, because only with them it is known whether anything changes; they are not shown.
         `before` is the spec that is declared until now: what it takes from Secrets may be stored, and is not shown.
         """
-        name = self.live.spec.object or self.live.spec.path or ""
+        name, secrets = self.live.spec.object or self.live.spec.path or "", ()
         try:
             self.check()
             what = declared(self.live.spec)
             target = self.reachable(self.tools.databases.cluster(self.kind, self.where))
             self._forget_others(target)
             self._after_others(what)
-            desired = self._desired(what, self.live.spec.body)
+            body, secrets = await with_values(self.tools.api, self.live)
+            desired = self._desired(what, body)
             desired = dataclasses.replace(desired, hidden=(*desired.hidden, *_hidden(before)))
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
         except StopError as stop:
             return _blocked(name, stop.outcome)
+        except NoValueError as error:
+            return _blocked(name, Outcome(Stage.STALLED, error.reason, error.message))
         except EngineError as error:
-            return _blocked(name, self.failed(error))
+            return _blocked(name, self.failed(error, secrets))
         return preview(desired, observed, digest_of(self.tools.key, desired, observed))
 
     def _forget_others(self, target: Target) -> None:

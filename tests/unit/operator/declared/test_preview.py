@@ -75,6 +75,7 @@ async def test_another_resource_for_the_same_object_would_be_refused() -> None:
 
 async def test_values_of_secrets_are_not_in_the_answer() -> None:
     world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, password="geheim-78")
     path = "/_snapshot/store"
     world.database.objects.by_path[path] = StoredObject({"type": "s3", "settings": {"password": "geheim-77"}}, 1)
     value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
@@ -82,7 +83,7 @@ async def test_values_of_secrets_are_not_in_the_answer() -> None:
     async with world.operator() as control:
         of = offered(object="snapshotRepository/store", body=body, values=[value], existing="Adopt")
         found = await previewed(world, control, of)
-    assert "geheim-77" not in str(found)
+    assert "geheim" not in str(found)
     assert [change.path for change in found.changes] == ["/settings/bucket"]
 
 
@@ -131,3 +132,23 @@ async def test_what_is_called_a_password_is_not_in_the_answer() -> None:
         found = await previewed(world, control, offered(object="snapshotRepository/store", body=body, existing="Adopt"))
     assert [change.path for change in found.changes] == ["/settings/client.secret_key", "/settings/bucket"]
     assert "geheim" not in str(found)
+
+
+async def test_an_unchanged_object_with_a_value_of_a_secret_has_nothing_to_change() -> None:
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, password="geheim-77")
+    value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
+    store: dict[str, Any] = {"object": "snapshotRepository/store", "body": {"type": "s3"}, "values": [value]}
+    world.declare(**store)
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        same = await previewed(world, control, offered(**store))
+        world.change_secret("keys", password="geheim-78")
+        rotated = await previewed(world, control, offered(**store))
+        world.drop_secret("keys")
+        missing = await previewed(world, control, offered(**store))
+    assert (same.does, same.message, same.changes) == ("nothing", "", ())
+    assert (rotated.does, rotated.changes) == ("change", ())
+    assert "values of Secrets are not shown" in rotated.message
+    assert (missing.does, missing.reason) == ("refuse", "SecretMissing")
+    assert "geheim" not in f"{same}{rotated}{missing}"

@@ -43,6 +43,7 @@ class ObjectPreview(Struct, frozen=True):
         return self.does not in ("wait", "refuse")
 
 
+_UNSHOWN = "values of Secrets are not shown"
 _CLAIMS = {Claim.CREATING: "create", Claim.ADOPTING: "replace", Claim.MERGED: "merge"}
 _OTHERS = {Do.NOTHING: "nothing", Do.STOP: "refuse", Do.WAIT: "wait", Do.SEND: "change"}
 
@@ -54,7 +55,8 @@ def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectP
     if does == "change" and observed.answer is None:
         does = "create"
     found = () if does == "nothing" else tuple(differences(desired, observed))
-    return ObjectPreview(desired.what.label, does, decision.reason, decision.message, found)
+    message = decision.message or (_UNSHOWN if does == "change" and not found and desired.hidden else "")
+    return ObjectPreview(desired.what.label, does, decision.reason, message, found)
 
 
 def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
