@@ -91,7 +91,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         self._record(desired, written, target)
         if what.kind.trial and not (written.decision.do is Do.NOTHING and self.was_ready()):
             await self._tried(what, target, secrets)
-        return await self._followed(desired, target)
+        return await self._followed(desired, target, written.decision.message)
 
     async def clear(self, target: Target) -> Outcome | None:
         """Delete the object in the database; raises StopError, EngineError, LostLease."""
@@ -194,14 +194,14 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         except EngineError as error:
             raise StopError(self.failed(error, secrets)) from error
 
-    async def _followed(self, desired: Desired, target: Target) -> Outcome:
+    async def _followed(self, desired: Desired, target: Target, message: str) -> Outcome:
         """Return the outcome of an applied object: ready, once indices follow it where that is asked for."""
         if self.live.spec.apply_to_existing:
             left = await self.tools.databases.ask(self.kind, target, lambda session: follow_policy(session, desired))
             if left:
                 message = f"{left} indices still run an earlier version of the policy"
                 return Outcome(Stage.WORKING, "IndicesFollow", message, REFUSED_SECONDS)
-        return Outcome(Stage.READY, APPLIED, self.doubled())
+        return Outcome(Stage.READY, APPLIED, self.doubled() or message)
 
 
 def _hidden(spec: SearchObjectSpec | None) -> tuple[str, ...]:

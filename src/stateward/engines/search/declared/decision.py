@@ -10,6 +10,7 @@ from typing import cast
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.api.values.base import Json
+from stateward.engines.search.declared.aliases import moved_to, rolled_on, writes_end
 from stateward.engines.search.declared.comparison import contains
 from stateward.engines.search.declared.desired import Desired, Observed, difference, owner_of, protection, stored
 from stateward.engines.search.declared.identity import settings_of
@@ -48,11 +49,31 @@ def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision
     body = stored(desired, observed)
     if (flag := protection(body)) is not None:
         return Decision(Do.STOP, "Protected", f"{desired.what.label} is {flag}: it belongs to the database")
+    if (ended := _alias(desired, observed, body, stored_digest)) is not None:
+        return ended
+    desired = rolled_on(desired, observed)
     if not desired.memory.claim:
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
     if body is not None and (owner := _foreign(desired, body)) is not None:
         return _refused(desired, owner)
     return _claimed(desired, observed, body, stored_digest)
+
+
+def _alias(desired: Desired, observed: Observed, body: object | None, stored_digest: str) -> Decision | None:
+    """Return why an alias stays as it is on all its indices; None if nothing speaks against a write."""
+    rolled = rolled_on(desired, observed)
+    agrees = bool(desired.memory.claim) and body is not None and _agrees(rolled, body, stored_digest)
+    place = moved_to(desired, observed) if desired.memory.applied == desired.digest else ""
+    if place and (body is None or agrees):
+        message = f"a rollover has moved it on to {place}, where it stays"
+        return Decision(Do.NOTHING, message=message, claim=_written_claim(desired))
+    if agrees or not (index := writes_end(rolled, observed)):
+        return None
+    message = (
+        f"{index} takes the writes through the alias, and would not take them with this second index; set"
+        " is_write_index in the body, to false if this index is for searches only"
+    )
+    return Decision(Do.STOP, "WriteIndexLost", message)
 
 
 def _claimed(desired: Desired, observed: Observed, body: object | None, stored_digest: str) -> Decision:

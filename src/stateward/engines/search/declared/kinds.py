@@ -36,6 +36,8 @@ class ObjectKind:
     path: str
     read: str = ""
     """Where it is read, if that is another path."""
+    reading: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters of that GET."""
     answer: str = ""
     permanent: bool = False
     """Whether the database always has it: it is changed, and neither created nor deleted."""
@@ -117,12 +119,22 @@ _COMMON = (
     ObjectKind(
         "alias",
         "/{index}/_alias/{name}",
+        # Of all indices: which of them takes the writes depends on the others.
+        read="/_alias/{name}",
+        reading={"expand_wildcards": "all"},
         answer="/{index}/aliases/{name}",
         write=Write.ALIAS,
         accepts=frozenset({"filter", "index_routing", "is_hidden", "is_write_index", "routing", "search_routing"}),
         parts=2,
     ),
-    ObjectKind("clusterSettings", "/_cluster/settings", answer="/persistent", write=Write.SETTINGS, parts=0),
+    ObjectKind(
+        "clusterSettings",
+        "/_cluster/settings",
+        reading={"flat_settings": "true"},
+        answer="/persistent",
+        write=Write.SETTINGS,
+        parts=0,
+    ),
 )
 _SECURITY = "/_plugins/_security/api"
 _HIDDEN = ("/reserved", "/hidden", "/static")

@@ -7,6 +7,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from stateward.api.kinds.search_object import Claim
+from stateward.engines.search.declared.aliases import rolled_on
 from stateward.engines.search.declared.comparison import contains
 from stateward.engines.search.declared.decision import Do, decide
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
@@ -54,7 +55,7 @@ def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectP
     does = _OTHERS.get(decision.do) or _CLAIMS.get(Claim(decision.claim), "change")
     if does == "change" and observed.answer is None:
         does = "create"
-    found = () if does == "nothing" else tuple(differences(desired, observed))
+    found = () if does == "nothing" else tuple(differences(rolled_on(desired, observed), observed))
     message = decision.message or (_UNSHOWN if does == "change" and not found and desired.hidden else "")
     return ObjectPreview(desired.what.label, does, decision.reason, message, found)
 
