@@ -14,7 +14,7 @@ from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import found, placed, without
+from stateward.engines.search.declared.pointers import GONE, found, placed, replaced, without
 
 _INDEX = "index."
 
@@ -51,14 +51,41 @@ def normal(what: Declared, body: object) -> object:
     """Return a body in one form: settings flat and with their prefix, without what the database writes by itself."""
     if what.kind.write is Write.SETTINGS:
         return settings_of(cast("Json", body))
+    if what.kind.write is Write.ALIAS:
+        body = _with_both_routings(cast("Json", body))
     for pointer in what.kind.volatile:
         body = without(body, pointer)
+    for pointer in what.kind.texts:
+        body = replaced(body, pointer, _read)
+    for pointer, default in what.kind.defaults.items():
+        body = replaced(body, pointer, lambda value, default=default: GONE if _same(value, default) else value)
     for pointer in what.kind.settings:
         settings = next(found(body, pointer), None)
         if isinstance(settings, Mapping):
             prefix = _INDEX if pointer.startswith("/template") else ""
             body = placed(cast("Json", body), pointer, _flat(cast("Json", settings), prefix))
     return _with_sets(body) if what.kind.exact else body
+
+
+def _with_both_routings(alias: Json) -> Json:
+    """Return an alias as the database has it: with routing for search and for indexing."""
+    both = {key: alias["routing"] for key in ("index_routing", "search_routing") if "routing" in alias}
+    return {**both, **{key: value for key, value in alias.items() if key != "routing"}}
+
+
+def _read(value: object) -> object:
+    """Return what a text of JSON says, if it is an object; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        read: object = msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value
+    return cast("object", read) if isinstance(read, dict) else value
+
+
+def _same(value: object, default: object) -> bool:
+    return contains(value, default) is None and contains(default, value) is None
 
 
 def _with_sets(body: object) -> object:

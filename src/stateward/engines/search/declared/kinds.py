@@ -45,6 +45,10 @@ class ObjectKind:
     """The keys of it that belong to the body; empty: all."""
     volatile: tuple[str, ...] = ()
     """JSON pointers to what the database writes by itself."""
+    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
+    """By JSON pointer, what the database writes where a body has nothing; `*` stands for all keys or items."""
+    texts: tuple[str, ...] = ()
+    """JSON pointers to objects that the database stores as their text."""
     mark: str = ""
     """JSON pointer to the object that clients may write their own notes into; empty: there is none."""
     creates: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -105,7 +109,7 @@ _TEMPLATES = (
 )
 _COMMON = (
     *_TEMPLATES,
-    ObjectKind("storedScript", "/_scripts/{name}", only=("script",)),
+    ObjectKind("storedScript", "/_scripts/{name}", only=("script",), texts=("/script/source",)),
     ObjectKind(
         "snapshotRepository",
         "/_snapshot/{name}",
@@ -236,12 +240,25 @@ _ELASTICSEARCH = (
         answer="/{name}/policy",
         refers={"snapshotRepository": ("/repository",)},
     ),
-    ObjectKind("role", "/_security/role/{name}", answer="/{name}", exact=True, volatile=("/transient_metadata",)),
+    ObjectKind(
+        "role",
+        "/_security/role/{name}",
+        answer="/{name}",
+        exact=True,
+        volatile=("/transient_metadata",),
+        defaults={
+            "/indices/*/allow_restricted_indices": False,
+            "/remote_indices/*/allow_restricted_indices": False,
+        },
+        texts=("/indices/*/query", "/remote_indices/*/query"),
+    ),
     ObjectKind(
         "roleMapping",
         "/_security/role_mapping/{name}",
         answer="/{name}",
         exact=True,
+        defaults={"/enabled": True, "/role_templates/*/format": "string"},
+        texts=("/role_templates/*/template",),
         refers={"role": ("/roles/*",)},
     ),
     ObjectKind("watch", "/_watcher/watch/{name}", answer="/watch"),

@@ -3,10 +3,13 @@
 `~0` and `~1` stand for `~` and `/` (RFC 6901).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from stateward.api.values.base import Json
+
+GONE = object()
+"""Instead of a value: there is none."""
 
 
 class NoPlaceError(LookupError):
@@ -61,17 +64,27 @@ def _placed(document: Any, keys: list[str], value: object, pointer: str) -> obje
 
 
 def without(document: object, pointer: str) -> object:
-    """Return a copy without what a pointer leads to."""
-    return _without(document, steps(pointer))
+    """Return a copy without what a pointer leads to; items of lists stay."""
+    return replaced(document, pointer, lambda _: GONE)
 
 
-def _without(document: object, keys: list[str]) -> object:
-    if not keys or not isinstance(document, Mapping):
+def replaced(document: object, pointer: str, change: Callable[[object], object]) -> object:
+    """Return a copy with each value that a pointer leads to changed, or without it for `GONE`; items of lists stay."""
+    return _replaced(document, steps(pointer), change)
+
+
+def _replaced(document: object, keys: list[str], change: Callable[[object], object]) -> object:
+    if not keys:
+        return change(document)
+    first, rest = keys[0], keys[1:]
+    if isinstance(document, list):
+        items = enumerate(cast("list[object]", document))
+        return [_replaced(item, rest, change) if rest and first in ("*", str(i)) else item for i, item in items]
+    if not isinstance(document, Mapping):
         return document
     fields = cast("Mapping[str, object]", document)
-    if len(keys) == 1:
-        return {key: inner for key, inner in fields.items() if key != keys[0]}
-    return {key: _without(inner, keys[1:]) if key == keys[0] else inner for key, inner in fields.items()}
+    made = {key: _replaced(inner, rest, change) if first in ("*", key) else inner for key, inner in fields.items()}
+    return {key: inner for key, inner in made.items() if inner is not GONE}
 
 
 def concealed(document: object, pointer: str) -> object:
