@@ -48,7 +48,8 @@ def lines(found: list[tuple[str, ObjectPreview]]) -> Iterator[str]:
 def _lines(change: FieldChange) -> Iterator[str]:
     if change.before is not None:
         yield f"- {change.path}: {_text(change.before)}"
-    yield f"+ {change.path}: {_text(change.after)}"
+    if change.after is not None:
+        yield f"+ {change.path}: {_text(change.after)}"
 
 
 def _text(value: Any) -> str:

@@ -31,14 +31,16 @@ def stored_body(what: Declared, answer: object, body: Json) -> object | None:
 
 
 def _containing(answer: object, body: Json) -> object:
-    """Return the first object in an answer, from the outside, that has all keys of a body; the answer if none has."""
+    """Return the object in an answer that has most keys of a body, the outermost of several; the answer if none has."""
+    best, most = answer, 0
     level: list[object] = [answer]
     while level:
         for each in level:
-            if isinstance(each, Mapping) and body.keys() <= cast("Json", each).keys():
-                return cast("object", each)
+            keys = len(body.keys() & cast("Json", each).keys()) if isinstance(each, Mapping) else 0
+            if keys > most:
+                best, most = cast("object", each), keys
         level = [inner for each in level for inner in _inner(each)]
-    return answer
+    return best
 
 
 def _inner(document: object) -> list[object]:
@@ -118,7 +120,7 @@ def contains(stored: object, wanted: object, at: str = "") -> str | None:
             return at or "/"
         fields = cast("Json", stored)
         for key, value in cast("Json", wanted).items():
-            if key not in fields and not _empty(value):
+            if key not in fields and not empty(value):
                 return f"{at}/{key}"
             if key in fields and (place := contains(fields[key], value, f"{at}/{key}")) is not None:
                 return place
@@ -141,7 +143,7 @@ def _listed(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def _empty(value: object) -> bool:
+def empty(value: object) -> bool:
     """Return whether a database may leave a value out: null, an empty list or object."""
     return value is None or value in ([], {})
 

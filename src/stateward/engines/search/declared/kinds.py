@@ -105,6 +105,11 @@ _TEMPLATES = (
             ),
         },
         volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
+        defaults={
+            "/data_stream/hidden": False,
+            "/data_stream/allow_custom_routing": False,
+            "/data_stream/timestamp_field": {"name": "@timestamp"},
+        },
     ),
 )
 _COMMON = (
@@ -151,7 +156,17 @@ _OPENSEARCH = (
         "/_plugins/_ism/policies/{name}",
         only=("policy",),
         write=Write.NUMBERED,
-        volatile=("/policy/policy_id", "/policy/last_updated_time", "/policy/schema_version"),
+        volatile=(
+            "/policy/policy_id",
+            "/policy/last_updated_time",
+            "/policy/schema_version",
+            "/policy/ism_template/*/last_updated_time",
+        ),
+        defaults={
+            "/policy/states/*/actions/*/retry": {"count": 3, "backoff": "exponential", "delay": "1m"},
+            "/policy/states/*/actions/*/notification/message_template/lang": "mustache",
+            "/policy/ism_template/*/priority": 0,
+        },
     ),
     ObjectKind(
         "snapshotPolicy",
@@ -233,7 +248,18 @@ _ELASTICSEARCH = (
         mark="/_meta",
         volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
     ),
-    ObjectKind("ilmPolicy", "/_ilm/policy/{name}", answer="/{name}", only=("policy",), mark="/policy/_meta"),
+    ObjectKind(
+        "ilmPolicy",
+        "/_ilm/policy/{name}",
+        answer="/{name}",
+        only=("policy",),
+        mark="/policy/_meta",
+        defaults={
+            "/policy/phases/*/min_age": "0ms",
+            "/policy/phases/*/actions/delete/delete_searchable_snapshot": True,
+            "/policy/phases/*/actions/shrink/allow_write_after_shrink": False,
+        },
+    ),
     ObjectKind(
         "snapshotPolicy",
         "/_slm/policy/{name}",
@@ -261,7 +287,12 @@ _ELASTICSEARCH = (
         texts=("/role_templates/*/template",),
         refers={"role": ("/roles/*",)},
     ),
-    ObjectKind("watch", "/_watcher/watch/{name}", answer="/watch"),
+    ObjectKind(
+        "watch",
+        "/_watcher/watch/{name}",
+        answer="/watch",
+        defaults={"/input": {"none": {}}, "/condition": {"always": {}}},
+    ),
     ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config"),
 )
 KINDS: Mapping[str, Mapping[str, ObjectKind]] = {

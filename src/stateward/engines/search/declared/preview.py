@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.kinds.search_object import Claim
+from stateward.api.kinds.search_object import Claim, Existing
+from stateward.api.values.base import Json
 from stateward.engines.search.declared.aliases import rolled_on
-from stateward.engines.search.declared.comparison import contains
+from stateward.engines.search.declared.comparison import contains, empty
 from stateward.engines.search.declared.decision import Do, decide
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 
@@ -61,9 +62,11 @@ def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectP
 
 
 def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
-    """Return where the stored object differs from what is declared."""
-    body = comparable(desired, stored(desired, observed) or {})
-    return [_shown(change) for change in _changes(body, comparable(desired, desired.body), "")][:MOST]
+    """Return where the stored object differs from what is declared; with an end in null, what a write removes."""
+    body, wanted = comparable(desired, stored(desired, observed) or {}), comparable(desired, desired.body)
+    claim = desired.memory.claim
+    merged = claim == Claim.MERGED or (not claim and desired.existing is Existing.MERGE)
+    return [_shown(change) for change in _changes(body, wanted, "", whole=not merged)][:MOST]
 
 
 def _shown(change: FieldChange) -> FieldChange:
@@ -81,10 +84,34 @@ def _masked(key: str, value: Any) -> Any:
     return NOT_SHOWN if secret else value
 
 
-def _changes(stored: object, wanted: object, at: str) -> Iterator[FieldChange]:
+def _changes(stored: object, wanted: object, at: str, *, whole: bool) -> Iterator[FieldChange]:
+    """Yield what differs; if `whole`, also what is stored and not declared, because a write removes it."""
     if isinstance(wanted, Mapping) and isinstance(stored, Mapping):
-        fields = cast("Mapping[str, object]", stored)
-        for key, value in cast("Mapping[str, object]", wanted).items():
-            yield from _changes(fields.get(key), value, f"{at}/{key}")
-    elif contains(stored, cast("object", wanted)) is not None:
+        yield from _in_fields(cast("Json", stored), cast("Json", wanted), at, whole=whole)
+        return
+    mine, theirs = _objects(stored), _objects(cast("object", wanted))
+    if mine and len(mine) == len(theirs):
+        for i, (before, after) in enumerate(zip(mine, theirs, strict=True)):
+            yield from _in_fields(before, after, f"{at}/{i}", whole=whole)
+    elif _differ(stored, cast("object", wanted), whole=whole):
         yield FieldChange(at or "/", stored, wanted)
+
+
+def _differ(stored: object, wanted: object, *, whole: bool) -> bool:
+    return contains(stored, wanted) is not None or (whole and contains(wanted, stored) is not None)
+
+
+def _in_fields(stored: Json, wanted: Json, at: str, *, whole: bool) -> Iterator[FieldChange]:
+    for key, value in wanted.items():
+        if key in stored or not empty(value):
+            yield from _changes(stored.get(key), value, f"{at}/{key}", whole=whole)
+    for key, value in stored.items() if whole else ():
+        if key not in wanted and not empty(value):
+            yield FieldChange(f"{at}/{key}", value)
+
+
+def _objects(value: object) -> list[Json]:
+    """Return the items of a list of objects, which are compared one by one; nothing for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    objects = [cast("Json", item) for item in items if isinstance(item, Mapping)]
+    return objects if len(objects) == len(items) else []
