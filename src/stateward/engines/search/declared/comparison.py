@@ -12,6 +12,7 @@ import msgspec
 
 from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
+from stateward.engines.search.declared.forms import in_one_form
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import GONE, found, placed, replaced, without
@@ -66,6 +67,10 @@ def normal(what: Declared, body: object) -> object:
         if isinstance(settings, Mapping):
             prefix = _INDEX if pointer.startswith("/template") else ""
             body = placed(cast("Json", body), pointer, _flat(cast("Json", settings), prefix))
+    if what.kind.write in (Write.UPDATE, Write.CREATE):
+        body = in_one_form(body)
+    for key in what.kind.sets:
+        body = replaced(body, f"/{key}", _with_sets)
     return _with_sets(body) if what.kind.exact else body
 
 

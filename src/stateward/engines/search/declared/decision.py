@@ -15,6 +15,7 @@ from stateward.engines.search.declared.comparison import contains
 from stateward.engines.search.declared.desired import Desired, Observed, difference, owner_of, protection, stored
 from stateward.engines.search.declared.identity import settings_of
 from stateward.engines.search.declared.kinds import Write
+from stateward.engines.search.declared.updates import fixed, settled
 from stateward.engines.search.declared.writes import Request, removal, write
 
 
@@ -85,6 +86,10 @@ def _claimed(desired: Desired, observed: Observed, body: object | None, stored_d
     drift = _drift(desired, body)
     if drift and desired.drift is Drift.REPORT:
         return Decision(Do.STOP, "Drifted", drift, drift=drift)
+    if body is not None and (stuck := _unchangeable(desired, body)) is not None:
+        return stuck
+    if body is not None and settled(desired, body):
+        return Decision(Do.NOTHING, claim=_written_claim(desired))
     return Decision(Do.SEND, request=write(desired, observed), claim=_written_claim(desired), drift=drift)
 
 
@@ -142,7 +147,20 @@ def _unclaimed(desired: Desired, body: object) -> Decision:
         return Decision(Do.CLAIM, claim=Claim.ADOPTING)
     if desired.existing is Existing.REFUSE:
         return _refused(desired, owner)
+    if (stuck := _unchangeable(desired, body)) is not None:
+        return stuck
     return Decision(Do.CLAIM, claim=Claim.MERGED if desired.existing is Existing.MERGE else Claim.ADOPTING)
+
+
+def _unchangeable(desired: Desired, body: object) -> Decision | None:
+    """Return why the database cannot make a stored object as it is declared; None if it can."""
+    if not (fields := fixed(desired, body)):
+        return None
+    message = (
+        f"the database cannot change {', '.join(fields)} of {desired.what.label} once it exists; to replace it, delete"
+        " it in the database, and the operator creates it again"
+    )
+    return Decision(Do.STOP, "CannotChange", message)
 
 
 def _foreign(desired: Desired, body: object) -> str | None:

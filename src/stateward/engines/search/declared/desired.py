@@ -7,6 +7,7 @@ from typing import cast
 from stateward.api.kinds.search_object import Drift, Existing
 from stateward.api.values.base import GROUP, Json
 from stateward.engines.search.declared.comparison import deviation, normal, stored_body
+from stateward.engines.search.declared.forms import pointer_in_one_form
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import concealed, found, without
@@ -95,7 +96,8 @@ def comparable(desired: Desired, body: object) -> object:
     if desired.note:
         body = without(body, desired.note)
     for pointer in desired.hidden:
-        body = concealed(body, pointer.removeprefix("/persistent"))
+        for form in (pointer.removeprefix("/persistent"), pointer_in_one_form(pointer)):
+            body = concealed(body, form)
     return body
 
 

@@ -19,6 +19,8 @@ class Write(Enum):
 
     PUT = "PUT for both"
     NUMBERED = "PUT; a change names the sequence number that was read"
+    UPDATE = "PUT creates; a POST below it changes the fields that it has"
+    CREATE = "PUT creates, and nothing changes it"
     POST_NUMBERED = "POST creates; PUT with the sequence number changes"
     ALIAS = "one action of the aliases API"
     SETTINGS = "persistent cluster settings, each a value of its own"
@@ -58,6 +60,12 @@ class ObjectKind:
     trial: str = ""
     """Where a POST has the nodes use the object; empty: what is stored can be used."""
     write: Write = Write.PUT
+    changes: frozenset[str] = frozenset()
+    """For UPDATE: the fields that can be changed."""
+    sets: frozenset[str] = frozenset()
+    """Fields with lists whose order means nothing."""
+    added: frozenset[str] = frozenset()
+    """For UPDATE: those of them of which items are added (`add_` before the field) and removed (`remove_`)."""
     exact: bool = False
     """Whether a key that is not declared is a deviation: in a role it would be a right."""
     settings: tuple[str, ...] = ()
@@ -293,35 +301,10 @@ _ELASTICSEARCH = (
         answer="/watch",
         defaults={"/input": {"none": {}}, "/condition": {"always": {}}},
     ),
-    ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config"),
+    ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config", write=Write.CREATE),
 )
 KINDS: Mapping[str, Mapping[str, ObjectKind]] = {
     OPENSEARCH: {kind.name: kind for kind in _OPENSEARCH},
     ELASTICSEARCH: {kind.name: kind for kind in _ELASTICSEARCH},
 }
 """The table, by the kind of the cluster and the name of the object's kind."""
-
-ROOTS: Mapping[str, tuple[str, ...]] = {
-    OPENSEARCH: ("/_ltr/_feature/", "/_ltr/_featureset/"),
-    ELASTICSEARCH: (
-        "/_application/search_application/",
-        "/_ccr/auto_follow/",
-        "/_inference/",
-        "/_logstash/pipeline/",
-        "/_ml/anomaly_detectors/",
-        "/_ml/calendars/",
-        "/_ml/data_frame/analytics/",
-        "/_ml/datafeeds/",
-        "/_ml/filters/",
-        "/_query_rules/",
-        "/_synonyms/",
-        "/_transform/",
-    ),
-}
-"""Where `spec.path` may begin: at these paths a PUT, a GET and a DELETE concern one definition, and never indexed data,
-users, nodes or what Stateward itself sets."""
-
-
-def kind_at_path(path: str) -> ObjectKind:
-    """Return how an object at a path is treated: the answer is searched for the body, and compared with it."""
-    return ObjectKind("path", path, answer="*")

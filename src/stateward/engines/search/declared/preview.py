@@ -12,6 +12,7 @@ from stateward.engines.search.declared.aliases import rolled_on
 from stateward.engines.search.declared.comparison import contains, empty
 from stateward.engines.search.declared.decision import Do, decide
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
+from stateward.engines.search.declared.kinds import Write
 
 MOST = 200
 """Changes that are shown."""
@@ -66,7 +67,8 @@ def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
     body, wanted = comparable(desired, stored(desired, observed) or {}), comparable(desired, desired.body)
     claim = desired.memory.claim
     merged = claim == Claim.MERGED or (not claim and desired.existing is Existing.MERGE)
-    return [_shown(change) for change in _changes(body, wanted, "", whole=not merged)][:MOST]
+    whole = not merged and desired.what.kind.write is not Write.UPDATE
+    return [_shown(change) for change in _changes(body, wanted, "", whole=whole)][:MOST]
 
 
 def _shown(change: FieldChange) -> FieldChange:

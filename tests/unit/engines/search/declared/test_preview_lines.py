@@ -8,7 +8,8 @@ import pytest
 from stateward.api.kinds.search_object import Claim, Existing
 from stateward.engines.search.declared.desired import Desired, Memory, Observed
 from stateward.engines.search.declared.identity import Declared
-from stateward.engines.search.declared.kinds import KINDS, kind_at_path
+from stateward.engines.search.declared.kinds import KINDS
+from stateward.engines.search.declared.paths import kind_at_path
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 
 ONE = frozenset({"2.19.3"})
@@ -89,7 +90,9 @@ def test_defaults_that_the_database_writes_are_not_shown_as_removed() -> None:
 
 
 def test_an_object_at_a_path_is_found_though_the_edit_has_another_key() -> None:
-    what = Declared(kind_at_path("/_query_rules/a"), "/_query_rules/a")
+    kind = kind_at_path("ElasticsearchCluster", "/_query_rules/a")
+    assert kind is not None
+    what = Declared(kind, "/_query_rules/a")
     body = {"rules": [{"rule_id": "1"}], "more": 1}
     of = Desired(what, body, body, "digest", "prod/mine", Memory(Claim.OWNED, "before"))
     answer = {"count": 1, "sets": [{"rules": [{"rule_id": "1"}], "gone": 2}]}
