@@ -280,6 +280,7 @@ _ELASTICSEARCH = (
         answer="/{name}",
         exact=True,
         volatile=("/transient_metadata",),
+        mark="/metadata",
         defaults={
             "/indices/*/allow_restricted_indices": False,
             "/remote_indices/*/allow_restricted_indices": False,
@@ -291,6 +292,7 @@ _ELASTICSEARCH = (
         "/_security/role_mapping/{name}",
         answer="/{name}",
         exact=True,
+        mark="/metadata",
         defaults={"/enabled": True, "/role_templates/*/format": "string"},
         texts=("/role_templates/*/template",),
         refers={"role": ("/roles/*",)},
@@ -299,6 +301,7 @@ _ELASTICSEARCH = (
         "watch",
         "/_watcher/watch/{name}",
         answer="/watch",
+        mark="/metadata",
         defaults={"/input": {"none": {}}, "/condition": {"always": {}}},
     ),
     ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config", write=Write.CREATE),

@@ -82,6 +82,7 @@ _ELASTICSEARCH = (
     replace(
         _kind("/_transform/"),
         write=Write.UPDATE,
+        mark="/_meta",
         changes=frozenset(
             {"_meta", "description", "dest", "frequency", "retention_policy", "settings", "source", "sync"}
         ),

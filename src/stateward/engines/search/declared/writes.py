@@ -10,7 +10,7 @@ from stateward.engines.search.declared.comparison import merged
 from stateward.engines.search.declared.desired import Desired, Observed, stored
 from stateward.engines.search.declared.identity import settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import placed, without
+from stateward.engines.search.declared.pointers import NoPlaceError, placed, without
 from stateward.engines.search.declared.updates import update
 
 
@@ -64,7 +64,10 @@ def _sent(desired: Desired) -> Json:
     """Return the body with the note about the owner, where it has a place and the object is the resource's alone."""
     if not desired.note or desired.memory.claim == Claim.MERGED:
         return desired.sent
-    return placed(desired.sent, desired.note, desired.owner)
+    try:
+        return placed(desired.sent, desired.note, desired.owner)
+    except NoPlaceError:  # The body has a text or null there: what that means is for the database to say.
+        return desired.sent
 
 
 def _changed(desired: Desired, observed: Observed) -> Json:

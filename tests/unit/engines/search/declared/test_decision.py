@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
-from stateward.api.kinds.search_object import Claim, Drift, Existing
+from stateward.api.kinds.search_object import Claim, Drift, Existing, SearchObjectSpec
 from stateward.engines.search.declared.decision import Do, decide, remove
 from stateward.engines.search.declared.desired import Desired, Memory, Observed, protection
-from stateward.engines.search.declared.identity import Declared
+from stateward.engines.search.declared.identity import Declared, declared
 from stateward.engines.search.declared.kinds import KINDS
 from stateward.engines.search.declared.users import KINDS as USER_KINDS
 
@@ -149,3 +150,60 @@ def test_a_role_of_elasticsearch_after_a_lost_answer_is_the_own_one() -> None:
     assert remove(elasticsearch_role(Claim.CREATING), found_role(stored)).do is Do.SEND
     reported = replace(elasticsearch_role(Claim.OWNED, applied="digest"), drift=Drift.REPORT)
     assert decide(reported, found_role(stored), "now").do is Do.NOTHING
+
+
+MARKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "role/a": ("metadata", {"cluster": ["monitor"]}),
+    "roleMapping/a": ("metadata", {"roles": ["a"], "rules": {"field": {"username": "*"}}}),
+    "watch/a": ("metadata", {"trigger": {"schedule": {"interval": "1h"}}}),
+    "/_transform/a": ("_meta", {"source": {"index": "i"}, "description": "d"}),
+}
+
+
+def marked(name: str, claim: str = "", **memory: str) -> Desired:
+    cluster = {"kind": "ElasticsearchCluster", "name": "logs"}
+    place = {"path": name} if name.startswith("/") else {"object": name}
+    body = MARKED[name][1]
+    what = declared(msgspec.convert({"cluster": cluster, **place, "body": body}, SearchObjectSpec))
+    known = Memory(claim, memory.get("applied", ""), memory.get("stored", ""))
+    return Desired(what, body, body, "digest", "prod/mine", known)
+
+
+def answered(name: str, body: dict[str, Any]) -> Observed:
+    return Observed({"watch": body} if name == "watch/a" else {"a": body}, ONE)
+
+
+@pytest.mark.parametrize("name", list(MARKED))
+def test_a_note_of_the_owner_is_written_where_the_object_has_a_place_for_it(name: str) -> None:
+    place, body = MARKED[name]
+    request = decide(marked(name, Claim.CREATING), ABSENT, "").request
+    assert request is not None
+    assert request.body == {**body, place: {NOTE: "prod/mine"}}
+    theirs = answered(name, {**body, place: {NOTE: "prod/theirs"}, "description": "theirs"})
+    assert "made by prod/theirs" in decide(marked(name), theirs, "").message
+    mine = answered(name, {**body, place: {NOTE: "prod/mine"}})
+    assert decide(marked(name), mine, "").claim == Claim.ADOPTING
+
+
+@pytest.mark.parametrize("name", list(MARKED))
+def test_an_own_object_without_the_note_is_neither_drift_nor_foreign(name: str) -> None:
+    body = MARKED[name][1]
+    for observed in (answered(name, body), answered(name, {**body, MARKED[name][0]: {}})):
+        assert decide(marked(name, Claim.OWNED, applied="digest", stored="before"), observed, "now").do is Do.NOTHING
+        assert decide(marked(name, Claim.CREATING), observed, "now").do in (Do.SEND, Do.NOTHING)
+        assert remove(marked(name, Claim.CREATING), observed).do is Do.SEND
+
+
+def test_an_edit_of_a_transform_writes_the_note() -> None:
+    stored = answered("/_transform/a", {"source": {"index": ["i"]}, "description": "before"})
+    request = decide(marked("/_transform/a", Claim.OWNED, applied="before"), stored, "now").request
+    assert request is not None
+    assert request.body == {"description": "d", "_meta": {NOTE: "prod/mine"}}
+
+
+@pytest.mark.parametrize("metadata", [None, "text"])
+def test_a_body_without_a_place_for_the_note_is_sent_as_it_is(metadata: object) -> None:
+    body = {"cluster": ["monitor"], "metadata": metadata}
+    request = decide(replace(marked("role/a", Claim.CREATING), body=body, sent=body), ABSENT, "").request
+    assert request is not None
+    assert request.body == body
