@@ -15,7 +15,7 @@ from stateward.api.values.settings import flatten
 from stateward.engines.search.declared.forms import in_one_form
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import GONE, found, placed, replaced, without
+from stateward.engines.search.declared.pointers import GONE, found, placed, places, replaced, without
 
 _INDEX = "index."
 
@@ -109,13 +109,25 @@ def _flat(settings: Json, prefix: str) -> Json:
     return {key if key.startswith(prefix) else f"{prefix}{key}": value for key, value in flatten(settings)}
 
 
-def deviation(what: Declared, stored: object, wanted: object) -> str | None:
+def deviation(what: Declared, stored: object, wanted: object, *, shared: bool = False) -> str | None:
     """Return where two bodies in normal form differ, as a JSON pointer; None if the stored one agrees.
 
-    More than is declared agrees, except in kinds that are compared exactly.
+    More than is declared agrees, except in kinds that are compared exactly, and at the places of a kind that have to be
+    complete. In an object that is `shared` with other clients, it always does.
     """
     place = contains(stored, wanted)
-    return contains(wanted, stored) if place is None and what.kind.exact else place
+    if place is not None or shared:
+        return place
+    return contains(wanted, stored) if what.kind.exact else _undeclared(what, stored, wanted)
+
+
+def _undeclared(what: Declared, stored: object, wanted: object) -> str | None:
+    for pointer, default in what.kind.complete.items():
+        declared_there = {place for place, _ in places(wanted, pointer)}
+        for place, value in places(stored, pointer):
+            if place not in declared_there and not empty(value) and _text(value) != _text(default):
+                return place
+    return None
 
 
 def contains(stored: object, wanted: object, at: str = "") -> str | None:

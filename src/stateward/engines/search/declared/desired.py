@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from stateward.api.kinds.search_object import Drift, Existing
+from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.api.values.base import GROUP, Json
 from stateward.engines.search.declared.comparison import deviation, normal, stored_body
 from stateward.engines.search.declared.forms import pointer_in_one_form
@@ -103,7 +103,8 @@ def comparable(desired: Desired, body: object) -> object:
 
 def difference(desired: Desired, body: object) -> str | None:
     """Return where a stored object deviates from what is declared, as a JSON pointer; None if it agrees."""
-    return deviation(desired.what, comparable(desired, body), comparable(desired, desired.body))
+    shared = desired.memory.claim == Claim.MERGED
+    return deviation(desired.what, comparable(desired, body), comparable(desired, desired.body), shared=shared)
 
 
 def owner_of(desired: Desired, body: object) -> str:

@@ -68,6 +68,8 @@ class ObjectKind:
     """For UPDATE: those of them of which items are added (`add_` before the field) and removed (`remove_`)."""
     exact: bool = False
     """Whether a key that is not declared is a deviation: in a role it would be a right."""
+    complete: Mapping[str, object] = field(default_factory=dict[str, object])
+    """JSON pointers to what is a deviation if it is stored and not declared, and the default of each, which is none."""
     settings: tuple[str, ...] = ()
     """JSON pointers to settings, which may be nested or dotted and are stored as text."""
     refers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -241,6 +243,14 @@ _OPENSEARCH = (
         read=f"{_SECURITY}/securityconfig",
         answer="/config",
         permanent=True,
+        # Each of them is a way in. Elsewhere the plugin adds what is not declared.
+        complete={
+            "/dynamic/authc/*": None,
+            "/dynamic/authz/*": None,
+            "/dynamic/http/anonymous_auth_enabled": False,
+            "/dynamic/http/xff/enabled": False,
+            "/dynamic/on_behalf_of/enabled": False,
+        },
         parts=0,
     ),
     ObjectKind(

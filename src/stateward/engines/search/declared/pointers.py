@@ -23,17 +23,22 @@ def steps(pointer: str) -> list[str]:
 
 def found(document: object, pointer: str) -> Iterator[object]:
     """Yield what a pointer leads to; nothing if there is nothing."""
-    yield from _found(document, steps(pointer))
+    yield from (value for _, value in places(document, pointer))
 
 
-def _found(document: object, keys: list[str]) -> Iterator[object]:
+def places(document: object, pointer: str) -> Iterator[tuple[str, object]]:
+    """Yield each place that a pointer leads to, as a pointer without `*`, and what is there."""
+    yield from _places(document, steps(pointer), "")
+
+
+def _places(document: object, keys: list[str], at: str) -> Iterator[tuple[str, object]]:
     if not keys:
-        yield document
+        yield at, document
         return
     first, rest = keys[0], keys[1:]
     for key, inner in _items(document):
         if first in ("*", key):
-            yield from _found(inner, rest)
+            yield from _places(inner, rest, f"{at}/{key.replace('~', '~0').replace('/', '~1')}")
 
 
 def _items(document: object) -> Iterator[tuple[str, object]]:

@@ -207,3 +207,54 @@ def test_a_body_without_a_place_for_the_note_is_sent_as_it_is(metadata: object) 
     request = decide(replace(marked("role/a", Claim.CREATING), body=body, sent=body), ABSENT, "").request
     assert request is not None
     assert request.body == body
+
+
+DOMAIN = {"http_enabled": True, "order": 1}
+DYNAMIC: dict[str, Any] = {
+    "filtered_alias_mode": "warn",
+    "http": {"anonymous_auth_enabled": False, "xff": {"enabled": False, "remoteIpHeader": "X-Forwarded-For"}},
+    "authc": {"mine": {**DOMAIN, "description": None}},
+    "authz": {},
+}
+
+
+def authentication(claim: str) -> Desired:
+    kind = KINDS["OpenSearchCluster"]["authentication"]
+    body = {"dynamic": {"authc": {"mine": DOMAIN}}}
+    known = Memory(claim, "digest", "before")
+    return Desired(Declared(kind, "authentication", {"name": ""}), body, body, "digest", "prod/mine", known)
+
+
+def configured(**more: Any) -> Observed:
+    return Observed({"config": {"dynamic": {**DYNAMIC, **more}}}, ONE)
+
+
+def test_defaults_of_the_authentication_are_no_drift() -> None:
+    assert decide(authentication(Claim.OWNED), configured(), "now").do is Do.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("more", "place"),
+    [
+        ({"authc": {**DYNAMIC["authc"], "theirs": DOMAIN}}, "/dynamic/authc/theirs"),
+        ({"authz": {"theirs": DOMAIN}}, "/dynamic/authz/theirs"),
+        ({"http": {"anonymous_auth_enabled": True}}, "/dynamic/http/anonymous_auth_enabled"),
+        ({"http": {"xff": {"enabled": True}}}, "/dynamic/http/xff/enabled"),
+        ({"on_behalf_of": {"enabled": True}}, "/dynamic/on_behalf_of/enabled"),
+    ],
+)
+def test_another_way_in_is_drift_of_an_authentication_that_is_owned_and_not_of_a_merged_one(
+    more: dict[str, Any], place: str
+) -> None:
+    assert decide(authentication(Claim.MERGED), configured(**more), "now").do is Do.NOTHING
+    decision = decide(authentication(Claim.OWNED), configured(**more), "now")
+    assert (decision.do, decision.drift) == (Do.SEND, f"another client has changed {place}")
+    assert "theirs" not in str(decision.request)
+    reported = decide(replace(authentication(Claim.OWNED), drift=Drift.REPORT), configured(**more), "now")
+    assert (reported.do, reported.reason) == (Do.STOP, "Drifted")
+
+
+def test_a_right_of_others_in_a_merged_role_is_no_drift() -> None:
+    merged = replace(role(Claim.MERGED), memory=Memory(Claim.MERGED, "digest", "before"))
+    both = found_role({"cluster_permissions": ["a"], "index_permissions": [{"index_patterns": ["theirs"]}]})
+    assert decide(merged, both, "now").do is Do.NOTHING

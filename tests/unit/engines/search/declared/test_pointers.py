@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.search.declared.pointers import NoPlaceError, concealed, found, placed, without
+from stateward.engines.search.declared.pointers import NoPlaceError, concealed, found, placed, places, without
 
 
 def test_a_star_stands_for_all_items_and_keys() -> None:
@@ -12,6 +12,12 @@ def test_a_star_stands_for_all_items_and_keys() -> None:
     assert list(found(body, "/a/*/b")) == [1, 2]
     assert list(found(body, "/x/*")) == []
     assert list(found(body, "")) == [body]
+
+
+def test_places_are_named_one_by_one() -> None:
+    body = {"a": [{"b": 1}, {"b": 2}, {"c/d": 3}]}
+    assert list(places(body, "/a/*/b")) == [("/a/0/b", 1), ("/a/1/b", 2)]
+    assert list(places(body, "/a/2/*")) == [("/a/2/c~1d", 3)]
 
 
 def test_escaped_characters_are_part_of_a_key() -> None:
