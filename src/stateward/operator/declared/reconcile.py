@@ -13,10 +13,18 @@ from stateward.engines.connection.base import EngineError, Target
 from stateward.engines.search.declared.comparison import canonical, normal
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.desired import Desired, Memory
-from stateward.engines.search.declared.identity import Declared, UnclearError, declared, identities, problems
+from stateward.engines.search.declared.identity import (
+    Declared,
+    UnclearError,
+    declared,
+    identities,
+    problems,
+    whole_body,
+)
 from stateward.engines.search.declared.pointers import NoPlaceError
 from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
+from stateward.engines.search.declared.refusals import field_in
 from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
@@ -48,6 +56,13 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         except UnclearError:
             return ""
         return what.name if what.kind.trial else ""
+
+    def refused_field(self, text: str) -> str:
+        """Return the field of the body that a refusal names, or the body."""
+        try:
+            return f"{self.refused_at}{field_in(text, whole_body(self.live.spec))}"
+        except NoPlaceError:
+            return self.refused_at
 
     def claims(self, resource: SearchObject) -> frozenset[str]:
         """Return what an object declares in the database; nothing if that is unclear."""

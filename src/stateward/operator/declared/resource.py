@@ -144,6 +144,10 @@ class Reconciliation(ABC, Generic[R]):
         """Return the name of the snapshot repository that it is, or needs; empty if it concerns none."""
         return ""
 
+    def refused_field(self, text: str) -> str:  # noqa: ARG002 - subclasses read it
+        """Return the field of the resource that a refusal of the database is about."""
+        return self.refused_at
+
     def check(self) -> None:
         """Raise StopError for a wrong spec, or if another resource is in charge of what this one declares."""
         if wrong := list(self.problems()):
@@ -359,7 +363,7 @@ class Reconciliation(ABC, Generic[R]):
         if isinstance(error, RefusedError) and error.status == CHANGED:
             return Outcome(Stage.WORKING, "Changing", f"another client changes it: {text}")
         if isinstance(error, RefusedError) and error.lasting:
-            message = f"{self.refused_at}: the database refuses it: {text}"
+            message = f"{self.refused_field(text)}: the database refuses it: {text}"
             return Outcome(Stage.STALLED, "Refused", message, REFUSED_SECONDS)
         return Outcome(Stage.WORKING, "DatabaseUnreachable", text)
 

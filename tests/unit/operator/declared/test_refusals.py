@@ -121,6 +121,15 @@ async def test_the_reason_of_the_database_is_shown_and_the_next_edit_is_tried() 
         await world.until(world.is_ready)
 
 
+async def test_a_refusal_is_at_the_field_that_the_database_names() -> None:
+    world = World()
+    world.template(body={**TEMPLATE, "priority": "high"})
+    error = {"error": {"reason": "[1:9] [index_template] failed to parse field [priority]"}, "status": 400}
+    world.database.refusals[PATH] = Answer(400, msgspec.json.encode(error))
+    async with world.operator():
+        await world.until(lambda: "spec.body.priority: the database refuses it" in world.status().get("activity", ""))
+
+
 async def test_an_object_waits_for_the_objects_that_it_refers_to() -> None:
     world = World()
     world.declare("part", object="componentTemplate/base", body={"template": {}}, paused=True)

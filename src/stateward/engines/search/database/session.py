@@ -19,7 +19,7 @@ from stateward.engines.connection.base import (
     UnreachableError,
 )
 from stateward.engines.connection.decoding import decoded
-from stateward.engines.search.database.wire import MANAGER_MISSING, NOT_RECOVERED, Failure, Greeting
+from stateward.engines.search.database.wire import MANAGER_MISSING, NOT_RECOVERED, Failure, Fault, Greeting
 
 T = TypeVar("T")
 
@@ -130,13 +130,31 @@ def check(endpoint: str, greeting: Greeting, target: Target) -> None:
 
 
 def reason(answer: Answer) -> str:
-    """Return the database's own reason for a refusal."""
+    """Return the database's own reason for a refusal, and the innermost cause of it."""
     try:
-        failure = decoded(Failure, answer.body, "").error
+        failure = decoded(Failure, answer.body, "")
     except GarbledError:
         return "without a reason"
-    text = failure if isinstance(failure, str) else failure.reason or failure.type
-    return text[:500]
+    fault = failure.error
+    text = _of_plugin(failure) if not fault else fault if isinstance(fault, str) else _of_fault(fault)
+    return text[:500] or "without a reason"
+
+
+def _of_fault(fault: Fault) -> str:
+    text, inner = fault.reason or fault.type, fault
+    while inner.caused_by is not None:
+        inner = inner.caused_by
+    cause = inner.reason or inner.type
+    return text if cause in text else f"{text}: {cause}"
+
+
+def _of_plugin(failure: Failure) -> str:
+    """Return what the security plugin says: one sentence, and the names of keys."""
+    invalid, missing = failure.invalid_keys.keys, failure.missing_mandatory_keys.keys
+    parts = [failure.reason or failure.message]
+    parts += [f"invalid key [{invalid}]"] if invalid else []
+    parts += [f"missing key [{missing}]"] if missing else []
+    return ": ".join(filter(None, parts))
 
 
 def _rank(error: EngineError) -> int:

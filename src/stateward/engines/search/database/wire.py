@@ -342,9 +342,20 @@ class Fault(Struct, frozen=True):
 
     type: str = ""
     reason: str | None = None
+    caused_by: "Fault | None" = None
+
+
+class Keys(Struct, frozen=True):
+    """Names of fields, with commas in between."""
+
+    keys: str = ""
 
 
 class Failure(Struct, frozen=True):
-    """An answer that reports an error."""
+    """An answer that reports an error; the security plugin has no `error`."""
 
-    error: Fault | str
+    error: Fault | str = ""
+    reason: str = ""
+    message: str = ""
+    invalid_keys: Keys = Keys()
+    missing_mandatory_keys: Keys = Keys()
