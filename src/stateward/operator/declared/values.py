@@ -14,6 +14,9 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import text_content
 
+_SHORTEST = 3
+"""Characters of a value at the end of a message that are not there by chance."""
+
 
 class NoValueError(Exception):
     """A value that cannot be used; `reason` is for programs."""
@@ -61,7 +64,9 @@ async def text_of(api: Api, source: Key, key: str, cluster: str, path: str) -> s
 
 def without_values(text: str, values: tuple[str, ...]) -> str:
     """Return a message of the database without the values of Secrets, which it may repeat."""
-    for value in values:
-        if value:
-            text = text.replace(value, "***")
+    for value in filter(None, values):
+        text = text.replace(value, "***")
+        # A long message is cut, and its end may have the beginning of a value.
+        cut = next((n for n in range(len(value) - 1, _SHORTEST - 1, -1) if text.endswith(value[:n])), 0)
+        text = f"{text[:-cut]}***" if cut else text
     return text
