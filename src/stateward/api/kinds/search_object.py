@@ -1,7 +1,8 @@
 """Objects inside a database of a search cluster: an index template, a role, a policy, a repository, cluster settings.
 
-The body is the one that the database's own documentation describes, and only the database judges it. So no version of
-the database has to be waited for, and no field is missing.
+The body is the one that the database's own documentation describes, and the database judges it. So a body may have
+fields that Stateward does not know. What it does know is the table of kinds in `engines.search.declared`: where an
+object of a kind is read, what the database adds to it, and which of its fields can be changed.
 """
 
 from enum import StrEnum
@@ -104,13 +105,13 @@ class SearchObjectSpec(Record):
             Meta(
                 pattern=r"^(/[A-Za-z0-9_][-A-Za-z0-9._]*){2,8}$",
                 max_length=LONGEST_OBJECT,
-                extra={"accepts": "must be a path of the database's API, for example /_enrich/policy/users"},
+                extra={"accepts": "must be a path of the database's API, for example /_ml/filters/safe"},
             ),
         ]
         | None,
         Meta(
             description="Path of an object that has no kind here, at which the database reads, writes and deletes it,"
-            " for example /_enrich/policy/users. Not to be changed."
+            " for example /_ml/filters/safe in Elasticsearch. Not to be changed."
         ),
     ] = None
     body: Annotated[

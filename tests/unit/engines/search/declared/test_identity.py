@@ -1,5 +1,7 @@
 """Which object a resource means, and what it may not mean."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,6 +10,9 @@ import pytest
 from stateward.api.kinds.search_object import SearchObject, SearchObjectSpec
 from stateward.api.schema.structure import check_structure
 from stateward.engines.search.declared.identity import UnclearError, declared, identities, problems
+from stateward.engines.search.declared.paths import PATHS, kind_at_path
+
+ROOT = Path(__file__).parents[5]
 
 
 def spec(**fields: Any) -> SearchObjectSpec:
@@ -89,6 +94,17 @@ def test_a_path_of_a_kind_is_declared_by_that_kind() -> None:
 def test_a_path_of_the_list_is_accepted() -> None:
     assert not said(path="/_ltr/_featureset/shop", body={"featureset": {}})
     assert not said(path="/_ml/filters/safe", kind="ElasticsearchCluster", body={"items": []})
+
+
+def test_the_paths_that_are_given_as_examples_are_accepted() -> None:
+    reference = (ROOT / "docs/reference/searchobject.md").read_text()
+    guide = (ROOT / "docs/search-objects.md").read_text()
+    crd = (ROOT / "charts/stateward/files/crds/stateward.dev_searchobjects.yaml").read_text()
+    for text in (reference, guide, crd):
+        examples = set(re.findall(r"example[^/]{1,3}(/_[-a-z_/]+)", text))
+        assert examples
+        for path in examples:
+            assert any(kind_at_path(product, path) for product in PATHS), path
 
 
 @pytest.mark.parametrize("fields", [{}, {"object": "role/a", "path": "/_ltr/_featureset/a"}])
