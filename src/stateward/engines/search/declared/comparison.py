@@ -5,19 +5,27 @@ stored object agrees if it contains all that is declared, in any of these forms.
 altogether, the digest of what it stored after the last write decides; see `decision`.
 """
 
+import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, cast
 
 import msgspec
 
 from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
-from stateward.engines.search.declared.forms import in_one_form
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import GONE, found, placed, places, replaced, without
 
 _INDEX = "index."
+_QUANTITY = re.compile(r"(\d+)(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
+_NEXT = {"ms": (1000, "s"), "s": (60, "m"), "m": (60, "h"), "h": (24, "d")} | {
+    small: (1024, large) for small, large in pairwise(("b", "kb", "mb", "gb", "tb", "pb"))
+}
+"""By unit, how many of it are one of the next larger unit."""
+_NAMES = {"aggs": "aggregations", "indexes": "indices"}
+"""Keys that a request may have, and that the database answers by another name."""
 
 
 def stored_body(what: Declared, answer: object, body: Json) -> object | None:
@@ -107,6 +115,34 @@ def _with_sets(body: object) -> object:
 
 def _flat(settings: Json, prefix: str) -> Json:
     return {key if key.startswith(prefix) else f"{prefix}{key}": value for key, value in flatten(settings)}
+
+
+def key_in_one_form(key: str) -> str:
+    """Return the name by which the database answers a key."""
+    return _NAMES.get(key, key)
+
+
+def pointer_in_one_form(pointer: str) -> str:
+    """Return a JSON pointer with keys by that name."""
+    return "/".join(map(key_in_one_form, pointer.split("/")))
+
+
+def in_one_form(body: object) -> object:
+    """Return a body with keys by one name, and durations and sizes in their largest unit: `24h` is `1d`."""
+    if isinstance(body, Mapping):
+        return {key_in_one_form(key): in_one_form(inner) for key, inner in cast("Json", body).items()}
+    if isinstance(body, list):
+        return [in_one_form(item) for item in cast("list[object]", body)]
+    return _quantity(body) if isinstance(body, str) else body
+
+
+def _quantity(text: str) -> str:
+    if (found := _QUANTITY.fullmatch(text)) is None:
+        return text
+    number, unit = int(found[1]), found[2].lower()
+    while number and unit in _NEXT and number % _NEXT[unit][0] == 0:
+        number, unit = number // _NEXT[unit][0], _NEXT[unit][1]
+    return f"{number}{unit}"
 
 
 def deviation(what: Declared, stored: object, wanted: object, *, shared: bool = False) -> str | None:

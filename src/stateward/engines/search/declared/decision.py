@@ -15,8 +15,7 @@ from stateward.engines.search.declared.comparison import contains
 from stateward.engines.search.declared.desired import Desired, Observed, difference, owner_of, protection, stored
 from stateward.engines.search.declared.identity import settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.updates import fixed, settled
-from stateward.engines.search.declared.writes import Request, removal, write
+from stateward.engines.search.declared.writes import Request, fixed, removal, settled, write
 
 
 class Do(Enum):

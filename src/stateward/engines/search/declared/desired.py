@@ -6,8 +6,7 @@ from typing import cast
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.api.values.base import GROUP, Json
-from stateward.engines.search.declared.comparison import deviation, normal, stored_body
-from stateward.engines.search.declared.forms import pointer_in_one_form
+from stateward.engines.search.declared.comparison import deviation, normal, pointer_in_one_form, stored_body
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import concealed, found, without

@@ -69,7 +69,7 @@ class ObjectKind:
     exact: bool = False
     """Whether a key that is not declared is a deviation: in a role it would be a right."""
     complete: Mapping[str, object] = field(default_factory=dict[str, object])
-    """JSON pointers to what is a deviation if it is stored and not declared, and the default of each, which is none."""
+    """JSON pointers to what is a deviation if it is stored and not declared, and a default that is not."""
     settings: tuple[str, ...] = ()
     """JSON pointers to settings, which may be nested or dotted and are stored as text."""
     refers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
