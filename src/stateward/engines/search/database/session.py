@@ -25,6 +25,10 @@ T = TypeVar("T")
 
 UNFORMED = "_na_"
 """Identity that a node reports before it has joined a cluster."""
+LONGEST_REASON = 500
+"""Characters of a reason that are kept."""
+CUT = "…"
+"""The end of a reason that was longer."""
 DONE = frozenset({200, 201})
 """Status codes of success; 201 means that something was created."""
 GREETING = "/_cluster/state/master_node,blocks"
@@ -130,13 +134,13 @@ def check(endpoint: str, greeting: Greeting, target: Target) -> None:
 
 
 def reason(answer: Answer) -> str:
-    """Return the database's own reason for a refusal."""
+    """Return the database's own reason for a refusal; the end of a long one is cut off and marked."""
     try:
         failure = decoded(Failure, answer.body, "").error
     except GarbledError:
         return "without a reason"
     text = failure if isinstance(failure, str) else failure.reason or failure.type
-    return text[:500]
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}{CUT}"
 
 
 def _rank(error: EngineError) -> int:
