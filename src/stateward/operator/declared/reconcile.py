@@ -104,20 +104,16 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
 
     async def preview(self) -> ObjectPreview:
         """Return what a reconciliation would do; it reads the database and writes nothing. Raises LostLease."""
-        name = self.live.spec.object or self.live.spec.path or ""
-        try:
-            self.check()
+
+        async def look(target: Target) -> ObjectPreview:
             what = declared(self.live.spec)
-            target = self.reachable(self.tools.databases.cluster(self.kind, self.where))
             self._forget_others(target)
             self._after_others(what)
             desired = self._desired(what, self.live.spec.body)
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
-        except StopError as stop:
-            return _blocked(name, stop.outcome)
-        except EngineError as error:
-            return _blocked(name, self.failed(error))
-        return preview(desired, observed, digest_of(self.tools.key, desired, observed))
+            return preview(desired, observed, digest_of(self.tools.key, desired, observed))
+
+        return await self.previewed(self.live.spec.object or self.live.spec.path or "", look)
 
     def _forget_others(self, target: Target) -> None:
         """Drop what the status has of another database."""
@@ -193,8 +189,3 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 message = f"{left} indices still run an earlier version of the policy"
                 return Outcome(Stage.WORKING, "IndicesFollow", message, REFUSED_SECONDS)
         return Outcome(Stage.READY, APPLIED, self.doubled())
-
-
-def _blocked(name: str, outcome: Outcome) -> ObjectPreview:
-    does = "refuse" if outcome.stage is Stage.STALLED else "wait"
-    return ObjectPreview(name, does, outcome.reason, outcome.message)
