@@ -1,5 +1,6 @@
 """`plan`: the effect of a change on each member, the order of steps, and refusals. It only reads."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,7 @@ from stateward.cli.preview import search_objects
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
+from stateward.cli.preview.plugin_files import web, with_plugin_files
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
@@ -34,11 +36,14 @@ from stateward.operator.objects.kinds import kind_of
 @click.command()
 @click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
+@click.option("--check-plugins", is_flag=True, help="Also ask the servers of plug-ins, from here, for their files.")
 @output_option
 @policy_option
 @operator_option
 @target_options
-def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
+def plan(
+    name: str | None, path: str | None, *, check_plugins: bool, output: str, pod_policy: str, **target: str
+) -> None:
     """Show the effect of a change before you make it.
 
     It shows the effect of the changed spec in a file, or what cluster NAME still has to do. It changes nothing.
@@ -68,6 +73,7 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
         plan_declared(path or "", given, declared, output, **target)
         return
     found, shown, _ = previewed(others, name, path, Level(pod_policy), **target)
+    found = asyncio.run(with_plugin_files(found, web if check_plugins else None))
     more = read_declared(declared, **target) if declared else []
     busy = [change.name for change in shown.members if change.effect is not Kind.NONE]
 
