@@ -92,7 +92,7 @@ def lines(found: list[Shown]) -> Iterator[str]:
     """Yield the previews for people."""
     for each in found:
         shown = each.preview
-        why = f" ({shown.reason}: {shown.message})" if shown.message else ""
+        why = f" ({': '.join(filter(None, (shown.reason, shown.message)))})" if shown.message else ""
         yield f"{each.name}: {shown.object}: {shown.does}{why}"
         yield from (f"  {line}" for change in shown.changes for line in _lines(change))
 
@@ -100,7 +100,8 @@ def lines(found: list[Shown]) -> Iterator[str]:
 def _lines(change: FieldChange) -> Iterator[str]:
     if change.before is not None:
         yield f"- {change.path}: {_text(change.before)}"
-    yield f"+ {change.path}: {_text(change.after)}"
+    if change.after is not None:
+        yield f"+ {change.path}: {_text(change.after)}"
 
 
 def _text(value: Any) -> str:

@@ -102,8 +102,11 @@ RESTORES = DeclaredKind(SEARCH_RESTORES, RestoreReconciliation, no_secret)
 class Previewed(Protocol):
     """A reconciliation that can say what it would do."""
 
-    async def preview(self) -> ObjectPreview:
-        """Return what it would do; it reads the database and writes nothing. Raises ApiError, LostLease."""
+    async def preview(self, before: Any) -> ObjectPreview:
+        """Return what it would do instead of what the spec `before` does, if there is one; it writes nothing.
+
+        Raises ApiError, LostLease.
+        """
         ...
 
 
@@ -241,7 +244,8 @@ class DeclaredControl:
         known = await control.live(key_of(offered))
         newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
         live = newest if known is None else replace(known, spec=offered.spec)
-        return await reconciliation(await control.tools(), live).preview()
+        before = None if known is None else known.spec
+        return await reconciliation(await control.tools(), live).preview(before)
 
 
 def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:

@@ -1,11 +1,12 @@
 """One reconciliation of one declared object: check, read its values, write, and report."""
 
+import dataclasses
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Retention
-from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectStatus
+from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectSpec, SearchObjectStatus
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import EngineError, Target
@@ -90,7 +91,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         self._record(desired, written, target)
         if what.kind.trial and not (written.decision.do is Do.NOTHING and self.was_ready()):
             await self._tried(what, target, secrets)
-        return await self._followed(desired, target)
+        return await self._followed(desired, target, written.decision.message)
 
     async def clear(self, target: Target) -> Outcome | None:
         """Delete the object in the database; raises StopError, EngineError, LostLease."""
@@ -102,15 +103,27 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             return Outcome(Stage.STALLED, "InvalidSpec", error.problem.public)
         return await self.removed(target, self._desired(what, self.live.spec.body))
 
-    async def preview(self) -> ObjectPreview:
-        """Return what a reconciliation would do; it reads the database and writes nothing. Raises LostLease."""
+    async def preview(self, before: SearchObjectSpec | None) -> ObjectPreview:
+        """Return what a reconciliation would do; it reads and writes nothing. Raises ApiError, LostLease.
+
+        Values of Secrets are read, because only with them it is known whether anything changes; they are not shown.
+        `before` is the spec that is declared until now: what it takes from Secrets may be stored, and is not shown.
+        """
 
         async def look(target: Target) -> ObjectPreview:
             what = declared(self.live.spec)
             self._forget_others(target)
             self._after_others(what)
-            desired = self._desired(what, self.live.spec.body)
-            observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
+            try:
+                body, secrets = await with_values(self.tools.api, self.live)
+            except NoValueError as error:
+                raise StopError(Outcome(Stage.STALLED, error.reason, error.message)) from error
+            desired = self._desired(what, body)
+            desired = dataclasses.replace(desired, hidden=(*desired.hidden, *_hidden(before)))
+            try:
+                observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
+            except EngineError as error:
+                raise StopError(self.failed(error, secrets)) from error
             return preview(desired, observed, digest_of(self.tools.key, desired, observed))
 
         return await self.previewed(self.live.spec.object or self.live.spec.path or "", look)
@@ -145,7 +158,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             digest=self.tools.key.digest(canonical(body)),
             owner=f"{meta.namespace}/{meta.name}",
             memory=Memory(status.claim, status.applied, status.stored, frozenset(status.settings or ())),
-            hidden=tuple(value.path for value in spec.values or ()),
+            hidden=_hidden(spec),
             existing=spec.existing,
             drift=spec.drift,
             retain=spec.deletion_policy is Retention.RETAIN,
@@ -181,11 +194,16 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         except EngineError as error:
             raise StopError(self.failed(error, secrets)) from error
 
-    async def _followed(self, desired: Desired, target: Target) -> Outcome:
+    async def _followed(self, desired: Desired, target: Target, message: str) -> Outcome:
         """Return the outcome of an applied object: ready, once indices follow it where that is asked for."""
         if self.live.spec.apply_to_existing:
             left = await self.tools.databases.ask(self.kind, target, lambda session: follow_policy(session, desired))
             if left:
                 message = f"{left} indices still run an earlier version of the policy"
                 return Outcome(Stage.WORKING, "IndicesFollow", message, REFUSED_SECONDS)
-        return Outcome(Stage.READY, APPLIED, self.doubled())
+        return Outcome(Stage.READY, APPLIED, self.doubled() or message)
+
+
+def _hidden(spec: SearchObjectSpec | None) -> tuple[str, ...]:
+    """Return the places of the body whose values come from Secrets."""
+    return tuple(value.path for value in spec.values or ()) if spec is not None else ()

@@ -91,7 +91,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         await self._publish(cluster, secret, now.current, password)
         return await self._retire(target, now.retired)
 
-    async def preview(self) -> ObjectPreview:
+    async def preview(self, before: object) -> ObjectPreview:  # noqa: ARG002 - nothing of it is hidden
         """Return what would change of the user, but for its password. Raises ApiError, LostLease."""
 
         async def look(target: Target) -> ObjectPreview:

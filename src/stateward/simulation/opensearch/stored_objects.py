@@ -66,10 +66,10 @@ class StoredObjects:
         """Return the reply to a request; None if it concerns no such object."""
         if path == "/_aliases":
             return self._change_aliases(body["actions"])
-        if "/_alias/" in path:
-            index, _, name = path[1:].partition("/_alias/")
-            found = self.aliases.get((index, name))
-            return _missing() if found is None else (200, {index: {"aliases": {name: found}}})
+        if path.startswith("/_alias/"):
+            asked = path.removeprefix("/_alias/")
+            found = {i: {"aliases": {name: each}} for (i, name), each in self.aliases.items() if name == asked}
+            return (200, found) if found else _missing()
         if path.removesuffix("/config") in _PERMANENT:
             return self._permanent(method, path, body)
         root = next((root for root in _ROOTS if path.startswith(root)), None)

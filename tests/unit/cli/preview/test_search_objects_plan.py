@@ -66,6 +66,18 @@ def test_nothing_to_do_is_success(viewer: Viewer, tmp_path: Path) -> None:
     assert planned(viewer, tmp_path).exit_code == ExitCode.SUCCESS
 
 
+def test_what_a_write_removes_has_one_line(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("change", FieldChange("/priority", 3), FieldChange("/version", None, 2))
+    result = planned(viewer, tmp_path)
+    assert result.output.splitlines()[1:] == ["  - /priority: 3", "  + /version: 2"]
+
+
+def test_a_change_without_lines_says_why(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("change", message="values of Secrets are not shown")
+    result = planned(viewer, tmp_path)
+    assert result.output.splitlines() == ["logs-template: indexTemplate/logs: change (values of Secrets are not shown)"]
+
+
 def test_a_refusal_is_a_failure_with_its_reason(viewer: Viewer, tmp_path: Path) -> None:
     viewer.answer = answer("refuse", reason="Exists", message="it exists already")
     result = planned(viewer, tmp_path)

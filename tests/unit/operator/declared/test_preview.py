@@ -77,6 +77,7 @@ async def test_another_resource_for_the_same_object_would_be_refused() -> None:
 
 async def test_values_of_secrets_are_not_in_the_answer() -> None:
     world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, password="geheim-78")
     path = "/_snapshot/store"
     world.database.objects.by_path[path] = StoredObject({"type": "s3", "settings": {"password": "geheim-77"}}, 1)
     value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
@@ -84,7 +85,7 @@ async def test_values_of_secrets_are_not_in_the_answer() -> None:
     async with world.operator() as control:
         of = offered(object="snapshotRepository/store", body=body, values=[value], existing="Adopt")
         found = await previewed(world, control, of)
-    assert "geheim-77" not in str(found)
+    assert "geheim" not in str(found)
     assert [change.path for change in found.changes] == ["/settings/bucket"]
 
 
@@ -116,3 +117,70 @@ async def test_a_user_whose_password_is_in_a_secret_is_not_previewed_from_one_th
     async with world.operator() as control:
         found = await previewed(world, control, offered_user(password={"secretName": "theirs", "key": "password"}))
     assert (found.does, found.reason) == ("refuse", "SecretNotAllowed")
+
+
+def slack(*states: dict[str, Any]) -> dict[str, Any]:
+    return {"policy": {"description": "keep", "states": list(states)}}
+
+
+def state(name: str, **destination: Any) -> dict[str, Any]:
+    return {"name": name, "actions": [{"notification": {"destination": {"slack": destination}}}]}
+
+
+SLACK = "/policy/states/0/actions/0/notification/destination/slack/url"
+
+
+async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
+    """The stored list may be shorter, longer or in another order than the declared one."""
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    policy: dict[str, Any] = {"object": "ismPolicy/keep", "values": [value]}
+    world.declare(**policy, body=slack(state("hot")))
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        assert "geheim-77" in str(world.database.objects.by_path)
+        moved = {**policy, "values": [{**value, "path": SLACK.replace("states/0", "states/1")}]}
+        edits: list[dict[str, Any]] = [
+            {**policy, "body": slack(state("warm"))},
+            {**policy, "body": slack(state("hot"), {"name": "cold", "actions": []})},
+            {**moved, "body": slack({"name": "cold", "actions": []}, state("hot"))},
+            {"object": "ismPolicy/keep", "body": slack(state("hot", channel="#a"))},
+            {"object": "ismPolicy/keep", "body": {"policy": {"description": "none"}}},
+        ]
+        for edit in edits:
+            found = await previewed(world, control, offered(**edit))
+            assert found.does == "change"
+            assert found.changes
+            assert "geheim-77" not in str(found)
+
+
+async def test_what_is_called_a_password_is_not_in_the_answer() -> None:
+    world = World()
+    stored = {"type": "s3", "settings": {"client.secret_key": "geheim-77", "bucket": "b"}}
+    world.database.objects.by_path["/_snapshot/store"] = StoredObject(stored, 1)
+    body = {"type": "s3", "settings": {"client": {"secret_key": "geheim-88"}, "bucket": "c"}}
+    async with world.operator() as control:
+        found = await previewed(world, control, offered(object="snapshotRepository/store", body=body, existing="Adopt"))
+    assert [change.path for change in found.changes] == ["/settings/client.secret_key", "/settings/bucket"]
+    assert "geheim" not in str(found)
+
+
+async def test_an_unchanged_object_with_a_value_of_a_secret_has_nothing_to_change() -> None:
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, password="geheim-77")
+    value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
+    store: dict[str, Any] = {"object": "snapshotRepository/store", "body": {"type": "s3"}, "values": [value]}
+    world.declare(**store)
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        same = await previewed(world, control, offered(**store))
+        world.change_secret("keys", password="geheim-78")
+        rotated = await previewed(world, control, offered(**store))
+        world.drop_secret("keys")
+        missing = await previewed(world, control, offered(**store))
+    assert (same.does, same.message, same.changes) == ("nothing", "", ())
+    assert (rotated.does, rotated.changes) == ("change", ())
+    assert "values of Secrets are not shown" in rotated.message
+    assert (missing.does, missing.reason) == ("refuse", "SecretMissing")
+    assert "geheim" not in f"{same}{rotated}{missing}"

@@ -211,6 +211,22 @@ async def test_an_alias_is_one_action_and_waits_for_its_index() -> None:
     assert not world.database.objects.aliases
 
 
+async def test_an_alias_that_a_rollover_moved_on_stays_where_it_is() -> None:
+    world = World()
+    world.database.objects.indices |= {"logs-000001", "logs-000002"}
+    world.declare(object="alias/logs-000001/logs", body={})
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.database.objects.aliases = {("logs-000002", "logs"): {}}
+        await asyncio.sleep(900)
+        assert world.is_ready()
+        assert "logs-000002" in world.status()["activity"]
+        world.delete()
+        await world.until(lambda: not world.exists())
+    assert world.database.objects.aliases == {("logs-000002", "logs"): {}}
+    assert world.database.objects.writes == 1
+
+
 async def test_indices_follow_a_changed_policy_if_that_is_asked_for() -> None:
     world = World()
     managed: dict[str, Any] = {PREFIX: "keep", "policy_seq_no": 0}

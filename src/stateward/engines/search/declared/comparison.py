@@ -12,9 +12,10 @@ import msgspec
 
 from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
+from stateward.engines.search.declared.forms import in_one_form
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import found, placed, without
+from stateward.engines.search.declared.pointers import GONE, found, placed, replaced, without
 
 _INDEX = "index."
 
@@ -31,14 +32,16 @@ def stored_body(what: Declared, answer: object, body: Json) -> object | None:
 
 
 def _containing(answer: object, body: Json) -> object:
-    """Return the first object in an answer, from the outside, that has all keys of a body; the answer if none has."""
+    """Return the object in an answer that has most keys of a body, the outermost of several; the answer if none has."""
+    best, most = answer, 0
     level: list[object] = [answer]
     while level:
         for each in level:
-            if isinstance(each, Mapping) and body.keys() <= cast("Json", each).keys():
-                return cast("object", each)
+            keys = len(body.keys() & cast("Json", each).keys()) if isinstance(each, Mapping) else 0
+            if keys > most:
+                best, most = cast("object", each), keys
         level = [inner for each in level for inner in _inner(each)]
-    return answer
+    return best
 
 
 def _inner(document: object) -> list[object]:
@@ -51,14 +54,45 @@ def normal(what: Declared, body: object) -> object:
     """Return a body in one form: settings flat and with their prefix, without what the database writes by itself."""
     if what.kind.write is Write.SETTINGS:
         return settings_of(cast("Json", body))
+    if what.kind.write is Write.ALIAS:
+        body = _with_both_routings(cast("Json", body))
     for pointer in what.kind.volatile:
         body = without(body, pointer)
+    for pointer in what.kind.texts:
+        body = replaced(body, pointer, _read)
+    for pointer, default in what.kind.defaults.items():
+        body = replaced(body, pointer, lambda value, default=default: GONE if _same(value, default) else value)
     for pointer in what.kind.settings:
         settings = next(found(body, pointer), None)
         if isinstance(settings, Mapping):
             prefix = _INDEX if pointer.startswith("/template") else ""
             body = placed(cast("Json", body), pointer, _flat(cast("Json", settings), prefix))
+    if what.kind.write in (Write.UPDATE, Write.CREATE):
+        body = in_one_form(body)
+    for key in what.kind.sets:
+        body = replaced(body, f"/{key}", _with_sets)
     return _with_sets(body) if what.kind.exact else body
+
+
+def _with_both_routings(alias: Json) -> Json:
+    """Return an alias as the database has it: with routing for search and for indexing."""
+    both = {key: alias["routing"] for key in ("index_routing", "search_routing") if "routing" in alias}
+    return {**both, **{key: value for key, value in alias.items() if key != "routing"}}
+
+
+def _read(value: object) -> object:
+    """Return what a text of JSON says, if it is an object; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        read: object = msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value
+    return cast("object", read) if isinstance(read, dict) else value
+
+
+def _same(value: object, default: object) -> bool:
+    return contains(value, default) is None and contains(default, value) is None
 
 
 def _with_sets(body: object) -> object:
@@ -91,7 +125,7 @@ def contains(stored: object, wanted: object, at: str = "") -> str | None:
             return at or "/"
         fields = cast("Json", stored)
         for key, value in cast("Json", wanted).items():
-            if key not in fields and not _empty(value):
+            if key not in fields and not empty(value):
                 return f"{at}/{key}"
             if key in fields and (place := contains(fields[key], value, f"{at}/{key}")) is not None:
                 return place
@@ -114,7 +148,7 @@ def _listed(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def _empty(value: object) -> bool:
+def empty(value: object) -> bool:
     """Return whether a database may leave a value out: null, an empty list or object."""
     return value is None or value in ([], {})
 

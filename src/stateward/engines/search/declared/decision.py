@@ -10,10 +10,12 @@ from typing import cast
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.api.values.base import Json
+from stateward.engines.search.declared.aliases import moved_to, rolled_on, writes_end
 from stateward.engines.search.declared.comparison import contains
 from stateward.engines.search.declared.desired import Desired, Observed, difference, owner_of, protection, stored
 from stateward.engines.search.declared.identity import settings_of
 from stateward.engines.search.declared.kinds import Write
+from stateward.engines.search.declared.updates import fixed, settled
 from stateward.engines.search.declared.writes import Request, removal, write
 
 
@@ -48,11 +50,31 @@ def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision
     body = stored(desired, observed)
     if (flag := protection(body)) is not None:
         return Decision(Do.STOP, "Protected", f"{desired.what.label} is {flag}: it belongs to the database")
+    if (ended := _alias(desired, observed, body, stored_digest)) is not None:
+        return ended
+    desired = rolled_on(desired, observed)
     if not desired.memory.claim:
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
     if body is not None and (owner := _foreign(desired, body)) is not None:
         return _refused(desired, owner)
     return _claimed(desired, observed, body, stored_digest)
+
+
+def _alias(desired: Desired, observed: Observed, body: object | None, stored_digest: str) -> Decision | None:
+    """Return why an alias stays as it is on all its indices; None if nothing speaks against a write."""
+    rolled = rolled_on(desired, observed)
+    agrees = bool(desired.memory.claim) and body is not None and _agrees(rolled, body, stored_digest)
+    place = moved_to(desired, observed) if desired.memory.applied == desired.digest else ""
+    if place and (body is None or agrees):
+        message = f"a rollover has moved it on to {place}, where it stays"
+        return Decision(Do.NOTHING, message=message, claim=_written_claim(desired))
+    if agrees or not (index := writes_end(rolled, observed)):
+        return None
+    message = (
+        f"{index} takes the writes through the alias, and would not take them with this second index; set"
+        " is_write_index in the body, to false if this index is for searches only"
+    )
+    return Decision(Do.STOP, "WriteIndexLost", message)
 
 
 def _claimed(desired: Desired, observed: Observed, body: object | None, stored_digest: str) -> Decision:
@@ -64,6 +86,10 @@ def _claimed(desired: Desired, observed: Observed, body: object | None, stored_d
     drift = _drift(desired, body)
     if drift and desired.drift is Drift.REPORT:
         return Decision(Do.STOP, "Drifted", drift, drift=drift)
+    if body is not None and (stuck := _unchangeable(desired, body)) is not None:
+        return stuck
+    if body is not None and settled(desired, body):
+        return Decision(Do.NOTHING, claim=_written_claim(desired))
     return Decision(Do.SEND, request=write(desired, observed), claim=_written_claim(desired), drift=drift)
 
 
@@ -121,7 +147,20 @@ def _unclaimed(desired: Desired, body: object) -> Decision:
         return Decision(Do.CLAIM, claim=Claim.ADOPTING)
     if desired.existing is Existing.REFUSE:
         return _refused(desired, owner)
+    if (stuck := _unchangeable(desired, body)) is not None:
+        return stuck
     return Decision(Do.CLAIM, claim=Claim.MERGED if desired.existing is Existing.MERGE else Claim.ADOPTING)
+
+
+def _unchangeable(desired: Desired, body: object) -> Decision | None:
+    """Return why the database cannot make a stored object as it is declared; None if it can."""
+    if not (fields := fixed(desired, body)):
+        return None
+    message = (
+        f"the database cannot change {', '.join(fields)} of {desired.what.label} once it exists; to replace it, delete"
+        " it in the database, and the operator creates it again"
+    )
+    return Decision(Do.STOP, "CannotChange", message)
 
 
 def _foreign(desired: Desired, body: object) -> str | None:

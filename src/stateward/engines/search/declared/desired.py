@@ -7,9 +7,10 @@ from typing import cast
 from stateward.api.kinds.search_object import Drift, Existing
 from stateward.api.values.base import GROUP, Json
 from stateward.engines.search.declared.comparison import deviation, normal, stored_body
+from stateward.engines.search.declared.forms import pointer_in_one_form
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import found, without
+from stateward.engines.search.declared.pointers import concealed, found, without
 
 _NOTE = f"{GROUP}~1search-object"
 """The key of the note, in a JSON pointer."""
@@ -92,8 +93,11 @@ def stored(desired: Desired, observed: Observed) -> object | None:
 def comparable(desired: Desired, body: object) -> object:
     """Return a declared or stored body in normal form, without the note and the values of Secrets."""
     body = normal(desired.what, body)
-    for pointer in (*((desired.note,) if desired.note else ()), *desired.hidden):
-        body = without(body, pointer)
+    if desired.note:
+        body = without(body, desired.note)
+    for pointer in desired.hidden:
+        for form in (pointer.removeprefix("/persistent"), pointer_in_one_form(pointer)):
+            body = concealed(body, form)
     return body
 
 

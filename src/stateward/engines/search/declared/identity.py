@@ -11,7 +11,8 @@ from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.api.values.settings import flatten, reason_owned
 from stateward.engines.search.database.marks import MARKS, RUN_TIME_SETTINGS
-from stateward.engines.search.declared.kinds import KINDS, ROOTS, ObjectKind, Write, kind_at_path
+from stateward.engines.search.declared.kinds import KINDS, ObjectKind, Write
+from stateward.engines.search.declared.paths import PATHS, kind_at_path
 from stateward.engines.search.declared.pointers import NoPlaceError, placed
 
 EXPORTER = "stateward-metrics"
@@ -83,12 +84,11 @@ def _by_path(spec: SearchObjectSpec, path: str) -> Declared:
         if kind.parts == 1 and path.startswith(root) and path != root:
             message = f"use spec.object: {kind.name}/{path.removeprefix(root)}"
             raise UnclearError(Problem("spec.path", path, message))
-    roots = ROOTS[spec.cluster.kind]
-    root = next((root for root in roots if path.startswith(root)), None)
-    if root is None or "/" in path.removeprefix(root) or path == root:
-        message = f"must be one of these, followed by a name: {', '.join(roots)}"
+    kind = kind_at_path(spec.cluster.kind, path)
+    if kind is None:
+        message = f"must be one of these, followed by a name: {', '.join(PATHS[spec.cluster.kind])}"
         raise UnclearError(Problem("spec.path", path, message))
-    return Declared(kind_at_path(path), path)
+    return Declared(kind, path)
 
 
 def identities(spec: SearchObjectSpec) -> frozenset[str]:

@@ -19,6 +19,8 @@ class Write(Enum):
 
     PUT = "PUT for both"
     NUMBERED = "PUT; a change names the sequence number that was read"
+    UPDATE = "PUT creates; a POST below it changes the fields that it has"
+    CREATE = "PUT creates, and nothing changes it"
     POST_NUMBERED = "POST creates; PUT with the sequence number changes"
     ALIAS = "one action of the aliases API"
     SETTINGS = "persistent cluster settings, each a value of its own"
@@ -36,6 +38,8 @@ class ObjectKind:
     path: str
     read: str = ""
     """Where it is read, if that is another path."""
+    reading: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parameters of that GET."""
     answer: str = ""
     permanent: bool = False
     """Whether the database always has it: it is changed, and neither created nor deleted."""
@@ -43,6 +47,10 @@ class ObjectKind:
     """The keys of it that belong to the body; empty: all."""
     volatile: tuple[str, ...] = ()
     """JSON pointers to what the database writes by itself."""
+    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
+    """By JSON pointer, what the database writes where a body has nothing; `*` stands for all keys or items."""
+    texts: tuple[str, ...] = ()
+    """JSON pointers to objects that the database stores as their text."""
     mark: str = ""
     """JSON pointer to the object that clients may write their own notes into; empty: there is none."""
     creates: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -52,6 +60,12 @@ class ObjectKind:
     trial: str = ""
     """Where a POST has the nodes use the object; empty: what is stored can be used."""
     write: Write = Write.PUT
+    changes: frozenset[str] = frozenset()
+    """For UPDATE: the fields that can be changed."""
+    sets: frozenset[str] = frozenset()
+    """Fields with lists whose order means nothing."""
+    added: frozenset[str] = frozenset()
+    """For UPDATE: those of them of which items are added (`add_` before the field) and removed (`remove_`)."""
     exact: bool = False
     """Whether a key that is not declared is a deviation: in a role it would be a right."""
     settings: tuple[str, ...] = ()
@@ -99,11 +113,16 @@ _TEMPLATES = (
             ),
         },
         volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
+        defaults={
+            "/data_stream/hidden": False,
+            "/data_stream/allow_custom_routing": False,
+            "/data_stream/timestamp_field": {"name": "@timestamp"},
+        },
     ),
 )
 _COMMON = (
     *_TEMPLATES,
-    ObjectKind("storedScript", "/_scripts/{name}", only=("script",)),
+    ObjectKind("storedScript", "/_scripts/{name}", only=("script",), texts=("/script/source",)),
     ObjectKind(
         "snapshotRepository",
         "/_snapshot/{name}",
@@ -117,12 +136,22 @@ _COMMON = (
     ObjectKind(
         "alias",
         "/{index}/_alias/{name}",
+        # Of all indices: which of them takes the writes depends on the others.
+        read="/_alias/{name}",
+        reading={"expand_wildcards": "all"},
         answer="/{index}/aliases/{name}",
         write=Write.ALIAS,
         accepts=frozenset({"filter", "index_routing", "is_hidden", "is_write_index", "routing", "search_routing"}),
         parts=2,
     ),
-    ObjectKind("clusterSettings", "/_cluster/settings", answer="/persistent", write=Write.SETTINGS, parts=0),
+    ObjectKind(
+        "clusterSettings",
+        "/_cluster/settings",
+        reading={"flat_settings": "true"},
+        answer="/persistent",
+        write=Write.SETTINGS,
+        parts=0,
+    ),
 )
 _SECURITY = "/_plugins/_security/api"
 _HIDDEN = ("/reserved", "/hidden", "/static")
@@ -135,7 +164,17 @@ _OPENSEARCH = (
         "/_plugins/_ism/policies/{name}",
         only=("policy",),
         write=Write.NUMBERED,
-        volatile=("/policy/policy_id", "/policy/last_updated_time", "/policy/schema_version"),
+        volatile=(
+            "/policy/policy_id",
+            "/policy/last_updated_time",
+            "/policy/schema_version",
+            "/policy/ism_template/*/last_updated_time",
+        ),
+        defaults={
+            "/policy/states/*/actions/*/retry": {"count": 3, "backoff": "exponential", "delay": "1m"},
+            "/policy/states/*/actions/*/notification/message_template/lang": "mustache",
+            "/policy/ism_template/*/priority": 0,
+        },
     ),
     ObjectKind(
         "snapshotPolicy",
@@ -217,51 +256,55 @@ _ELASTICSEARCH = (
         mark="/_meta",
         volatile=("/created_date", "/created_date_millis", "/modified_date", "/modified_date_millis"),
     ),
-    ObjectKind("ilmPolicy", "/_ilm/policy/{name}", answer="/{name}", only=("policy",), mark="/policy/_meta"),
+    ObjectKind(
+        "ilmPolicy",
+        "/_ilm/policy/{name}",
+        answer="/{name}",
+        only=("policy",),
+        mark="/policy/_meta",
+        defaults={
+            "/policy/phases/*/min_age": "0ms",
+            "/policy/phases/*/actions/delete/delete_searchable_snapshot": True,
+            "/policy/phases/*/actions/shrink/allow_write_after_shrink": False,
+        },
+    ),
     ObjectKind(
         "snapshotPolicy",
         "/_slm/policy/{name}",
         answer="/{name}/policy",
         refers={"snapshotRepository": ("/repository",)},
     ),
-    ObjectKind("role", "/_security/role/{name}", answer="/{name}", exact=True, volatile=("/transient_metadata",)),
+    ObjectKind(
+        "role",
+        "/_security/role/{name}",
+        answer="/{name}",
+        exact=True,
+        volatile=("/transient_metadata",),
+        defaults={
+            "/indices/*/allow_restricted_indices": False,
+            "/remote_indices/*/allow_restricted_indices": False,
+        },
+        texts=("/indices/*/query", "/remote_indices/*/query"),
+    ),
     ObjectKind(
         "roleMapping",
         "/_security/role_mapping/{name}",
         answer="/{name}",
         exact=True,
+        defaults={"/enabled": True, "/role_templates/*/format": "string"},
+        texts=("/role_templates/*/template",),
         refers={"role": ("/roles/*",)},
     ),
-    ObjectKind("watch", "/_watcher/watch/{name}", answer="/watch"),
-    ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config"),
+    ObjectKind(
+        "watch",
+        "/_watcher/watch/{name}",
+        answer="/watch",
+        defaults={"/input": {"none": {}}, "/condition": {"always": {}}},
+    ),
+    ObjectKind("enrichPolicy", "/_enrich/policy/{name}", answer="/policies/0/config", write=Write.CREATE),
 )
 KINDS: Mapping[str, Mapping[str, ObjectKind]] = {
     OPENSEARCH: {kind.name: kind for kind in _OPENSEARCH},
     ELASTICSEARCH: {kind.name: kind for kind in _ELASTICSEARCH},
 }
 """The table, by the kind of the cluster and the name of the object's kind."""
-
-ROOTS: Mapping[str, tuple[str, ...]] = {
-    OPENSEARCH: ("/_ltr/_feature/", "/_ltr/_featureset/"),
-    ELASTICSEARCH: (
-        "/_application/search_application/",
-        "/_ccr/auto_follow/",
-        "/_inference/",
-        "/_logstash/pipeline/",
-        "/_ml/anomaly_detectors/",
-        "/_ml/calendars/",
-        "/_ml/data_frame/analytics/",
-        "/_ml/datafeeds/",
-        "/_ml/filters/",
-        "/_query_rules/",
-        "/_synonyms/",
-        "/_transform/",
-    ),
-}
-"""Where `spec.path` may begin: at these paths a PUT, a GET and a DELETE concern one definition, and never indexed data,
-users, nodes or what Stateward itself sets."""
-
-
-def kind_at_path(path: str) -> ObjectKind:
-    """Return how an object at a path is treated: the answer is searched for the body, and compared with it."""
-    return ObjectKind("path", path, answer="*")

@@ -3,10 +3,13 @@
 `~0` and `~1` stand for `~` and `/` (RFC 6901).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from stateward.api.values.base import Json
+
+GONE = object()
+"""Instead of a value: there is none."""
 
 
 class NoPlaceError(LookupError):
@@ -61,14 +64,78 @@ def _placed(document: Any, keys: list[str], value: object, pointer: str) -> obje
 
 
 def without(document: object, pointer: str) -> object:
-    """Return a copy without what a pointer leads to."""
-    return _without(document, steps(pointer))
+    """Return a copy without what a pointer leads to; items of lists stay."""
+    return replaced(document, pointer, lambda _: GONE)
 
 
-def _without(document: object, keys: list[str]) -> object:
-    if not keys or not isinstance(document, Mapping):
+def replaced(document: object, pointer: str, change: Callable[[object], object]) -> object:
+    """Return a copy with each value that a pointer leads to changed, or without it for `GONE`; items of lists stay."""
+    return _replaced(document, steps(pointer), change)
+
+
+def _replaced(document: object, keys: list[str], change: Callable[[object], object]) -> object:
+    if not keys:
+        return change(document)
+    first, rest = keys[0], keys[1:]
+    if isinstance(document, list):
+        items = enumerate(cast("list[object]", document))
+        return [_replaced(item, rest, change) if rest and first in ("*", str(i)) else item for i, item in items]
+    if not isinstance(document, Mapping):
         return document
     fields = cast("Mapping[str, object]", document)
-    if len(keys) == 1:
-        return {key: inner for key, inner in fields.items() if key != keys[0]}
-    return {key: _without(inner, keys[1:]) if key == keys[0] else inner for key, inner in fields.items()}
+    made = {key: _replaced(inner, rest, change) if first in ("*", key) else inner for key, inner in fields.items()}
+    return {key: inner for key, inner in made.items() if inner is not GONE}
+
+
+def concealed(document: object, pointer: str) -> object:
+    """Return a copy without what a pointer may lead to, in each form in which a database stores it.
+
+    Of a list the value is left out of all items, because a stored list may have another length or order. Keys may be
+    nested or dotted, with or without `index.`, and one item may be stored as a list of one. Where the document has a
+    value before the end of the pointer, all of that value is left out.
+    """
+    return _concealed(document, [part for step in steps(pointer) for part in step.split(".")])
+
+
+def _concealed(document: object, parts: list[str]) -> object:
+    if isinstance(document, list):
+        items = cast("list[object]", document)
+        return [_concealed(item, parts) for item in items if _is_container(item)]
+    if not isinstance(document, Mapping):
+        return document
+    left: Json = {}
+    for key, inner in cast("Mapping[str, object]", document).items():
+        rests = list(_after(key, parts))
+        if not any(_ends(inner, rest) for rest in rests):
+            for rest in rests:
+                inner = _concealed(inner, rest)  # noqa: PLW2901 - one form after the other
+            left[key] = inner
+    return left
+
+
+def _after(key: str, parts: list[str]) -> Iterator[list[str]]:
+    """Yield what follows in a pointer after a key of a document, for each form; the empty rest at its end."""
+    mine = key.split(".")
+    forms = [(mine, parts), (mine, [part for part in parts if not part.isdecimal()])]
+    if "index" in (mine[0], parts[0]):
+        forms += [(_bare(mine), _bare(theirs)) for _, theirs in list(forms)]
+    for names, rest in forms:
+        both = min(len(names), len(rest))
+        if rest and names[:both] == rest[:both]:
+            yield rest[both:]
+
+
+def _bare(names: list[str]) -> list[str]:
+    return names[1:] if names[:1] == ["index"] else names
+
+
+def _ends(inner: object, rest: list[str]) -> bool:
+    """Return whether a pointer with this rest may lead to a value itself, and not only to something in it."""
+    if isinstance(inner, list):
+        items = cast("list[object]", inner)
+        return all(part.isdecimal() for part in rest) or not all(map(_is_container, items))
+    return not rest or not isinstance(inner, Mapping)
+
+
+def _is_container(item: object) -> bool:
+    return isinstance(item, Mapping | list)

@@ -1,17 +1,26 @@
 """What a declared object would change in the database, from one read: the same decision that the operator makes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from msgspec import Struct
 
-from stateward.api.kinds.search_object import Claim
-from stateward.engines.search.declared.comparison import contains
+from stateward.api.kinds.search_object import Claim, Existing
+from stateward.api.values.base import Json
+from stateward.engines.search.declared.aliases import rolled_on
+from stateward.engines.search.declared.comparison import contains, empty
 from stateward.engines.search.declared.decision import Do, decide
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
+from stateward.engines.search.declared.kinds import Write
 
 MOST = 200
 """Changes that are shown."""
+NOT_SHOWN = "***"
+"""What is shown in the place of a value whose key says that it is a secret."""
+_SECRET_KEY = re.compile(
+    r"(pass(word|wd|phrase)|secret|token|credentials?|authorization|(secret|access|private|api|exchange)key)$"
+)
 
 
 class FieldChange(Struct, frozen=True):
@@ -37,6 +46,7 @@ class ObjectPreview(Struct, frozen=True):
         return self.does not in ("wait", "refuse")
 
 
+_UNSHOWN = "values of Secrets are not shown"
 _CLAIMS = {Claim.CREATING: "create", Claim.ADOPTING: "replace", Claim.MERGED: "merge"}
 _OTHERS = {Do.NOTHING: "nothing", Do.STOP: "refuse", Do.WAIT: "wait", Do.SEND: "change"}
 
@@ -47,20 +57,63 @@ def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectP
     does = _OTHERS.get(decision.do) or _CLAIMS.get(Claim(decision.claim), "change")
     if does == "change" and observed.answer is None:
         does = "create"
-    found = () if does == "nothing" else tuple(differences(desired, observed))
-    return ObjectPreview(desired.what.label, does, decision.reason, decision.message, found)
+    found = () if does == "nothing" else tuple(differences(rolled_on(desired, observed), observed))
+    message = decision.message or (_UNSHOWN if does == "change" and not found and desired.hidden else "")
+    return ObjectPreview(desired.what.label, does, decision.reason, message, found)
 
 
 def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
-    """Return where the stored object differs from what is declared."""
-    body = comparable(desired, stored(desired, observed) or {})
-    return list(_changes(body, comparable(desired, desired.body), ""))[:MOST]
+    """Return where the stored object differs from what is declared; with an end in null, what a write removes."""
+    body, wanted = comparable(desired, stored(desired, observed) or {}), comparable(desired, desired.body)
+    claim = desired.memory.claim
+    merged = claim == Claim.MERGED or (not claim and desired.existing is Existing.MERGE)
+    whole = not merged and desired.what.kind.write is not Write.UPDATE
+    return [_shown(change) for change in _changes(body, wanted, "", whole=whole)][:MOST]
 
 
-def _changes(stored: object, wanted: object, at: str) -> Iterator[FieldChange]:
+def _shown(change: FieldChange) -> FieldChange:
+    key = change.path.rpartition("/")[2]
+    return FieldChange(change.path, _masked(key, change.before), _masked(key, change.after))
+
+
+def _masked(key: str, value: Any) -> Any:
+    """Return a value without the texts whose keys say that they are secrets."""
+    if isinstance(value, Mapping):
+        return {name: _masked(name, inner) for name, inner in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_masked(key, inner) for inner in cast("list[Any]", value)]
+    secret = isinstance(value, str) and _SECRET_KEY.search(re.sub("[^a-z]", "", key.lower()))
+    return NOT_SHOWN if secret else value
+
+
+def _changes(stored: object, wanted: object, at: str, *, whole: bool) -> Iterator[FieldChange]:
+    """Yield what differs; if `whole`, also what is stored and not declared, because a write removes it."""
     if isinstance(wanted, Mapping) and isinstance(stored, Mapping):
-        fields = cast("Mapping[str, object]", stored)
-        for key, value in cast("Mapping[str, object]", wanted).items():
-            yield from _changes(fields.get(key), value, f"{at}/{key}")
-    elif contains(stored, cast("object", wanted)) is not None:
+        yield from _in_fields(cast("Json", stored), cast("Json", wanted), at, whole=whole)
+        return
+    mine, theirs = _objects(stored), _objects(cast("object", wanted))
+    if mine and len(mine) == len(theirs):
+        for i, (before, after) in enumerate(zip(mine, theirs, strict=True)):
+            yield from _in_fields(before, after, f"{at}/{i}", whole=whole)
+    elif _differ(stored, cast("object", wanted), whole=whole):
         yield FieldChange(at or "/", stored, wanted)
+
+
+def _differ(stored: object, wanted: object, *, whole: bool) -> bool:
+    return contains(stored, wanted) is not None or (whole and contains(wanted, stored) is not None)
+
+
+def _in_fields(stored: Json, wanted: Json, at: str, *, whole: bool) -> Iterator[FieldChange]:
+    for key, value in wanted.items():
+        if key in stored or not empty(value):
+            yield from _changes(stored.get(key), value, f"{at}/{key}", whole=whole)
+    for key, value in stored.items() if whole else ():
+        if key not in wanted and not empty(value):
+            yield FieldChange(f"{at}/{key}", value)
+
+
+def _objects(value: object) -> list[Json]:
+    """Return the items of a list of objects, which are compared one by one; nothing for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    objects = [cast("Json", item) for item in items if isinstance(item, Mapping)]
+    return objects if len(objects) == len(items) else []

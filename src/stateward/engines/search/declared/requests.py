@@ -9,7 +9,6 @@ from stateward.engines.search.database.reading import INFO
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.desired import Observed
 from stateward.engines.search.declared.identity import Declared
-from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.writes import Request
 
 _VERSIONS = {"filter_path": "_nodes.failed,nodes.*.version"}
@@ -21,9 +20,10 @@ _MOST = 30
 async def read(session: Session, what: Declared) -> Observed:
     """Return what the database has of an object; raises EngineError if that is not known."""
     versions = await versions_of_nodes(session)
-    params = {"flat_settings": "true"} if what.kind.write is Write.SETTINGS else None
     try:
-        answer: object = await session.get(dict[str, Any], what.filled(what.kind.read or what.kind.path), params)
+        answer: object = await session.get(
+            dict[str, Any], what.filled(what.kind.read or what.kind.path), what.kind.reading or None
+        )
     except RefusedError as error:
         if error.status != _ABSENT:
             raise

@@ -11,6 +11,7 @@ from stateward.engines.search.declared.desired import Desired, Observed, stored
 from stateward.engines.search.declared.identity import settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import placed, without
+from stateward.engines.search.declared.updates import update
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ def write(desired: Desired, observed: Observed) -> Request:
         case _ if stored(desired, observed) is None:
             method = "POST" if kind.write is Write.POST_NUMBERED else "PUT"
             return Request(method, what.filled(kind.path), {**kind.creates, **kind.always}, _sent(desired))
+        case Write.UPDATE:
+            return Request(
+                "POST", f"{what.filled(kind.path)}/_update", kind.always, update(_sent(desired), desired, observed)
+            )
         case _:
             numbered = kind.write in (Write.NUMBERED, Write.POST_NUMBERED)
             params = {**kind.always, **(observed.number if numbered else {})}

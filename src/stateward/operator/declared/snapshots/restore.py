@@ -237,7 +237,7 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
             raise StopError(Outcome(Stage.STALLED, "RestoreRefused", status.activity, RESYNC_SECONDS))
         super().check()
 
-    async def preview(self) -> ObjectPreview:
+    async def preview(self, before: object) -> ObjectPreview:  # noqa: ARG002 - nothing of it is hidden
         """Return which indices would be restored, and which of them replace others. Raises LostLease."""
         name = f"{self.live.spec.repository}/{self.live.spec.snapshot}"
 

@@ -92,6 +92,81 @@ def test_a_role_has_no_right_that_is_not_declared() -> None:
     assert deviation(role, normal(role, none), wanted) == "/cluster_permissions"
 
 
+ES = "ElasticsearchCluster"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "wanted", "stored"),
+    [
+        (
+            "role/r",
+            ES,
+            {"indices": [{"names": "logs-*", "privileges": ["read"], "query": {"term": {"a": 1}}}]},
+            {
+                "cluster": [],
+                "indices": [
+                    {
+                        "names": ["logs-*"],
+                        "privileges": ["read"],
+                        "query": '{"term":{"a":1}}',
+                        "allow_restricted_indices": False,
+                    }
+                ],
+                "remote_indices": [],
+                "applications": [],
+                "run_as": [],
+                "metadata": {},
+                "transient_metadata": {"enabled": True},
+            },
+        ),
+        (
+            "role/r",
+            ES,
+            {"remote_indices": [{"clusters": ["a"], "names": ["b"], "privileges": ["read"]}]},
+            {
+                "remote_indices": [
+                    {"clusters": ["a"], "names": ["b"], "privileges": ["read"], "allow_restricted_indices": False}
+                ]
+            },
+        ),
+        (
+            "roleMapping/m",
+            ES,
+            {"role_templates": [{"template": {"source": "{{username}}"}}], "rules": {"field": {"username": "*"}}},
+            {
+                "enabled": True,
+                "role_templates": [{"template": '{"source":"{{username}}"}', "format": "string"}],
+                "rules": {"field": {"username": "*"}},
+                "metadata": {},
+            },
+        ),
+        (
+            "storedScript/s",
+            ES,
+            {"script": {"lang": "mustache", "source": {"query": {"match_all": {}}}}},
+            {"script": {"lang": "mustache", "source": '{"query":{"match_all":{}}}', "options": {}}},
+        ),
+        ("alias/i/a", ES, {"routing": "1"}, {"index_routing": "1", "search_routing": "1"}),
+        ("alias/i/a", ES, {"routing": "1", "search_routing": "2"}, {"index_routing": "1", "search_routing": "2"}),
+    ],
+)
+def test_what_a_database_adds_and_rewrites_is_no_difference(text: str, kind: str, wanted: Any, stored: Any) -> None:
+    of = what(text, kind)
+    assert deviation(of, normal(of, stored), normal(of, wanted)) is None
+
+
+def test_another_value_than_the_default_is_a_difference() -> None:
+    role = what("role/r", ES)
+    wanted = {"indices": [{"names": ["a"], "privileges": ["read"]}]}
+    stored = {"indices": [{"names": ["a"], "privileges": ["read"], "allow_restricted_indices": True}]}
+    place = "/indices/0/allow_restricted_indices"
+    assert deviation(role, normal(role, stored), normal(role, wanted)) == place
+    assert deviation(role, normal(role, wanted), normal(role, stored)) == place
+    other = {"indices": [{"names": ["a"], "privileges": ["read"], "query": '{"term":{"a":2}}'}]}
+    assert deviation(role, normal(role, other), normal(role, wanted)) == "/indices/0/query"
+    assert deviation(role, normal(role, {"indices": [{"query": "no JSON"}]}), normal(role, wanted)) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "answer", "body"),
     [

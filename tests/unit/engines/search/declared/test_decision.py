@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.api.kinds.search_object import Claim, Existing
+from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.engines.search.declared.decision import Do, decide, remove
 from stateward.engines.search.declared.desired import Desired, Memory, Observed, protection
 from stateward.engines.search.declared.identity import Declared
@@ -134,3 +134,18 @@ def test_while_versions_are_mixed_or_unknown_nothing_is_written_or_removed() -> 
         observed = Observed({"a": {}}, versions)
         assert decide(role(Claim.OWNED), observed, "").reason == reason
         assert remove(role(Claim.OWNED), observed).reason == reason
+
+
+def elasticsearch_role(claim: str = "", **memory: str) -> Desired:
+    kind = KINDS["ElasticsearchCluster"]["role"]
+    body: dict[str, Any] = {"indices": [{"names": ["a"], "privileges": ["read"]}]}
+    known = Memory(claim, memory.get("applied", ""), memory.get("stored", ""))
+    return Desired(Declared(kind, "role/a", {"name": "a"}), body, body, "digest", "prod/mine", known)
+
+
+def test_a_role_of_elasticsearch_after_a_lost_answer_is_the_own_one() -> None:
+    stored = {"indices": [{"names": ["a"], "privileges": ["read"], "allow_restricted_indices": False}]}
+    assert decide(elasticsearch_role(Claim.CREATING), found_role(stored), "now").do is Do.SEND
+    assert remove(elasticsearch_role(Claim.CREATING), found_role(stored)).do is Do.SEND
+    reported = replace(elasticsearch_role(Claim.OWNED, applied="digest"), drift=Drift.REPORT)
+    assert decide(reported, found_role(stored), "now").do is Do.NOTHING

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.search.declared.pointers import NoPlaceError, found, placed, without
+from stateward.engines.search.declared.pointers import NoPlaceError, concealed, found, placed, without
 
 
 def test_a_star_stands_for_all_items_and_keys() -> None:
@@ -35,3 +35,47 @@ def test_what_is_taken_out_is_gone_and_the_rest_stays() -> None:
     assert without({"a": {"b": 1, "c": 2}}, "/a/b") == {"a": {"c": 2}}
     assert without({"a": 1}, "/x/y") == {"a": 1}
     assert without({"a": [1]}, "/a/0/b") == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("document", "pointer", "left"),
+    [
+        ({"a": {"b": "s", "c": 2}}, "/a/b", {"a": {"c": 2}}),
+        ({"a": [{"b": "s", "c": 2}]}, "/a/0/b", {"a": [{"c": 2}]}),
+        ({"a": [{"c": 1}, {"b": "s"}, {"b": "s"}]}, "/a/0/b", {"a": [{"c": 1}, {}, {}]}),
+        ({"a": [{"x": [{"b": "s"}, {"c": 1}]}]}, "/a/3/x/1/b", {"a": [{"x": [{}, {"c": 1}]}]}),
+        ({"a": ["x", "s"], "c": 1}, "/a/1", {"c": 1}),
+        ({"a": "s", "c": 1}, "/a/0", {"c": 1}),
+        ({"a": {"b": "s", "c": 1}}, "/a/0/b", {"a": {"c": 1}}),
+        ({"a": [{"b": "s"}]}, "/a/b", {"a": [{}]}),
+        ({"a": ["b=s"], "c": 1}, "/a/0/b", {"c": 1}),
+        ({"a": "b=s", "c": 1}, "/a/b", {"c": 1}),
+        ({"a.b": "s", "c": 1}, "/a/b", {"c": 1}),
+        ({"a": {"b": "s"}, "c": 1}, "/a.b", {"a": {}, "c": 1}),
+        ({"a": {"b.c": ["s"]}}, "/a/b/c/0", {"a": {}}),
+        ({"a": {"index.b": "s", "c": 1}}, "/a/b", {"a": {"c": 1}}),
+        ({"a": {"b": "s", "c": 1}}, "/a/index/b", {"a": {"c": 1}}),
+        ({"a": {"index": {"b": "s", "c": 1}}}, "/a/b", {"a": {"index": {"c": 1}}}),
+        ({"a": {"c": 1}}, "/a/b", {"a": {"c": 1}}),
+        ({"a": {"c": 1}}, "/b", {"a": {"c": 1}}),
+        ({"a": {"index": "s", "c": 1}}, "/a/index", {"a": {"c": 1}}),
+        ({"a": [[["b=s"], {"b": "s", "c": 1}]]}, "/a/0/0/b", {"a": [[[], {"c": 1}]]}),
+    ],
+)
+def test_a_secret_is_taken_out_in_each_form_in_which_a_database_may_store_it(
+    document: Any, pointer: str, left: Any
+) -> None:
+    assert concealed(document, pointer) == left
+
+
+@pytest.mark.parametrize("pointer", ["/a/1/b", "/a/0/b", "/a/0", "/c", "/d/e/0/f"])
+def test_a_secret_is_taken_out_wherever_it_can_be_placed(pointer: str) -> None:
+    body: dict[str, Any] = {"a": [{"b": 1}, {}], "c": "text", "d": {}}
+    if pointer.startswith("/d"):
+        body["d"] = {"e": [{}]}
+    with_secret = placed(body, pointer, "geheim-77")
+    assert "geheim-77" not in str(concealed(with_secret, pointer))
+    for name, inner in with_secret.items():
+        if isinstance(inner, list):
+            with_secret = {**with_secret, name: [{"new": 1}, *reversed(inner), {"new": 2}]}
+    assert "geheim-77" not in str(concealed(with_secret, pointer))
