@@ -26,7 +26,7 @@ STOP_SHARE = 0.1
 RECENTLY = 5.0
 """For how many seconds after a step the operator looks as soon at recovering copies as at what Kubernetes reports."""
 LEAST = 0.5
-"""Seconds that a process needs to start, at least."""
+"""Seconds that a process needs to start, or a volume to be expanded, at least."""
 
 
 class News(StrEnum):

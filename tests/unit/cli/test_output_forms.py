@@ -48,7 +48,8 @@ def missing(document: Any, shape: dict[str, str]) -> set[str]:
     """Return the fields of the first level that the reference has and a document does not."""
     if not isinstance(document, dict):
         return set()
-    first = {path.split(".")[0].split("[")[0] for path in shape} - {"member", ""}
+    always = (path for path, meaning in shape.items() if not meaning.startswith("without a MEMBER"))
+    first = {path.split(".")[0].split("[")[0] for path in always} - {"member", ""}
     return first - document.keys()
 
 

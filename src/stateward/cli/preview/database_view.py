@@ -26,9 +26,11 @@ NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (
 NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
 
 
-async def ask_preview(session: Session, document: Json) -> ObjectPreview:
-    """Return what the operator says that a declared object would change, or why it cannot be asked."""
-    name = str(document["spec"].get("object") or document["spec"].get("path") or "")
+async def ask_preview(session: Session, plural: str, name: str, document: Json) -> ObjectPreview:
+    """Return what the operator says that a resource would change in the database, or why it cannot be asked.
+
+    `name` is what the resource is about, if the operator does not say it.
+    """
 
     def unknown(why: str) -> ObjectPreview:
         return ObjectPreview(name, "wait", "OperatorNotAsked", why)
@@ -37,7 +39,7 @@ async def ask_preview(session: Session, document: Json) -> ObjectPreview:
     if not token:
         return unknown(NO_TOKEN)
     namespace = str(document["metadata"].get("namespace") or session.namespace)
-    path = proxied(PREVIEW_PATH.format(namespace=namespace), session.operator_namespace)
+    path = proxied(PREVIEW_PATH.format(namespace=namespace, plural=plural), session.operator_namespace)
     answer = await _answered(session, RawRequest(path, "POST", body=document, headers={TOKEN_HEADER: token}))
     if isinstance(answer, str):
         return unknown(answer)

@@ -17,6 +17,8 @@ ASSUMED_SPREAD = 0.8
 """How well an assumed start is known: two of three databases start within a factor of 2.2. Assumed itself."""
 ASSUMED_REOPEN_SPREAD = 1.2
 """The same of the recovery of copies from local data: from tenths of a second to many seconds of missed writes."""
+ASSUMED_GROW_SPREAD = 1.2
+"""The same of the expansion of a volume: some storage takes seconds, some takes minutes."""
 TYPICAL_SPREAD = 0.25
 """How much starts of one cluster vary if too few are known to tell."""
 LEAST_SPREAD = 0.15
@@ -40,15 +42,24 @@ class Pacing(Struct, frozen=True):
     """Standard deviation of the logarithm of the usual start: how well it is known."""
     reopen_known: bool = False
     """Whether it was measured how soon a copy is back whose data is on its node already."""
+    grow_known: bool = False
+    """Whether it was measured how long the storage takes to expand a volume."""
 
 
 def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
     """Return the pace of a cluster, and its sources."""
     times = times_of(existing.pods, history)
     made = measured_durations(times, known)
-    words = (*start_words(made, times), *restart_words(times), *recovery_words(made, known))
+    words = (*start_words(made, times), *restart_words(times), *recovery_words(made, known), *growth_words(times))
     spread = start_spread(times)
-    return Pacing(made, words, spread, usual_spread(times, spread), reopen_known=known.reopened > 0)
+    return Pacing(
+        durations=made,
+        rests_on=words,
+        start_spread=spread,
+        usual_spread=usual_spread(times, spread),
+        reopen_known=known.reopened > 0,
+        grow_known=bool(times.growths),
+    )
 
 
 def usual_spread(times: Times, spread: float | None) -> float:
@@ -113,6 +124,13 @@ def recovery_words(durations: Durations, known: Speed) -> list[str]:
     again = f"a copy whose data is on its node already is back in {durations.reopen:.1f} s"
     measured = f"measured, the last {known.reopened} of them" if known.reopen else "assumed"
     return [f"{rate}, {durations.at_once} at once: {source}", f"{again}: {measured}"]
+
+
+def growth_words(times: Times) -> list[str]:
+    """Return how long the storage takes to expand a volume, if it was measured."""
+    if not times.growths:
+        return []
+    return [f"a volume is expanded in {median(times.growths):.0f} s: measured, the last of {len(times.growths)}"]
 
 
 def not_known(observed: Observation, *, grows: bool, joins: bool) -> tuple[str, ...]:

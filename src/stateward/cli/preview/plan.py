@@ -1,5 +1,6 @@
 """`plan`: the effect of a change on each member, the order of steps, and refusals. It only reads."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,6 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.pod_policy import Level
-from stateward.api.schema.custom_resources import SEARCH_OBJECT
 from stateward.api.values.base import Json
 from stateward.cli.packages.installation_forecast import changes_of, lines
 from stateward.cli.packages.installation_forecast import document as installation_document
@@ -19,8 +19,8 @@ from stateward.cli.preview import search_objects
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
+from stateward.cli.preview.plugin_files import web, with_plugin_files
 from stateward.cli.preview.preview import Kind, Preview, preview
-from stateward.cli.preview.search_objects import search_objects_in
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import is_ours, parts, read_documents
@@ -36,11 +36,14 @@ from stateward.operator.objects.kinds import kind_of
 @click.command()
 @click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
+@click.option("--check-plugins", is_flag=True, help="Also ask the servers of plug-ins, from here, for their files.")
 @output_option
 @policy_option
 @operator_option
 @target_options
-def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **target: str) -> None:
+def plan(
+    name: str | None, path: str | None, *, check_plugins: bool, output: str, pod_policy: str, **target: str
+) -> None:
     """Show the effect of a change before you make it.
 
     It shows the effect of the changed spec in a file, or what cluster NAME still has to do. It changes nothing.
@@ -58,34 +61,54 @@ def plan(name: str | None, path: str | None, *, output: str, pod_policy: str, **
     For an Installation: the plan that runs, the objects that change, and the pods that restart because of which key of
     which object. Packages in the same file count as if they were on the server.
 
-    For SearchObjects: what each would create or change in its database. The operator reads the database for you; it
-    needs --database-view. Only the objects of such a file are shown, and not its clusters.
+    For SearchObjects, SearchUsers and SearchRestores: what each would create or change in its database. The operator
+    reads the database for you; it needs --database-view.
     """
     given = list(parts(path)) if path is not None else []
     if installs := installations_in(given, name):
         plan_installation(installs, packages_in(given), output, **target)
         return
-    if declared := search_objects_in(given, name):
-        plan_search_objects(declared, output, **target)
+    declared, others = search_objects.declared_in(given, name), search_objects.others_in(given)
+    if given and not any(is_ours(item) for _, item in others) and not (name and data_in(others)):
+        plan_declared(path or "", given, declared, output, **target)
         return
-    found, shown, _ = previewed(given, name, path, Level(pod_policy), **target)
+    found, shown, _ = previewed(others, name, path, Level(pod_policy), **target)
+    found = asyncio.run(with_plugin_files(found, web if check_plugins else None))
+    more = read_declared(declared, **target) if declared else []
     busy = [change.name for change in shown.members if change.effect is not Kind.NONE]
 
     def table() -> None:
         screen.show(forecast(found, shown, wide=output == WIDE))
+        for line in search_objects.lines(more):
+            click.echo(line)
 
-    print_output(output, document(found, shown), busy, table)
-    through = shown.goes_through and not blocked(found, shown)
-    click.get_current_context().exit(verdict_code(changes=bool(busy or shown.steps), through=through))
+    whole = document(found, shown) | {"declared": search_objects.document(more)}
+    print_output(output, whole, [*busy, *names_of(more)], table)
+    through = shown.goes_through and not blocked(found, shown) and all(each.preview.goes_through for each in more)
+    changes = bool(busy or shown.steps) or any(each.changes for each in more)
+    click.get_current_context().exit(verdict_code(changes=changes, through=through))
 
 
-def plan_search_objects(declared: list[Json], output: str, **target: str) -> None:
-    """Show the effect of declared objects on their databases, with the exit codes of `plan`."""
-    found = run(lambda session: search_objects.previews(session, declared), **target)
-    busy = [qualified(SEARCH_OBJECT.name, name) for name, shown in found if shown.does != search_objects.NOTHING]
-    print_lines(output, search_objects.document(found), busy, list(search_objects.lines(found)))
-    through = all(shown.goes_through for _, shown in found)
-    click.get_current_context().exit(verdict_code(changes=bool(busy), through=through))
+def plan_declared(path: str, given: list[tuple[str, Any]], declared: list[Json], output: str, **target: str) -> None:
+    """Show the effect of declared resources on their databases, with the exit codes of `plan`; raise Failure."""
+    if not declared:
+        kinds = search_objects.without_preview(given)
+        told = f"plan shows no {' or '.join(kinds)}; check it with validate" if kinds else "it has nothing of that name"
+        raise Failure(f"{path}: {told}")
+    found = read_declared(declared, **target)
+    print_lines(output, search_objects.document(found), names_of(found), list(search_objects.lines(found)))
+    through = all(each.preview.goes_through for each in found)
+    click.get_current_context().exit(verdict_code(changes=bool(names_of(found)), through=through))
+
+
+def read_declared(declared: list[Json], **target: str) -> list[search_objects.Shown]:
+    """Return what declared resources would change."""
+    return run(lambda session: search_objects.previews(session, declared), **target)
+
+
+def names_of(found: list[search_objects.Shown]) -> list[str]:
+    """Return the resources that would change something, as kubectl names them."""
+    return [qualified(each.kind.name, each.name) for each in found if each.changes]
 
 
 def previewed(

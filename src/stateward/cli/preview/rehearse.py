@@ -13,7 +13,7 @@ from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_plan import installations_in
 from stateward.cli.preview.forecast import blocked
 from stateward.cli.preview.inputs import PlanInputs
-from stateward.cli.preview.pacing import ASSUMED_REOPEN_SPREAD, Pacing
+from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, Pacing
 from stateward.cli.preview.plan import previewed
 from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.preview.rehearsal_view import document, one, rehearsed, run_document
@@ -93,7 +93,9 @@ def spread_of(pace: Pacing) -> Spread:
     spread = Spread(usual=pace.usual_spread)
     if pace.start_spread is not None:
         spread = replace(spread, start=pace.start_spread)
-    return spread if pace.reopen_known else replace(spread, reopen=ASSUMED_REOPEN_SPREAD)
+    if not pace.reopen_known:
+        spread = replace(spread, reopen=ASSUMED_REOPEN_SPREAD)
+    return spread if pace.grow_known else replace(spread, grow=ASSUMED_GROW_SPREAD)
 
 
 def inputs(name: str | None, path: str | None, level: Level, **target: str) -> tuple[PlanInputs, Preview, float]:

@@ -1,11 +1,12 @@
-"""`plan` of declared objects: what each would change in its database. The operator reads it for the viewer."""
+"""`plan` of declared resources: what each would change in its database. The operator reads it for the viewer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 
-from stateward.api.schema.custom_resources import SEARCH_OBJECT
+from stateward.api.schema.custom_resources import SEARCH_OBJECT, SEARCH_RESTORE, SEARCH_USER, Kind
 from stateward.api.values.base import Json
 from stateward.api.values.problem import errors
 from stateward.cli.preview.database_view import ask_preview
@@ -13,35 +14,86 @@ from stateward.cli.shared.documents import checked
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.engines.search.declared.preview import FieldChange, ObjectPreview
+from stateward.engines.search.rules import DECLARED_RULES
 
 NOTHING = "nothing"
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (SEARCH_OBJECT, SEARCH_USER, SEARCH_RESTORE)}
+"""The kinds that the operator previews, by name."""
 
 
-def search_objects_in(found: Sequence[tuple[str, Any]], name: str | None) -> list[Json]:
-    """Return the declared objects among documents, with that name if there is one; raise Failure for an invalid one."""
-    mine = [(place, cast("Json", item)) for place, item in found if isinstance(item, dict)]
-    mine = [(place, item) for place, item in mine if item.get("kind") == SEARCH_OBJECT.name]
+@dataclass(frozen=True)
+class Shown:
+    """A resource and what it would change."""
+
+    kind: Kind
+    name: str
+    preview: ObjectPreview
+
+    @property
+    def changes(self) -> bool:
+        """Whether it would change anything, or cannot be told."""
+        return self.preview.does != NOTHING
+
+
+def declared_in(found: Sequence[tuple[str, Any]], name: str | None) -> list[Json]:
+    """Return the declared resources among documents: with that name, or for the cluster of that name, or all.
+
+    Raise Failure for an invalid one.
+    """
+    mine = [(place, cast("Json", item)) for place, item in found if _kind(item) in KINDS]
     for place, item in mine:
         if wrong := errors(list(checked(place, item).problems)):
             raise Failure("\n".join(f"{place}: {problem}" for problem in wrong))
-    return [item for _, item in mine if name in (None, item["metadata"].get("name"))]
+    return [item for _, item in mine if name in (None, item["metadata"].get("name"), item["spec"]["cluster"]["name"])]
 
 
-async def previews(session: Session, found: list[Json]) -> list[tuple[str, ObjectPreview]]:
-    """Return what each object would change, by the name of its resource."""
-    return [(str(item["metadata"].get("name", "")), await ask_preview(session, item)) for item in found]
+def others_in(found: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the documents that are no declared resources."""
+    return [(place, item) for place, item in found if _kind(item) not in DECLARED_RULES]
 
 
-def document(found: list[tuple[str, ObjectPreview]]) -> list[Json]:
+def without_preview(found: Sequence[tuple[str, Any]]) -> list[str]:
+    """Return the kinds of declared resources among documents that have no preview."""
+    return sorted({_kind(item) for _, item in found} & (DECLARED_RULES.keys() - KINDS.keys()))
+
+
+def _kind(item: Any) -> str:
+    return str(cast("Json", item).get("kind", "")) if isinstance(item, dict) else ""
+
+
+async def previews(session: Session, found: list[Json]) -> list[Shown]:
+    """Return what each resource would change."""
+    return [await _previewed(session, KINDS[item["kind"]], item) for item in found]
+
+
+async def _previewed(session: Session, kind: Kind, item: Json) -> Shown:
+    shown = await ask_preview(session, kind.plural, subject(item), item)
+    return Shown(kind, str(item["metadata"].get("name", "")), shown)
+
+
+def subject(item: Json) -> str:
+    """Return what a resource is about in the database."""
+    spec = item["spec"]
+    match item["kind"]:
+        case SEARCH_USER.name:
+            return f"user/{spec.get('username') or item['metadata'].get('name', '')}"
+        case SEARCH_RESTORE.name:
+            return f"{spec.get('repository')}/{spec.get('snapshot')}"
+        case _:
+            return str(spec.get("object") or spec.get("path") or "")
+
+
+def document(found: list[Shown]) -> list[Json]:
     """Return the previews for programs."""
-    return [{"name": name, **msgspec.to_builtins(shown)} for name, shown in found]
+    return [{"kind": each.kind.name, "name": each.name, **msgspec.to_builtins(each.preview)} for each in found]
 
 
-def lines(found: list[tuple[str, ObjectPreview]]) -> Iterator[str]:
+def lines(found: list[Shown]) -> Iterator[str]:
     """Yield the previews for people."""
-    for name, shown in found:
+    for each in found:
+        shown = each.preview
         why = f" ({': '.join(filter(None, (shown.reason, shown.message)))})" if shown.message else ""
-        yield f"{name}: {shown.object}: {shown.does}{why}"
+        yield f"{each.name}: {shown.object}: {shown.does}{why}"
         yield from (f"  {line}" for change in shown.changes for line in _lines(change))
 
 

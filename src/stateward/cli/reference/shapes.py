@@ -21,6 +21,25 @@ PROBLEM = {"path": "the field", "message": "what is wrong, and what is accepted"
 PERIOD = {"startTime": "RFC 3339, in UTC", "endTime": "RFC 3339, in UTC; null while it lasts"}
 
 
+DECLARED = {
+    "declared[].kind": "kind of a resource that is declared for the database",
+    "declared[].name": "its name",
+    "declared[].ready": "whether the database has it as declared",
+    "declared[].reason": "why, in one word for programs; empty if the operator has not observed it",
+    "declared[].message": "the same in one sentence",
+    "declaredNotRead": "kinds that could not be read, each with the reason",
+}
+PREVIEW = {
+    "kind": "kind of a resource that is declared for the database",
+    "name": "its name",
+    "object": "what it is about in the database",
+    "does": "create, replace, merge, change, nothing, wait or refuse",
+    "reason": "why it waits or is refused, in one word for programs",
+    "message": "the same in one sentence",
+    "changes[].path": "a place in the object, or an index that is restored",
+    "changes[].before": "what is there; null if nothing is",
+    "changes[].after": "what is declared; null if nothing is",
+}
 QUANTILES = {"p50": "median, in seconds", "p95": "95th percentile", "worst": "the longest"}
 EXPOSURE = QUANTILES | {
     "runs": "runs in which any shard is in this state; the whole is null if shards are not known",
@@ -75,6 +94,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "generation": "generation of the resource",
         "wantedVersion": "the version in the spec",
         "status": AS_API,
+        **DECLARED,
     },
     "list": {"[]": f"each cluster, {AS_API}"},
     "explain": HEAD
@@ -85,6 +105,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "lastProgressTime": "when something last moved forward",
         "stalled": "what needs manual intervention, as an entry of `waiting`; null if nothing does",
         **within("waiting[]", WAIT),
+        **{name: f"without a MEMBER: {meaning}" for name, meaning in DECLARED.items()},
         "member": "with a MEMBER: its entry of `status.memberStates` in the API, and the fields below",
         "member.meaning": "the meaning of its state",
         "member.inputs": "the inputs of its pod that differ",
@@ -120,7 +141,9 @@ SHAPES: dict[str, dict[str, str]] = {
         "goesThrough": "whether the whole change would complete",
         "restsOn": "the sources of the durations",
         "notKnown": "what the durations do not include",
+        **within("declared[]", PREVIEW),
     },
+    "plan (of declared resources)": within("[]", PREVIEW),
     "plan (of an Installation)": {
         "name": "name of the installation",
         "namespace": "its namespace",

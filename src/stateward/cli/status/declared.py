@@ -1,13 +1,17 @@
 """What waits of the resources declared for a cluster's database: they are in that, not in the status of the cluster."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
+from stateward.api.values.base import Json
 from stateward.cli.shared.advice import UNKNOWN, Advice, told
 from stateward.cli.shared.session import Session
+from stateward.engines.search.snapshots.restoring import listed
 from stateward.kube.cache.listing import list_all
 from stateward.kube.objects.errors import ApiError, UnknownResource
 from stateward.kube.objects.resource import Resource, Selection
@@ -139,25 +143,77 @@ DECLARED_ADVICE = {
 """For each reason of a declared resource: what ends it, and what the user can do."""
 
 
-async def declared_lines(session: Session, cluster: Cluster) -> list[str]:
-    """Return the lines about the declared resources of a cluster that are not ready; none if all are."""
+@dataclass(frozen=True)
+class Declared:
+    """The declared resources of a cluster, each with its kind, and by kind why it could not be read."""
+
+    found: tuple[tuple[str, Any], ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def waiting(self) -> list[tuple[str, Any]]:
+        """Those that are not ready."""
+        return [(kind, each) for kind, each in self.found if not is_ready(each.status)]
+
+
+async def declared_of(session: Session, cluster: Cluster) -> Declared:
+    """Return the declared resources of a cluster, by kind and name."""
     if not isinstance(cluster, SearchCluster):
-        return []
-    lines: list[str] = []
+        return Declared()
+    found: list[tuple[str, Any]] = []
+    unread: dict[str, str] = {}
     for kind in KINDS:
         try:
-            found = (await list_all(session.api, kind, Selection(cluster.metadata.namespace))).hand_over()
+            every = (await list_all(session.api, kind, Selection(cluster.metadata.namespace))).hand_over()
         except UnknownResource:
             continue  # An older installation does not have the kind.
         except ApiError as error:
-            lines.append(f"Each {kind.kind} of the cluster could not be read: {error.message}.")
+            unread[kind.kind] = error.message
             continue
-        for each in sorted(found, key=lambda item: item.metadata.name):
-            spec = each.spec.cluster
-            if (spec.kind, spec.name) == (cluster.kind, cluster.metadata.name):
-                lines += [] if is_ready(each.status) else _explained(kind.kind, each)
-                lines += _verification(each) if kind is SEARCH_SNAPSHOT_SCHEDULES else []
-    return lines
+        mine = (each for each in every if _is_of(each, cluster))
+        found += [(kind.kind, each) for each in sorted(mine, key=lambda item: item.metadata.name)]
+    return Declared(tuple(found), unread)
+
+
+def _is_of(found: Any, cluster: Cluster) -> bool:
+    return (found.spec.cluster.kind, found.spec.cluster.name) == (cluster.kind, cluster.metadata.name)
+
+
+def declared_lines(declared: Declared) -> Iterator[str]:
+    """Yield the lines about the declared resources that are not ready; none if all are."""
+    for kind, why in declared.unread.items():
+        yield f"Each {kind} of the cluster could not be read: {why}."
+    for kind, each in declared.found:
+        if not is_ready(each.status):
+            yield from _explained(kind, each)
+        if isinstance(each, SearchSnapshotSchedule):
+            yield from _verification(each)
+
+
+def declared_summary(declared: Declared, cluster: str) -> Iterator[str]:
+    """Yield how many declared resources there are, and which are not ready."""
+    counts = Counter(kind for kind, _ in declared.found)
+    waiting = [f"{kind} {each.metadata.name}" for kind, each in declared.waiting]
+    if counts:
+        told = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items())
+        state = "all ready" if not waiting else f"not ready: {listed(waiting)}; see `explain {cluster}`"
+        yield f"declared: {told}; {state}"
+    if declared.unread:
+        yield f"declared: not readable with your rights: {', '.join(declared.unread)}"
+
+
+def declared_document(declared: Declared) -> Json:
+    """Return the declared resources for programs."""
+    found = [
+        {"kind": kind, "name": each.metadata.name, "ready": is_ready(each.status), **_reason(each)}
+        for kind, each in declared.found
+    ]
+    return {"declared": found, "declaredNotRead": dict(declared.unread)}
+
+
+def _reason(found: Any) -> dict[str, str]:
+    ready = next((each for each in found.status.conditions if each.type == "Ready"), None)
+    return {"reason": "", "message": ""} if ready is None else {"reason": ready.reason, "message": ready.message}
 
 
 def _verification(found: SearchSnapshotSchedule) -> Iterator[str]:

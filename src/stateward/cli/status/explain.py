@@ -12,7 +12,7 @@ from stateward.cli.shared.find import find_member, read_cluster
 from stateward.cli.shared.output import name_of, output_option, print_lines
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.access import access_lines
-from stateward.cli.status.declared import declared_lines
+from stateward.cli.status.declared import declared_document, declared_lines, declared_of
 from stateward.cli.status.explanation import document, explain_cluster, explain_member
 from stateward.cli.status.presence import warn_of_silence
 from stateward.kube.objects.errors import ApiError
@@ -39,8 +39,9 @@ def explain(name: str, member: str | None, *, output: str, **target: str) -> Non
         if member is None:
             now = session.now()
             lines = [*explain_cluster(cluster, now), *access_lines(cluster, now)]
-            lines += await declared_lines(session, cluster)
-            return cluster, lines, document(cluster)
+            declared = await declared_of(session, cluster)
+            lines += declared_lines(declared)
+            return cluster, lines, document(cluster) | declared_document(declared)
         return cluster, *(await about_member(session, cluster, member))
 
     cluster, lines, found = run(work, **target)

@@ -15,6 +15,7 @@ from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output
 from stateward.cli.shared.picture import cluster_view
 from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.status.declared import Declared, declared_document, declared_of, declared_summary
 from stateward.cli.status.follow import Following
 from stateward.cli.status.news import news
 from stateward.cli.status.presence import warn_of_silence
@@ -42,18 +43,20 @@ def status(name: str, *, watch: bool, output: str, **target: str) -> None:
         if watch:
             await follow(session, cluster, output)
         else:
-            print_cluster(cluster, output, session.now())
+            print_cluster(cluster, output, session.now(), await declared_of(session, cluster))
 
     run(work, **target)
 
 
-def print_cluster(cluster: Cluster, output: str, now: float) -> None:
-    """Print a cluster in the form that was chosen."""
+def print_cluster(cluster: Cluster, output: str, now: float, declared: Declared) -> None:
+    """Print a cluster and what is declared for its database in the form that was chosen."""
 
     def table() -> None:
         screen.show(cluster_view(cluster, now, wide=output == WIDE))
+        for line in declared_summary(declared, cluster.metadata.name):
+            click.echo(line)
 
-    print_output(output, document(cluster), [name_of(cluster)], table)
+    print_output(output, document(cluster) | declared_document(declared), [name_of(cluster)], table)
 
 
 def document(cluster: Cluster) -> dict[str, Any]:

@@ -2,5 +2,5 @@
 
 TOKEN_HEADER = "X-Stateward-Token"  # noqa: S105 - the name of a header
 SERVICE, PORT_NAME = "stateward-database-view", "view"
-PREVIEW_PATH = "/v1/namespaces/{namespace}/searchobjects/preview"
+PREVIEW_PATH = "/v1/namespaces/{namespace}/{plural}/preview"
 PATH = "/v1/namespaces/{namespace}/{plural}/{name}/database"

@@ -1,4 +1,4 @@
-"""The endpoint, over TLS, with the user's token in a header: what a database reports, and what an object would change.
+"""The endpoint, over TLS, with the user's token in a header: what a database reports, and what a resource would change.
 
 Users reach it through the API server's proxy for Services, which removes the header Authorization: the token has a
 header of its own. First the user is authenticated, then the right is checked, and only then anything about the cluster
@@ -7,16 +7,16 @@ is looked up: an answer never tells whether a cluster exists that the user may n
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import structlog
 from aiohttp import web
 
-from stateward.api.kinds.search_object import SearchObject
-from stateward.api.schema.custom_resources import SEARCH_OBJECT
+from stateward.api.schema.custom_resources import SEARCH_OBJECT, SEARCH_RESTORE, SEARCH_USER, Kind
 from stateward.engines.connection.access import show
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import Api
@@ -34,6 +34,8 @@ from stateward.planning.model.database import Database, Unknown
 _log = structlog.get_logger(__name__)
 
 PLURALS = frozenset(kind.resource.plural for kind in CLUSTER_KINDS)
+PREVIEWED: Mapping[str, Kind] = {kind.plural: kind for kind in (SEARCH_OBJECT, SEARCH_USER, SEARCH_RESTORE)}
+"""The kinds of resources that can be previewed, by plural."""
 CONCURRENT = 4
 """Requests that are answered at once; each asks the API server twice and a database once."""
 YEARS = 1.0
@@ -44,8 +46,8 @@ Ask = Callable[[str, Key], Awaitable[Database | Unknown | None]]
 """Returns what a cluster's database reports, by the plural of its kind; None if there is no such cluster."""
 
 
-AskPreview = Callable[[SearchObject], Awaitable[ObjectPreview | None]]
-"""Returns what a declared object would change; None if this process is not the one that works."""
+AskPreview = Callable[[str, Any], Awaitable[ObjectPreview | None]]
+"""Returns what a resource would change, by its plural; None if this process is not the one that works."""
 
 
 @dataclass(slots=True)
@@ -88,33 +90,35 @@ class DatabaseViewServer:
         return web.Response(body=encode(shown(found)), content_type="application/json")
 
     async def answer_preview(self, request: web.Request) -> web.Response:
-        """Answer what a declared object would change, to a user that may create such objects, or refuse it."""
-        if self.preview is None:
-            return refusal(404, "this operator process previews no objects")
+        """Answer what a resource would change, to a user that may create such resources, or refuse it."""
+        kind = PREVIEWED.get(request.match_info["plural"])
+        if self.preview is None or kind is None:
+            return refusal(404, f"this operator process previews no {request.match_info['plural']}")
         if self.slots.locked():
             return refusal(429, "other requests are being answered; try again")
         async with self.slots:
             try:
-                return await self._preview(request, request.match_info["namespace"], self.preview)
+                return await self._preview(request, request.match_info["namespace"], kind, self.preview)
             except ApiError as error:
                 _log.warning("a request for a preview cannot be judged", error=error.message)
                 return refusal(503, "the API server cannot be asked about your rights now")
 
-    async def _preview(self, request: web.Request, namespace: str, ask: AskPreview) -> web.Response:
+    async def _preview(self, request: web.Request, namespace: str, kind: Kind, ask: AskPreview) -> web.Response:
         user = await user_of(self.api, request.headers.get(TOKEN_HEADER, ""))
         if user is None:
             return refusal(401, f"the header {TOKEN_HEADER} has no token that the API server accepts")
-        # The answer shows what is stored. A user who may create a role mapping can get any access to the database.
-        if not await may_create(self.api, user, SEARCH_OBJECT.plural, namespace):
-            return refusal(403, f"you may not create {SEARCH_OBJECT.plural} in {namespace}")
+        # The answer shows what is stored. A user who may create a role mapping or a user can get any access to the
+        # database. A restore shows the names of indices, which its status shows, too.
+        if not await may_create(self.api, user, kind.plural, namespace):
+            return refusal(403, f"you may not create {kind.plural} in {namespace}")
         try:
-            offered = msgspec.json.decode(await request.read(), type=SearchObject)
+            offered: Any = msgspec.json.decode(await request.read(), type=kind.record)
         except (msgspec.DecodeError, RecursionError) as error:
-            return refusal(400, f"this is no SearchObject: {error}")
+            return refusal(400, f"this is no {kind.name}: {error}")
         offered = msgspec.structs.replace(
             offered, metadata=msgspec.structs.replace(offered.metadata, namespace=namespace)
         )
-        found = await ask(offered)
+        found = await ask(kind.plural, offered)
         if found is None:
             return refusal(404, "this operator process manages no clusters now")
         return web.Response(body=msgspec.json.encode(found), content_type="application/json")

@@ -5,12 +5,11 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.kinds.search_object import SearchObject
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
@@ -98,6 +97,17 @@ SCHEDULES = DeclaredKind(
     SEARCH_SNAPSHOT_SCHEDULES, ScheduleReconciliation, no_secret, lambda metrics, key: metrics.unscheduled(key)
 )
 RESTORES = DeclaredKind(SEARCH_RESTORES, RestoreReconciliation, no_secret)
+
+
+class Previewed(Protocol):
+    """A reconciliation that can say what it would do."""
+
+    async def preview(self, before: Any) -> ObjectPreview:
+        """Return what it would do instead of what the spec `before` does, if there is one; it writes nothing.
+
+        Raises ApiError, LostLease.
+        """
+        ...
 
 
 class KindControl(Generic[R]):
@@ -204,8 +214,14 @@ class DeclaredControl:
 
     def __init__(self, setting: Setting) -> None:
         self.objects = KindControl(OBJECTS, setting)
-        kinds: tuple[DeclaredKind[Any], ...] = (USERS, SNAPSHOTS, SCHEDULES, RESTORES)
-        self._controls: tuple[KindControl[Any], ...] = (self.objects, *(KindControl(each, setting) for each in kinds))
+        users, restores = KindControl(USERS, setting), KindControl(RESTORES, setting)
+        others = (KindControl(SNAPSHOTS, setting), KindControl(SCHEDULES, setting))
+        self._controls: tuple[KindControl[Any], ...] = (self.objects, users, *others, restores)
+        self._previews: Mapping[str, tuple[KindControl[Any], Callable[[Any, Any], Previewed]]] = {
+            SEARCH_OBJECTS.plural: (self.objects, ObjectReconciliation),
+            SEARCH_USERS.plural: (users, UserReconciliation),
+            SEARCH_RESTORES.plural: (restores, RestoreReconciliation),
+        }
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -217,18 +233,19 @@ class DeclaredControl:
         """Finish running work, within `grace` seconds."""
         await asyncio.gather(*(control.stop(grace) for control in self._controls))
 
-    async def preview(self, offered: SearchObject) -> ObjectPreview | None:
-        """Return what an offered object would do to the database; None if this process is not the one that works.
+    async def preview(self, plural: str, offered: Any) -> ObjectPreview | None:
+        """Return what an offered resource would do to the database; None if this process is not the one that works.
 
         Raises ApiError, LostLease.
         """
-        if not self.objects.working:
+        control, reconciliation = self._previews[plural]
+        if not control.working:
             return None
-        known = await self.objects.live(key_of(offered))
+        known = await control.live(key_of(offered))
         newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
         live = newest if known is None else replace(known, spec=offered.spec)
         before = None if known is None else known.spec
-        return await ObjectReconciliation(await self.objects.tools(), live).preview(before)
+        return await reconciliation(await control.tools(), live).preview(before)
 
 
 def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:

@@ -124,24 +124,24 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         Values of Secrets are read, because only with them it is known whether anything changes; they are not shown.
         `before` is the spec that is declared until now: what it takes from Secrets may be stored, and is not shown.
         """
-        name, secrets = self.live.spec.object or self.live.spec.path or "", ()
-        try:
-            self.check()
+
+        async def look(target: Target) -> ObjectPreview:
             what = declared(self.live.spec)
-            target = self.reachable(self.tools.databases.cluster(self.kind, self.where))
             self._forget_others(target)
             self._after_others(what)
-            body, secrets = await with_values(self.tools.api, self.live)
+            try:
+                body, secrets = await with_values(self.tools.api, self.live)
+            except NoValueError as error:
+                raise StopError(Outcome(Stage.STALLED, error.reason, error.message)) from error
             desired = self._desired(what, body)
             desired = dataclasses.replace(desired, hidden=(*desired.hidden, *_hidden(before)))
-            observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
-        except StopError as stop:
-            return _blocked(name, stop.outcome)
-        except NoValueError as error:
-            return _blocked(name, Outcome(Stage.STALLED, error.reason, error.message))
-        except EngineError as error:
-            return _blocked(name, self.failed(error, secrets))
-        return preview(desired, observed, digest_of(self.tools.key, desired, observed))
+            try:
+                observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
+            except EngineError as error:
+                raise StopError(self.failed(error, secrets)) from error
+            return preview(desired, observed, digest_of(self.tools.key, desired, observed))
+
+        return await self.previewed(self.live.spec.object or self.live.spec.path or "", look)
 
     def _forget_others(self, target: Target) -> None:
         """Drop what the status has of another database."""
@@ -222,8 +222,3 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
 def _hidden(spec: SearchObjectSpec | None) -> tuple[str, ...]:
     """Return the places of the body whose values come from Secrets."""
     return tuple(value.path for value in spec.values or ()) if spec is not None else ()
-
-
-def _blocked(name: str, outcome: Outcome) -> ObjectPreview:
-    does = "refuse" if outcome.stage is Stage.STALLED else "wait"
-    return ObjectPreview(name, does, outcome.reason, outcome.message)

@@ -7,7 +7,7 @@ says how that is settled, and how it is removed again.
 import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,6 +20,7 @@ from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.desired import Desired
+from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
@@ -232,6 +233,16 @@ class Reconciliation(ABC, Generic[R]):
         stage = Stage.STALLED if decision.do is Do.STOP else Stage.WORKING
         return Outcome(stage, decision.reason, decision.message)
 
+    async def previewed(self, name: str, look: Callable[[Target], Awaitable[ObjectPreview]]) -> ObjectPreview:
+        """Return what `look` finds in the database, or why the resource would wait or be refused; raises LostLease."""
+        try:
+            self.check()
+            return await look(self.reachable(self.tools.databases.cluster(self.kind, self.where)))
+        except StopError as stop:
+            return _blocked(name, stop.outcome)
+        except EngineError as error:
+            return _blocked(name, self.failed(error))
+
     async def run(self) -> float | None:
         """Reconcile; returns the seconds until the next time. Raises ApiError, LostLease."""
         cluster = self.tools.databases.cluster(self.kind, self.where)
@@ -375,6 +386,11 @@ class Reconciliation(ABC, Generic[R]):
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
         return self.tools.clock.now().timestamp()
+
+
+def _blocked(name: str, outcome: Outcome) -> ObjectPreview:
+    does = {Stage.READY: "nothing", Stage.WORKING: "wait", Stage.STALLED: "refuse"}[outcome.stage]
+    return ObjectPreview(name, does, outcome.reason, outcome.message)
 
 
 def kept_by(outcome: Outcome) -> Outcome:

@@ -11,11 +11,15 @@ from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import Target
 from stateward.engines.search.declared.comparison import canonical
 from stateward.engines.search.declared.decision import Do
+from stateward.engines.search.declared.preview import ObjectPreview, preview
+from stateward.engines.search.declared.requests import read
 from stateward.engines.search.declared.users import (
     Times,
+    base_name,
     body,
     claims,
     desired,
+    label,
     next_rotation,
     problems,
     retiring,
@@ -35,10 +39,15 @@ from stateward.operator.declared.connection import (
     secret_name,
     write_secret,
 )
+from stateward.operator.declared.database import digest_of
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
-from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, Tools
+from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, text_of
 from stateward.planning.model.times import parse_time, rfc3339
+
+NOT_SECURED = Outcome(
+    Stage.STALLED, "NotSecured", "users need a secured cluster: set spec.security.enabled of the cluster"
+)
 
 
 class UserReconciliation(Reconciliation[SearchUser]):
@@ -68,8 +77,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         """Write the user and the Secret, and rotate; raises StopError, EngineError, ApiError, LostLease."""
         cluster = self.tools.databases.cluster(self.kind, self.where)
         if cluster is None or target.access is None:
-            message = "users need a secured cluster: set spec.security.enabled of the cluster"
-            return Outcome(Stage.STALLED, "NotSecured", message)
+            return NOT_SECURED
         if self.live.status.users and self.live.status.cluster_uuid != target.identity:
             self.keep(SearchUserStatus(conditions=self.live.status.conditions))
         await self.hold()
@@ -77,13 +85,38 @@ class UserReconciliation(Reconciliation[SearchUser]):
         try:
             secret = await read_secret(self.tools.api, self.live)
             password, secret = await self._password(secret, now.current)
-        except TakenError as error:
-            return Outcome(Stage.STALLED, "SecretTaken", f"spec.connectionSecretName: {error}; choose another name")
-        except NoValueError as error:
-            return Outcome(Stage.STALLED, error.reason, error.message)
+        except (TakenError, NoValueError) as error:
+            return _unusable(error)
         await self._write_user(target, now.current, password)
         await self._publish(cluster, secret, now.current, password)
         return await self._retire(target, now.retired)
+
+    async def preview(self, before: object) -> ObjectPreview:  # noqa: ARG002 - nothing of it is hidden
+        """Return what would change of the user, but for its password. Raises ApiError, LostLease."""
+
+        async def look(target: Target) -> ObjectPreview:
+            if target.access is None:
+                raise StopError(NOT_SECURED)
+            name = rotation(self.live, self.now(), self._times()).current
+            known = self._known(name) if self.live.status.cluster_uuid == target.identity else UserStatus(name=name)
+            password = await self._known_password(name)
+            digest = self.tools.key.digest(canonical(body(self.live.spec, password)))
+            wanted = desired(self.live, known, password, digest)
+            observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, wanted.what))
+            return preview(wanted, observed, digest_of(self.tools.key, wanted, observed))
+
+        return await self.previewed(label(base_name(self.live)), look)
+
+    async def _known_password(self, username: str) -> str:
+        """Return the password that a user has or gets; empty if it is made later. Raises StopError, ApiError."""
+        given = self.live.spec.password
+        try:
+            if given.secret_name is not None:
+                source = ObjectKey(self.live.metadata.namespace, given.secret_name)
+                return await text_of(self.tools.api, source, given.key, self.where.name, "spec.password")
+            return (await read_secret(self.tools.api, self.live)).password_of(username) or ""
+        except (TakenError, NoValueError) as error:
+            raise StopError(_unusable(error)) from error
 
     async def clear(self, target: Target) -> Outcome | None:
         """Delete all users of the resource in the database; raises EngineError, LostLease."""
@@ -167,3 +200,10 @@ class UserReconciliation(Reconciliation[SearchUser]):
             users = [each for each in self.live.status.users if each.name != known.name]
             self.keep(replace(self.live.status, users=users))
         return outcome
+
+
+def _unusable(error: TakenError | NoValueError) -> Outcome:
+    """Return why there is no password."""
+    if isinstance(error, NoValueError):
+        return Outcome(Stage.STALLED, error.reason, error.message)
+    return Outcome(Stage.STALLED, "SecretTaken", f"spec.connectionSecretName: {error}; choose another name")

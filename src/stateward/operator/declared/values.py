@@ -4,9 +4,14 @@ The right to write a declared object is no right to read Secrets: its body could
 Secret needs a label that only those can set who may write the Secret itself.
 """
 
+import json
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.values.base import Json
 from stateward.api.values.names import LABEL_ALLOWED
+from stateward.engines.search.database.session import CUT
 from stateward.engines.search.declared.pointers import placed
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
@@ -14,8 +19,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import text_content
 
-_SHORTEST = 3
-"""Characters of a value at the end of a message that are not there by chance."""
+HIDDEN = "***"
 
 
 class NoValueError(Exception):
@@ -63,10 +67,25 @@ async def text_of(api: Api, source: Key, key: str, cluster: str, path: str) -> s
 
 
 def without_values(text: str, values: tuple[str, ...]) -> str:
-    """Return a message of the database without the values of Secrets, which it may repeat."""
-    for value in filter(None, values):
-        text = text.replace(value, "***")
-        # A long message is cut, and its end may have the beginning of a value.
-        cut = next((n for n in range(len(value) - 1, _SHORTEST - 1, -1) if text.endswith(value[:n])), 0)
-        text = f"{text[:-cut]}***" if cut else text
-    return text
+    """Return a message of the database without the values of Secrets, which it may repeat.
+
+    It may have them as they are, or as in JSON or in an address, and the last one may be cut off.
+    """
+    forms = {form for value in values if value for form in _forms(value)}
+    for form in sorted(forms, key=len, reverse=True):  # One value may be a part of another.
+        text = text.replace(form, HIDDEN)
+    rest = text.removesuffix(CUT)
+    return text if rest == text else f"{_without_begin(rest, forms)}{CUT}"
+
+
+def _without_begin(text: str, forms: Iterable[str]) -> str:
+    """Return a text without the begin of a value at its end."""
+    longest = max((n for form in forms for n in range(1, len(form)) if text.endswith(form[:n])), default=0)
+    return f"{text[:-longest]}{HIDDEN}" if longest else text
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield quote(value, safe="")

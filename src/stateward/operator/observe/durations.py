@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.engines.connection.base import Engine, EngineError, MeasuredEngine, Speed, Target
-from stateward.forecast.durations import REACTION, Durations, in_a_new_pod
+from stateward.forecast.durations import LEAST, REACTION, SOON_SHARE, Durations, in_a_new_pod
 from stateward.kube.objects.pods import Pod
 from stateward.timeline.history import Entry, History, Kind
 from stateward.timeline.phases import Phase
@@ -40,6 +40,8 @@ class Times(Struct, frozen=True):
     """As `pods`, of the first pod of a member: with volumes and images, and often the formation of the cluster."""
     stops: Sequence[float] = ()
     """From the request to delete a pod until its successor was created."""
+    growths: Sequence[float] = ()
+    """From the request to expand a volume until its storage had done it; the last of each member."""
 
 
 class Sample(Struct, frozen=True):
@@ -64,17 +66,20 @@ def times_of(pods: Iterable[Pod], history: History) -> Times:
     """Return what the pods and the history of a cluster show."""
     found: dict[str, dict[str, list[float]]] = {"pods": {}, "kept": {}, "first": {}}
     stops: list[float] = []
+    growths: dict[str, float] = {}
     steps: dict[str, list[Entry]] = {}
     for entry in history.ended:
         # What had not ended when the history was stored has an end that a reader has guessed.
         if entry.kind is Kind.MEMBER and entry.end <= history.until:
             steps.setdefault(entry.subject, []).append(entry)
+            if entry.what == Phase.GROW:
+                growths[entry.subject] = max(LEAST, entry.end - entry.begin - REACTION * SOON_SHARE)
     for pod in pods:
         pool, name = (pod.metadata.labels.get(label, "") for label in (names.LABEL_POOL, names.LABEL_MEMBER))
         for sample in samples(pod, steps.get(name, []), history):
             found[sample.field].setdefault(pool, []).append(sample.seconds)
             stops += [sample.stop] if sample.stop is not None else []
-    return Times(found["pods"], found["kept"], found["first"], stops)
+    return Times(found["pods"], found["kept"], found["first"], stops, tuple(growths.values()))
 
 
 def samples(pod: Pod, steps: Sequence[Entry], history: History) -> Iterator[Sample]:
@@ -146,6 +151,7 @@ def measured_durations(times: Times, known: Speed) -> Durations:
         rate=min(known.rate * (known.at_once or assumed.at_once), limit) if known.rate else limit,
         at_once=known.at_once or assumed.at_once,
         reopen=known.reopen or assumed.reopen,
+        grow=median(times.growths) if times.growths else assumed.grow,
     )
 
 

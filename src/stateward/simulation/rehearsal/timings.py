@@ -33,8 +33,8 @@ class Spread(Struct, frozen=True):
     """Of the recovery throughput in one run: other work uses the same disks and network."""
     reopen: float = 0.5
     """Of the recovery of copies from local data, which depends on what was written since, and of what each adds."""
-    grow: float = 0.7
-    """Of the expansion of a volume: it depends on the storage provider."""
+    grow: float = 0.5
+    """Of the expansion of volumes in one run: it depends on the storage provider."""
     reaction: float = 1.0
     """Of each reaction of the operator, not as a logarithm but as the share of the usual one that it may be shorter or
     longer: a change comes at any moment between two rounds, so it is noticed after no time or twice the usual one.

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
@@ -82,6 +83,22 @@ def test_what_the_database_does_not_tell_is_reported_as_assumed() -> None:
         "a node takes 40 MiB/s of recovering copies, 2 at once: assumed, the database's default",
         "a copy whose data is on its node already is back in 2.0 s: assumed",
     )
+
+
+def test_the_last_expansion_of_each_volume_is_what_the_storage_takes() -> None:
+    def grown(member: str, begin: float, end: float) -> Entry:
+        return replace(step(Phase.GROW, begin, end), subject=member)
+
+    history = known(grown("p", 0, 90), grown("p", 100, 110), grown("q", 100, 104), step(Phase.MOVE, 0, 999))
+    found = paced(existing(), Speed(), history)
+    assert found.durations.grow == pytest.approx((9.5 + 3.5) / 2)
+    assert found.grow_known
+    assert "a volume is expanded in 6 s: measured, the last of 2" in found.rests_on
+    assert paced(existing(), Speed(), known(grown("p", 100, 100))).durations.grow == 0.5
+    assumed = paced(existing(), Speed(), known(grown("p", 3 * WEEK, 3 * WEEK + 9)))
+    assert not assumed.grow_known
+    assert assumed.durations.grow == 30.0
+    assert not any("volume" in words for words in assumed.rests_on)
 
 
 @pytest.mark.parametrize(

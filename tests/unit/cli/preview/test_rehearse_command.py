@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stateward.cli.preview import rehearse
 from stateward.cli.preview.inputs import PlanInputs
-from stateward.cli.preview.pacing import ASSUMED_REOPEN_SPREAD, ASSUMED_SPREAD, Pacing
+from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, ASSUMED_SPREAD, Pacing
 from stateward.cli.preview.preview import Preview
 from stateward.cli.reference.shapes import SHAPES
 from stateward.cli.shared.exit_codes import ExitCode
@@ -125,5 +125,7 @@ def test_several_processes_give_the_same_result(run: Run, with_shards: FakeApi) 
 def test_what_is_only_assumed_varies_more_than_what_was_measured() -> None:
     assumed = rehearse.spread_of(Pacing())
     assert (assumed.start, assumed.usual, assumed.reopen) == (Spread().start, ASSUMED_SPREAD, ASSUMED_REOPEN_SPREAD)
-    measured = rehearse.spread_of(Pacing(start_spread=0.1, usual_spread=0.2, reopen_known=True))
+    assert assumed.grow == ASSUMED_GROW_SPREAD > Spread().grow
+    measured = rehearse.spread_of(Pacing(start_spread=0.1, usual_spread=0.2, reopen_known=True, grow_known=True))
     assert (measured.start, measured.usual, measured.reopen) == (0.1, 0.2, Spread().reopen)
+    assert measured.grow == Spread().grow

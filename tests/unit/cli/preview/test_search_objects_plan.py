@@ -6,13 +6,17 @@ from urllib.parse import unquote
 
 import msgspec
 import pytest
+import yaml
 from click.testing import Result
 
+from stateward.cli.reference.shapes import SHAPES
 from stateward.cli.shared.exit_codes import ExitCode
 from stateward.engines.search.declared.preview import FieldChange, ObjectPreview
 from stateward.kube.objects.errors import NotFound
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.preview.test_database_view_request import Viewer
+from tests.unit.cli.samples import cluster
+from tests.unit.cli.test_output_forms import undocumented
 
 FILE = """\
 apiVersion: stateward.dev/v1alpha1
@@ -99,3 +103,44 @@ def test_programs_get_the_changes_as_data(viewer: Viewer, tmp_path: Path) -> Non
     (found,) = msgspec.json.decode(planned(viewer, tmp_path, FILE, "-o", "json").output)
     assert found["name"] == "logs-template"
     assert found["changes"] == [{"path": "/priority", "before": 3, "after": 7}]
+    assert undocumented([found], SHAPES["plan (of declared resources)"]) == set()
+
+
+USER = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchUser
+metadata: {name: shop}
+spec: {cluster: {kind: OpenSearchCluster, name: logs}, roles: [reader]}
+"""
+SNAPSHOT = """\
+apiVersion: stateward.dev/v1alpha1
+kind: SearchSnapshot
+metadata: {name: by-hand}
+spec: {cluster: {kind: OpenSearchCluster, name: logs}, repository: files}
+"""
+
+
+def test_a_user_is_previewed_like_an_object(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = msgspec.json.encode(ObjectPreview("user/shop", "create"))
+    result = planned(viewer, tmp_path, USER)
+    assert result.output == "shop: user/shop: create\n"
+    assert viewer.sent[0].path.endswith("/searchusers/preview")
+
+
+def test_a_kind_without_a_preview_is_named(viewer: Viewer, tmp_path: Path) -> None:
+    result = planned(viewer, tmp_path, SNAPSHOT)
+    assert result.output.endswith("objects.yaml: plan shows no SearchSnapshot; check it with validate\n")
+    assert result.exit_code == ExitCode.FAILURE
+    assert planned(viewer, tmp_path, FILE, "other").output.endswith("objects.yaml: it has nothing of that name\n")
+
+
+def test_a_file_with_a_cluster_and_objects_shows_both(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("change", FieldChange("/priority", 3, 7))
+    manifest = yaml.safe_dump(cluster())
+    both = planned(viewer, tmp_path, f"{manifest}---\n{FILE}---\n{SNAPSHOT}")
+    assert "nothing was changed yet" in both.output or "no member would change" in both.output, both.output
+    assert "logs-template: indexTemplate/logs: change" in both.output
+    assert both.exit_code == ExitCode.CHANGES
+    found = msgspec.json.decode(planned(viewer, tmp_path, f"{manifest}---\n{FILE}", "logs", "-o", "json").output)
+    assert [each["name"] for each in found["declared"]] == ["logs-template"]
+    assert undocumented(found, SHAPES["plan"]) == set()

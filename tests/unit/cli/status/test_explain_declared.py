@@ -1,5 +1,6 @@
 """`explain` of a cluster names the objects and users that are not in its database yet, and what ends each wait."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,33 @@ def test_what_is_not_ready_is_named_with_what_ends_it(run: Run, api: FakeApi) ->
     assert "SearchUser shop: the operator has not observed it yet." in said
     assert "good" not in said
     assert "elsewhere" not in said
+
+
+def test_programs_get_every_declared_resource_with_its_reason(run: Run, api: FakeApi) -> None:
+    declare(api, "searchobjects", "SearchObject", "good", [READY])
+    declare(api, "searchobjects", "SearchObject", "bad", [REFUSED])
+    declare(api, "searchusers", "SearchUser", "shop", [])
+    api.denied = {"searchrestores"}
+    for verb in ("status", "explain"):
+        found = json.loads(run(verb, "logs", "-o", "json").stdout)
+        assert [(each["name"], each["ready"], each["reason"]) for each in found["declared"]] == [
+            ("bad", False, "Refused"),
+            ("good", True, "Applied"),
+            ("shop", False, ""),
+        ]
+        assert list(found["declaredNotRead"]) == ["SearchRestore"]
+
+
+def test_status_counts_declared_resources_and_names_those_that_are_not_ready(run: Run, api: FakeApi) -> None:
+    assert "declared" not in run("status", "logs").output
+    declare(api, "searchobjects", "SearchObject", "good", [READY])
+    declare(api, "searchusers", "SearchUser", "shop", [READY])
+    assert "declared: 1 SearchObject, 1 SearchUser; all ready\n" in run("status", "logs").output
+    declare(api, "searchobjects", "SearchObject", "bad", [REFUSED])
+    api.denied = {"searchusers"}
+    said = run("status", "logs").output
+    assert "declared: 2 SearchObjects; not ready: SearchObject bad; see `explain logs`\n" in said
+    assert "declared: not readable with your rights: SearchUser\n" in said
 
 
 def test_each_reason_of_a_declared_resource_has_an_advice() -> None:

@@ -9,7 +9,6 @@ import aiohttp
 import msgspec
 import pytest
 
-from stateward.api.kinds.search_object import SearchObject
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import TransportError
@@ -30,6 +29,8 @@ class Server:
     reviews: int = 0
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     full: asyncio.Event = field(default_factory=asyncio.Event)
+    rights: list[tuple[str, str]] = field(default_factory=list)
+    """Verbs and plurals that were asked about."""
 
     def __post_init__(self) -> None:
         self.gate.set()
@@ -45,6 +46,7 @@ class Server:
         if request.path == TOKENS:
             known = spec["token"] in {"ann", "bob"}
             return msgspec.json.encode({"status": {"authenticated": known, "user": {"username": spec["token"]}}})
+        self.rights.append((spec["resourceAttributes"]["verb"], spec["resourceAttributes"]["resource"]))
         return msgspec.json.encode({"status": {"allowed": spec["user"] == "ann"}})
 
 
@@ -61,8 +63,8 @@ class Endpoint:
         async with aiohttp.ClientSession() as session, session.get(url, headers=headers, ssl=False) as answer:
             return answer.status, await answer.read()
 
-    async def preview(self, token: str, body: bytes) -> tuple[int, bytes]:
-        url = f"https://127.0.0.1:{self.port}/v1/namespaces/prod/searchobjects/preview"
+    async def preview(self, token: str, body: bytes, plural: str = "searchobjects") -> tuple[int, bytes]:
+        url = f"https://127.0.0.1:{self.port}/v1/namespaces/prod/{plural}/preview"
         headers = {TOKEN_HEADER: token} if token else {}
         async with (
             aiohttp.ClientSession() as session,
@@ -79,9 +81,9 @@ async def endpoint() -> AsyncGenerator[Endpoint]:
         asked.append((plural, key))
         return Database("i", Health.GREEN, {}) if key.name == "logs" else None
 
-    async def preview(offered: SearchObject) -> ObjectPreview | None:
-        asked.append(("preview", Key(offered.metadata.namespace, offered.metadata.name)))
-        return ObjectPreview(offered.spec.object or "", "create")
+    async def preview(plural: str, offered: Any) -> ObjectPreview | None:
+        asked.append((f"{plural} {type(offered).__name__}", Key(offered.metadata.namespace, offered.metadata.name)))
+        return ObjectPreview("it", "create")
 
     server = DatabaseViewServer(api, ask, "stateward-system", SystemClock(), preview)  # type: ignore[arg-type]
     async with server.serving("127.0.0.1", 0) as port:
@@ -135,7 +137,27 @@ OFFERED = msgspec.json.encode(
 async def test_a_user_that_may_create_objects_sees_what_one_would_change(endpoint: Endpoint) -> None:
     status, body = await endpoint.preview("ann", OFFERED)
     assert (status, msgspec.json.decode(body, type=ObjectPreview).does) == (200, "create")
-    assert endpoint.asked == [("preview", Key("prod", "one"))], "the namespace is the one whose right was checked"
+    assert endpoint.asked == [("searchobjects SearchObject", Key("prod", "one"))], "where the right was checked"
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind", "more"),
+    [("searchusers", "SearchUser", {}), ("searchrestores", "SearchRestore", {"repository": "r", "snapshot": "s"})],
+)
+async def test_users_and_restores_are_previewed_with_the_right_to_create_them(
+    endpoint: Endpoint, plural: str, kind: str, more: dict[str, str]
+) -> None:
+    cluster = {"kind": "OpenSearchCluster", "name": "logs"}
+    body = msgspec.json.encode({"metadata": {"name": "one"}, "spec": {"cluster": cluster, **more}})
+    assert (await endpoint.preview("ann", body, plural))[0] == 200
+    assert endpoint.asked == [(f"{plural} {kind}", Key("prod", "one"))]
+    assert endpoint.api.rights[-1] == ("create", plural)
+
+
+@pytest.mark.parametrize("plural", ["searchsnapshots", "secrets", "osclusters"])
+async def test_no_other_kind_is_previewed(endpoint: Endpoint, plural: str) -> None:
+    assert (await endpoint.preview("ann", OFFERED, plural))[0] == 404
+    assert endpoint.asked == []
 
 
 async def test_without_the_right_nothing_is_previewed(endpoint: Endpoint) -> None:

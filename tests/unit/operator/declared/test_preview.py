@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 
 from stateward.api.kinds.search_object import SearchObject
+from stateward.api.kinds.search_user import SearchUser
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.operator.declared.controller import DeclaredControl
 from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.unit.operator.declared.users_world import UsersWorld
 from tests.unit.operator.declared.world import HOME, TEMPLATE, World
 
 PATH = "/_index_template/logs"
@@ -19,9 +21,9 @@ def offered(name: str = "one", **spec: Any) -> SearchObject:
     return msgspec.convert({"metadata": {"name": name, "namespace": HOME}, "spec": wanted}, SearchObject)
 
 
-async def previewed(world: World, control: DeclaredControl, of: SearchObject) -> ObjectPreview:
+async def previewed(world: World, control: DeclaredControl, of: Any) -> ObjectPreview:
     """Return the answer of a controller, once it works."""
-    while (found := await control.preview(of)) is None:
+    while (found := await control.preview(f"{type(of).__name__.lower()}s", of)) is None:
         await world.pause()
     return found
 
@@ -85,6 +87,36 @@ async def test_values_of_secrets_are_not_in_the_answer() -> None:
         found = await previewed(world, control, of)
     assert "geheim" not in str(found)
     assert [change.path for change in found.changes] == ["/settings/bucket"]
+
+
+def offered_user(**spec: Any) -> SearchUser:
+    wanted = {"cluster": {"kind": "OpenSearchCluster", "name": "logs"}, "roles": ["reader"], **spec}
+    return msgspec.convert({"metadata": {"name": "shop", "namespace": HOME}, "spec": wanted}, SearchUser)
+
+
+async def test_a_user_is_previewed_without_its_password() -> None:
+    world = UsersWorld()
+    async with world.operator() as control:
+        new = await previewed(world, control, offered_user())
+        assert not world.database.writes
+        world.user()
+        await world.until(world.user_ready)
+        same = await previewed(world, control, offered_user())
+        edited = await previewed(world, control, offered_user(roles=["writer"]))
+        admin = await previewed(world, control, offered_user(username="admin", existing="Adopt"))
+    assert (new.object, new.does, same.does) == ("user/shop", "create", "nothing")
+    (change,) = edited.changes
+    assert (edited.does, change.before, change.after) == ("change", ["reader"], ["writer"])
+    assert (admin.does, admin.reason) == ("refuse", "InvalidSpec")
+    assert world.connection()["password"] not in str((new, same, edited))
+
+
+async def test_a_user_whose_password_is_in_a_secret_is_not_previewed_from_one_that_is_not_allowed() -> None:
+    world = UsersWorld()
+    world.secret("theirs", {}, password="geheim-77")
+    async with world.operator() as control:
+        found = await previewed(world, control, offered_user(password={"secretName": "theirs", "key": "password"}))
+    assert (found.does, found.reason) == ("refuse", "SecretNotAllowed")
 
 
 def slack(*states: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,13 @@ from stateward.engines.search.database.wire import MANAGER_MISSING, NOT_RECOVERE
 
 T = TypeVar("T")
 
+_NO_REASON = "without a reason"
 UNFORMED = "_na_"
 """Identity that a node reports before it has joined a cluster."""
+LONGEST_REASON = 500
+"""Characters of a reason that are kept."""
+CUT = "…"
+"""The end of a reason that was longer."""
 DONE = frozenset({200, 201})
 """Status codes of success; 201 means that something was created."""
 GREETING = "/_cluster/state/master_node,blocks"
@@ -130,14 +135,14 @@ def check(endpoint: str, greeting: Greeting, target: Target) -> None:
 
 
 def reason(answer: Answer) -> str:
-    """Return the database's own reason for a refusal, and the innermost cause of it."""
+    """Return the database's own reason for a refusal, and the innermost cause; a long end is cut off and marked."""
     try:
         failure = decoded(Failure, answer.body, "")
     except GarbledError:
-        return "without a reason"
+        return _NO_REASON
     fault = failure.error
     text = _of_plugin(failure) if not fault else fault if isinstance(fault, str) else _of_fault(fault)
-    return text[:500] or "without a reason"
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}{CUT}"
 
 
 def _of_fault(fault: Fault) -> str:
@@ -154,7 +159,7 @@ def _of_plugin(failure: Failure) -> str:
     parts = [failure.reason or failure.message]
     parts += [f"invalid key [{invalid}]"] if invalid else []
     parts += [f"missing key [{missing}]"] if missing else []
-    return ": ".join(filter(None, parts))
+    return ": ".join(filter(None, parts)) or _NO_REASON
 
 
 def _rank(error: EngineError) -> int:

@@ -23,6 +23,9 @@ PASSWORD = "/password"  # noqa: S105 - where it is
 SHORTEST_ROTATION = 3600.0
 """Seconds: each rotation makes applications connect again."""
 
+CREATED = frozenset({"admin", "kibanaserver"})
+"""Users that the operator creates: the first administrator, once in the life of a cluster, and one for dashboards."""
+
 KINDS: Mapping[str, ObjectKind] = {
     ClusterKindName.OPENSEARCH: ObjectKind(
         "user",
@@ -46,6 +49,8 @@ def problems(user: SearchUser) -> Iterator[Problem]:
     spec, name = user.spec, base_name(user)
     if name in OWN_NAMES:
         yield Problem("spec.username", name, "cannot be declared: the operator and the probes need it")
+    elif name in CREATED:
+        yield Problem("spec.username", name, "cannot be declared: the operator creates this user itself")
     if spec.existing is Existing.MERGE:
         yield Problem("spec.existing", "Merge", "must be Refuse or Adopt")
     if spec.backend_roles and spec.cluster.kind is not ClusterKindName.OPENSEARCH:

@@ -59,7 +59,7 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     yield from security.inputs(pool, version)
     if cluster.secure_settings:
         yield keystore.INPUT, keystore.summary(cluster.secure_settings)
-    plugins = installed(pool, version)
+    plugins = installed(pool.cluster, version)
     for plugin in plugins:
         yield f"plugins/{plugin.name}", plugin.file
     if plugins and (source := cluster.plugin_source) is not None:

@@ -27,7 +27,7 @@ def directory(pool: ResolvedPool) -> dict[str, str]:
 
 def volumes(pool: ResolvedPool) -> list[Json]:
     """Return the volume with the files of an image or a claim; none for files that are downloaded."""
-    chosen = source(pool)
+    chosen = source(pool.cluster)
     if not pool.cluster.spec.plugins:
         return []
     if chosen.claim_name is not None:
@@ -39,7 +39,7 @@ def init_containers(pool: ResolvedPool, version: str, image: str, writable: dict
     """Return the init containers, in order; `writable` has the writable directories of the pod by name."""
     if not pool.cluster.spec.plugins:
         return []
-    wanted = tuple(plugin_files(pool, version))
+    wanted = tuple(plugin_files(pool.cluster, version))
     return [
         copy_container(image, DIRECTORY, f"{pool.flavor.home}/plugins"),
         *_files_of_image(pool, version),
@@ -48,7 +48,7 @@ def init_containers(pool: ResolvedPool, version: str, image: str, writable: dict
 
 
 def _files_of_image(pool: ResolvedPool, version: str) -> list[Json]:
-    image = source(pool).image
+    image = source(pool.cluster).image
     if image is None:
         return []
     container: Json = {

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from stateward.api.kinds.additions.plugins import Plugin, PluginSource
 from stateward.api.kinds.products import product_of
-from stateward.engines.search.spec.pools import ResolvedPool
+from stateward.api.kinds.search import SearchCluster
 
 SITES: Mapping[str, str] = {
     "opensearch": "https://artifacts.opensearch.org/releases/plugins/{name}/{version}",
@@ -24,16 +24,21 @@ class PluginFile(Struct, frozen=True):
     place: str
 
 
-def installed(pool: ResolvedPool, version: str) -> list[Plugin]:
+def installed(cluster: SearchCluster, version: str) -> list[Plugin]:
     """Return the plug-ins to install at a version: those that are not part of the engine."""
-    product = product_of(pool.cluster)
-    return [plugin for plugin in pool.cluster.spec.plugins or () if not product.includes(plugin.name, version)]
+    product = product_of(cluster)
+    return [plugin for plugin in cluster.spec.plugins or () if not product.includes(plugin.name, version)]
 
 
-def files(pool: ResolvedPool, version: str) -> Iterator[PluginFile]:
+def files(cluster: SearchCluster, version: str) -> Iterator[PluginFile]:
     """Yield the files of the plug-ins to install at a version."""
-    for plugin in installed(pool, version):
-        yield PluginFile(plugin.name, filled(_place(pool, plugin), plugin.name, version))
+    for plugin in installed(cluster, version):
+        yield PluginFile(plugin.name, filled(_place(cluster, plugin), plugin.name, version))
+
+
+def downloads(cluster: SearchCluster, version: str) -> list[PluginFile]:
+    """Return the files that members download at a version; none if they come from an image or a claim."""
+    return [file for file in files(cluster, version) if file.place.startswith("https://")]
 
 
 def filled(text: str, name: str, version: str) -> str:
@@ -41,13 +46,13 @@ def filled(text: str, name: str, version: str) -> str:
     return text.replace("{name}", name).replace("{version}", version)
 
 
-def source(pool: ResolvedPool) -> PluginSource:
+def source(cluster: SearchCluster) -> PluginSource:
     """Return where the files come from; without any field, from the engine's own site."""
-    return pool.cluster.spec.plugin_source or PluginSource()
+    return cluster.spec.plugin_source or PluginSource()
 
 
-def _place(pool: ResolvedPool, plugin: Plugin) -> str:
-    chosen = source(pool)
+def _place(cluster: SearchCluster, plugin: Plugin) -> str:
+    chosen = source(cluster)
     if chosen.image is not None or chosen.claim_name is not None:
         return f"{SOURCE}/{plugin.file}"
-    return f"{(chosen.url or SITES[pool.flavor.engine]).rstrip('/')}/{plugin.file}"
+    return f"{(chosen.url or SITES[product_of(cluster).engine]).rstrip('/')}/{plugin.file}"

@@ -41,25 +41,25 @@ verify() {
 
 sum() { sha512sum -- "$1" | cut -d ' ' -f 1; }
 
-# The name of a kept file has its place in it, and its content is checked against the sum from when it was brought.
-keep() {
-  local name=$1 place=$2 file
-  file=$kept/$(printf '%s' "$place" | sha256sum | cut -c 1-16)-${place##*/}
-  used+=("$file" "$file.sha512")
-  if [[ ! -e $file.sha512 || $(sum "$file") != "$(<"$file.sha512")" ]]; then
-    bring "$name" "$place"
-    mv -f -- "$fetched" "$file" && sum "$file" >"$file.sha512" || fail "plug-in $name: the volume takes no file"
-  fi
-  found=$file
+unpack() {
+  told=$("$home/bin/${STATEWARD_ENGINE:?}-plugin" install --batch "file://$2" 2>&1)
+  [[ -d $home/plugins/$1 ]]
 }
 
+# The name of a kept file has its place in it. Its sum is stored once it was installed: a file that the tool refuses, such
+# as the login page of a mirror, is fetched again. So is a kept one that it refuses: the place may have another by now.
 install() {
-  local told
-  [[ -d $home/plugins/$1 ]] && echo "plug-in $1 is there already" && return
-  keep "$1" "$2"
-  told=$("$home/bin/${STATEWARD_ENGINE:?}-plugin" install --batch "file://$found" 2>&1)
-  [[ -d $home/plugins/$1 ]] || fail "plug-in $1: $(grep -m 1 -i -E 'error|exception' <<<"$told" || tail -n 1 <<<"$told")"
-  echo "plug-in $1 is installed from ${2##*/}"
+  local name=$1 place=$2 file told
+  [[ -d $home/plugins/$name ]] && echo "plug-in $name is there already" && return
+  file=$kept/$(printf '%s' "$place" | sha256sum | cut -c 1-16)-${place##*/}
+  used+=("$file" "$file.sha512")
+  if [[ ! -e $file.sha512 || $(sum "$file") != "$(<"$file.sha512")" ]] || ! unpack "$name" "$file"; then
+    bring "$name" "$place"
+    mv -f -- "$fetched" "$file" || fail "plug-in $name: the volume takes no file"
+    unpack "$name" "$file" || fail "plug-in $name: $(grep -m 1 -i -E 'error|exception' <<<"$told" || tail -n 1 <<<"$told")"
+    sum "$file" >"$file.sha512" || fail "plug-in $name: the volume takes no file"
+  fi
+  echo "plug-in $name is installed from ${place##*/}"
 }
 
 # Files of other versions and of plug-ins that are no longer asked for would fill the volume.

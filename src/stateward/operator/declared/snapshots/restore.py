@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.decision import Decision, Do, doubt
+from stateward.engines.search.declared.preview import MOST, FieldChange, ObjectPreview
 from stateward.engines.search.declared.requests import versions_of_nodes
 from stateward.engines.search.snapshots.records import SUCCESS, Snapshot, age
 from stateward.engines.search.snapshots.requests import (
@@ -235,6 +237,25 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
             raise StopError(Outcome(Stage.STALLED, "RestoreRefused", status.activity, RESYNC_SECONDS))
         super().check()
 
+    async def preview(self, before: object) -> ObjectPreview:  # noqa: ARG002 - nothing of it is hidden
+        """Return which indices would be restored, and which of them replace others. Raises LostLease."""
+        name = f"{self.live.spec.repository}/{self.live.spec.snapshot}"
+
+        async def look(target: Target) -> ObjectPreview:
+            if self.live.status.phase and self.live.status.cluster_uuid == target.identity:
+                raise StopError(Outcome(Stage.WORKING, "Restoring", "it has begun, and is not changed any more"))
+            fresh = replace(self.live, status=SearchRestoreStatus())
+            work = RestoreWork(fresh, target.identity, rfc3339(self.now()))
+            step = await self.tools.databases.ask(self.kind, target, work.plan)
+            if step.ends is not None:
+                raise StopError(_ended(step.ends))
+            indices, snapshot = step.status.indices or [], step.status.snapshot
+            found = (FieldChange(each.name, _before(each), f"{each.source} of {snapshot}") for each in indices)
+            does = "replace" if any(each.replaced for each in indices) else "create"
+            return ObjectPreview(f"{self.live.spec.repository}/{snapshot}", does, changes=tuple(islice(found, MOST)))
+
+        return await self.previewed(name, look)
+
     async def settle(self, target: Target) -> Outcome:
         """Go from phase to phase; raises StopError, EngineError, ApiError, LostLease."""
         status = self.live.status
@@ -249,8 +270,7 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
             step = await self.tools.databases.ask(self.kind, target, work.run)
             if step.ends is not None:
                 self.keep(step.status)
-                stalled = step.ends.do is Do.STOP
-                return Outcome(Stage.STALLED if stalled else Stage.WORKING, step.ends.reason, step.ends.message)
+                return _ended(step.ends)
             if step.status.phase == RestorePhase.DONE:
                 self.keep(step.status)
                 self.tell(Severity.NORMAL, "Restored", f"all primaries are restored from {step.status.snapshot}")
@@ -267,6 +287,18 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
         mine = {each.name for each in status.indices or ()}
         at_work = (other for other in self.others() if self.owns(other))
         return next((o for o in at_work if mine & {each.name for each in o.status.indices or ()}), None)
+
+
+def _ended(found: Decision) -> Outcome:
+    """Return why a restore does not go on."""
+    return Outcome(Stage.STALLED if found.do is Do.STOP else Stage.WORKING, found.reason, found.message)
+
+
+def _before(each: RestoredIndex) -> str | None:
+    """Return what is lost by a restore of an index."""
+    if not each.replaced:
+        return None
+    return "an open index, whose data is lost" if each.closed else "a closed index, whose data is lost"
 
 
 def _done(status: SearchRestoreStatus) -> Outcome:

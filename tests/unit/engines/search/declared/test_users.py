@@ -70,3 +70,13 @@ def test_without_a_rotation_there_is_one_user() -> None:
     found = rotation(user(username="shop-1"), 5 * HOUR, {"shop-1": (0.0, 4 * HOUR)})
     assert (found.current, found.retired) == ("shop", ("shop-1",))
     assert next_rotation(user(), 0.0) is None
+
+
+@pytest.mark.parametrize("kind", ["OpenSearchCluster", "ElasticsearchCluster"])
+@pytest.mark.parametrize("name", ["admin", "kibanaserver", "stateward-operator"])
+def test_users_that_the_operator_creates_cannot_be_declared(kind: str, name: str) -> None:
+    """The disaster this prevents: the resource is deleted, and with it the administrator, who is created only once."""
+    named = user(kind, existing="Adopt")
+    named = msgspec.structs.replace(named, spec=msgspec.structs.replace(named.spec, username=name))
+    (problem,) = problems(named)
+    assert (problem.path, problem.value) == ("spec.username", name)

@@ -174,6 +174,29 @@ def test_what_the_tool_says_is_told(member: Member) -> None:
     assert "was built for another version" in told
 
 
+def test_a_file_that_was_refused_is_fetched_again_once_it_is_corrected(member: Member) -> None:
+    """A mirror that answers with its login page answers with success."""
+    member.publish("icu-1.zip", "broken")
+    assert member.install("icu", f"{MIRROR}/icu-1.zip")[0] == 1
+    member.publish("icu-1.zip", "icu")
+    assert member.install("icu", f"{MIRROR}/icu-1.zip") == (0, "")
+    assert member.installed == ["icu"]
+
+
+def test_a_kept_file_that_is_refused_is_fetched_again(member: Member) -> None:
+    """A place without a version in it has another file for another version of the database."""
+    member.publish("icu.zip", "icu")
+    assert member.install("icu", f"{MIRROR}/icu.zip") == (0, "")
+    member.program("home/bin/opensearch-plugin", TOOL.replace("broken", "icu").replace("cat", "sed s/new-//"))
+    member.publish("icu.zip", "new-icu")
+    member.new_pod()
+    assert member.install("icu", f"{MIRROR}/icu.zip")[0] == 1, "a stand-in that refuses both"
+    assert member.asked.count("icu.zip") == 2
+    member.program("home/bin/opensearch-plugin", TOOL)
+    member.publish("icu.zip", "icu")
+    assert member.install("icu", f"{MIRROR}/icu.zip") == (0, "")
+
+
 def test_several_plugins_are_installed_and_files_of_others_are_removed(member: Member) -> None:
     for name in ("icu", "size", "old"):
         member.publish(f"{name}-1.zip", name)

@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.api.kinds.snapshots.restore import SearchRestore
 from stateward.engines.connection.base import Answer
 from stateward.simulation.opensearch.snapshots import ModelIndex, ModelSnapshot
-from tests.unit.operator.declared.world import World, now
+from tests.unit.operator.declared.test_preview import previewed
+from tests.unit.operator.declared.world import HOME, World, now
 
 RENAMED: dict[str, Any] = {"renamePattern": "(.+)", "renameReplacement": "restored-$1"}
 CREATED = 1000
@@ -302,3 +304,36 @@ async def test_a_restore_that_may_have_happened_is_not_repeated_when_its_snapsho
         await asyncio.sleep(3600)
     assert documents(world) == {"logs-1": 50}
     assert snapshots.indices["logs-1"].open
+
+
+async def test_a_preview_names_the_indices_and_those_whose_data_is_lost() -> None:
+    world = World(kind="SearchRestore")
+    world.database.snapshots.repositories["files"] = {"nightly": saved(logs_1=3, logs_2=4)}
+    world.database.snapshots.add_index("logs-1", 7)
+
+    def offered(**spec: Any) -> SearchRestore:
+        cluster = {"kind": "OpenSearchCluster", "name": "logs"}
+        wanted = {"cluster": cluster, "repository": "files", "snapshot": "nightly", **spec}
+        return msgspec.convert({"metadata": {"name": "one", "namespace": HOME}, "spec": wanted}, SearchRestore)
+
+    async with world.operator() as control:
+        refused = await previewed(world, control, offered())
+        replacing = await previewed(world, control, offered(existing="Replace"))
+        beside = await previewed(world, control, offered(**RENAMED))
+        missing = await previewed(world, control, offered(snapshot="other"))
+        assert not world.database.writes
+        world.declare(repository="files", snapshot="nightly", **RENAMED)
+        await world.until(world.is_ready)
+        done = await previewed(world, control, offered(**RENAMED))
+    assert (refused.does, refused.reason) == ("refuse", "IndicesExist")
+    assert (replacing.object, replacing.does) == ("files/nightly", "replace")
+    assert [(change.path, change.before, change.after) for change in replacing.changes] == [
+        ("logs-1", "an open index, whose data is lost", "logs-1 of nightly"),
+        ("logs-2", None, "logs-2 of nightly"),
+    ]
+    assert (beside.does, [change.path for change in beside.changes]) == (
+        "create",
+        ["restored-logs-1", "restored-logs-2"],
+    )
+    assert (missing.does, missing.reason) == ("refuse", "SnapshotMissing")
+    assert (done.does, done.reason) == ("nothing", "Restored")
