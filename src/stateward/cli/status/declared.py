@@ -36,6 +36,10 @@ KINDS: tuple[Resource[Any], ...] = (
 FAILED = "VerificationFailed"
 _UNTIL_ANSWER = "the database answers"
 DECLARED_ADVICE = {
+    "CannotChange": Advice(
+        "the body is as the database has it, or the object is gone from the database",
+        "take the change back, or delete the object in the database: the operator creates it again",
+    ),
     "Changing": Advice("no other client changes the object at the same time"),
     "ClusterBegins": Advice(
         "the cluster has restored the snapshot that it begins with",
@@ -139,6 +143,10 @@ DECLARED_ADVICE = {
         "see what the throw-away cluster waits for with `explain`",
     ),
     "VersionsUnknown": Advice("all nodes of the database answer"),
+    "WriteIndexLost": Advice(
+        "the alias keeps an index that takes its writes",
+        "set is_write_index in spec.body, to false if the index is for searches only",
+    ),
 }
 """For each reason of a declared resource: what ends it, and what the user can do."""
 
