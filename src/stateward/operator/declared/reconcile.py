@@ -139,9 +139,20 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, what))
             except EngineError as error:
                 raise StopError(self.failed(error, secrets)) from error
-            return preview(desired, observed, digest_of(self.tools.key, desired, observed))
+            known = await self._is_written(before)
+            return preview(desired, observed, digest_of(self.tools.key, desired, observed), known=known)
 
         return await self.previewed(self.live.spec.object or self.live.spec.path or "", look)
+
+    async def _is_written(self, before: SearchObjectSpec | None) -> bool:
+        """Return whether the database has what is declared until now, and not an earlier body. Raises ApiError."""
+        if before is None or not self.live.status.applied:
+            return True
+        try:
+            body, _ = await with_values(self.tools.api, replace(self.live, spec=before))
+        except NoValueError:
+            return False
+        return self.tools.key.digest(canonical(body)) == self.live.status.applied
 
     def _forget_others(self, target: Target) -> None:
         """Drop what the status has of another database."""

@@ -6,6 +6,7 @@ import msgspec
 
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.search_user import SearchUser
+from stateward.engines.connection.base import Answer
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.operator.declared.controller import DeclaredControl
 from stateward.simulation.opensearch.stored_objects import StoredObject
@@ -153,6 +154,30 @@ async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
             assert found.does == "change"
             assert found.changes
             assert "geheim-77" not in str(found)
+
+
+async def test_no_stored_text_is_shown_while_the_last_edit_is_not_written() -> None:
+    """What is stored is then of an earlier spec, and nothing says which of its values came from Secrets."""
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    async with world.operator() as control:
+        await world.until(world.is_ready)
+        refusal = {"error": {"reason": "no"}, "status": 400}
+        world.database.refusals["/_plugins/_ism/policies/keep"] = Answer(400, msgspec.json.encode(refusal))
+        world.declare(values=[], body=slack(state("warm", number=1)))
+        await world.until(lambda: world.stalled() == "Refused")
+        found = await previewed(world, control, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
+        assert found.does == "change"
+        assert "geheim-77" not in str(found)
+        name = next(change for change in found.changes if change.path == "/policy/states/0/name")
+        assert (name.before, name.after) == ("***", "cold")
+        world.database.refusals.clear()
+        await world.until(world.is_ready)
+        found = await previewed(world, control, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
+        name = next(change for change in found.changes if change.path == "/policy/states/0/name")
+        assert (name.before, name.after) == ("warm", "cold")
 
 
 async def test_what_is_called_a_password_is_not_in_the_answer() -> None:

@@ -51,13 +51,18 @@ _CLAIMS = {Claim.CREATING: "create", Claim.ADOPTING: "replace", Claim.MERGED: "m
 _OTHERS = {Do.NOTHING: "nothing", Do.STOP: "refuse", Do.WAIT: "wait", Do.SEND: "change"}
 
 
-def preview(desired: Desired, observed: Observed, stored_digest: str) -> ObjectPreview:
-    """Return what would happen to an object, with what is declared and differs; values of Secrets are left out."""
+def preview(desired: Desired, observed: Observed, stored_digest: str, *, known: bool = True) -> ObjectPreview:
+    """Return what would happen to an object, with what is declared and differs; values of Secrets are left out.
+
+    `known` is whether all places are known whose stored values came from Secrets. If not, no stored text is shown.
+    """
     decision = decide(desired, observed, stored_digest)
     does = _OTHERS.get(decision.do) or _CLAIMS.get(Claim(decision.claim), "change")
-    if does == "change" and observed.answer is None:
+    if does == "change" and desired.what.kind.write is not Write.SETTINGS and stored(desired, observed) is None:
         does = "create"
     found = () if does == "nothing" else tuple(differences(rolled_on(desired, observed), observed))
+    if not known:
+        found = tuple(FieldChange(change.path, _textless(change.before), change.after) for change in found)
     message = decision.message or (_UNSHOWN if does == "change" and not found and desired.hidden else "")
     return ObjectPreview(desired.what.label, does, decision.reason, message, found)
 
@@ -74,6 +79,15 @@ def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
 def _shown(change: FieldChange) -> FieldChange:
     key = change.path.rpartition("/")[2]
     return FieldChange(change.path, _masked(key, change.before), _masked(key, change.after))
+
+
+def _textless(value: Any) -> Any:
+    """Return a value without any of its texts."""
+    if isinstance(value, Mapping):
+        return {name: _textless(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_textless(inner) for inner in cast("list[Any]", value)]
+    return NOT_SHOWN if isinstance(value, str) else value
 
 
 def _masked(key: str, value: Any) -> Any:
