@@ -13,7 +13,7 @@ from demo.ledger import Ledger
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
 from stateward.cli.shared.picture import HEALTH, columns, state_style, version
-from stateward.cli.status.news import news
+from stateward.cli.status.news import lasting_activities, news
 
 LINE_SECONDS = 10.0
 """How often the writer is reported on in plain output."""
@@ -68,6 +68,7 @@ class View:
         self._monotonic = monotonic
         self._step = ""
         self._cluster: Cluster | None = None
+        self._printed = frozenset[str]()
         self._ledger: Ledger | None = None
         self._said = 0.0
         self._live = (
@@ -96,8 +97,9 @@ class View:
         """Take in a new state of the cluster."""
         before, self._cluster = self._cluster, cluster
         if self._live is None:
-            for line in news(before, cluster):
+            for line in news(before, cluster, self._printed):
                 self.say(line)
+        self._printed = lasting_activities(self._printed, cluster)
 
     def watch(self, ledger: Ledger) -> None:
         """Show a writer's ledger from now on."""

@@ -16,7 +16,7 @@ from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_optio
 from stateward.cli.shared.picture import cluster_view
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.follow import Following
-from stateward.cli.status.news import news
+from stateward.cli.status.news import lasting_activities, news
 from stateward.cli.status.presence import warn_of_silence
 from stateward.operator.objects.kinds import kind_of
 
@@ -119,10 +119,11 @@ class Lines:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._before: Cluster | None = None
+        self._printed = frozenset[str]()
 
     def show(self, cluster: Cluster) -> None:
         """Print what has changed since the last call."""
         clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
-        for line in news(self._before, cluster):
+        for line in news(self._before, cluster, self._printed):
             click.echo(f"{clock}  {line}")
-        self._before = cluster
+        self._before, self._printed = cluster, lasting_activities(self._printed, cluster)
