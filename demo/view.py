@@ -13,6 +13,7 @@ from demo.ledger import Ledger
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
 from stateward.cli.shared.picture import HEALTH, columns, state_style, version
+from stateward.cli.shared.screen import WIDE
 from stateward.cli.status.news import lasting_activities, news
 
 LINE_SECONDS = 10.0
@@ -92,6 +93,11 @@ class View:
     def say(self, text: str) -> None:
         """Print a line with the time since the beginning; it stays above a live picture."""
         self._console.print(f"[{clock(self._elapsed())}] {text}", markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, picture: RenderableType) -> None:
+        """Print a table or a chart; without a terminal no line of it is wrapped."""
+        wide = None if self._live is not None else Console(file=self._console.file, width=WIDE, no_color=True)
+        (wide or self._console).print(picture, highlight=False)
 
     def seen(self, cluster: Cluster) -> None:
         """Take in a new state of the cluster."""
