@@ -41,7 +41,7 @@ def main(sandbox: str, rate: float) -> None:
     begin = time.monotonic()
     logs.configure("error")
     try:
-        chosen = place(sandbox)
+        chosen = place(sandbox, say=lambda text: click.echo(f"== {text}"))
         verdict = asyncio.run(tell(chosen, rate, begin))
     except KeyboardInterrupt:
         fail("interrupted; run it again to go on, or `make sandbox-down` to end it", code=130)
