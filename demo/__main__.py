@@ -10,13 +10,16 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from demo import pictures
 from demo.database import NotAcknowledgedError, ProxiedDatabase
 from demo.install import NotInstalledError, fresh_namespace, install, until_known
 from demo.place import NAMESPACE, VERSIONS, NoPlaceError, Place, place
-from demo.story import NAME, Story, TooLateError
+from demo.story import NAME, Story, TooLateError, manifest
 from demo.verdict import Verdict
 from demo.view import View
 from demo.writer import Bounds, Writer, missing
+from stateward.api.parse import convert_cluster
+from stateward.cli.shared import screen
 from stateward.cli.shared.failures import failure_of, leaf
 from stateward.cli.shared.session import Session, Target, open_session
 from stateward.operator.objects.caches import CLUSTERS
@@ -38,7 +41,7 @@ def main(sandbox: str, rate: float) -> None:
     begin = time.monotonic()
     logs.configure("error")
     try:
-        chosen = place(sandbox)
+        chosen = place(sandbox, say=lambda text: click.echo(f"== {text}"))
         verdict = asyncio.run(tell(chosen, rate, begin))
     except KeyboardInterrupt:
         fail("interrupted; run it again to go on, or `make sandbox-down` to end it", code=130)
@@ -78,7 +81,9 @@ async def tell(chosen: Place, rate: float, begin: float) -> Verdict:
             await until_known(session.api, CLUSTERS, NAMESPACE)
             view.step(f"making the namespace {NAMESPACE}; what an earlier run left in it goes")
             await fresh_namespace(session.api, NAMESPACE)
-            return await live(session, view, rate, begin)
+            verdict = await live(session, view, rate, begin)
+        screen.show(await pictures.or_why_not(pictures.timeline(session, NAME)))
+        return verdict
 
 
 async def live(session: Session, view: View, rate: float, begin: float) -> Verdict:
@@ -96,6 +101,9 @@ async def live(session: Session, view: View, rate: float, begin: float) -> Verdi
             view.watch(ledger)
             view.step("writing")
             await asyncio.sleep(CALM)
+            view.step(f"planning the upgrade to {VERSIONS[1]}; nothing changes yet")
+            changed = convert_cluster(manifest(session.namespace, VERSIONS[1], 3))
+            view.show(await pictures.or_why_not(pictures.plan(session, changed)))
             view.step(f"upgrading to {VERSIONS[1]} while it is written to")
             await story.upgrade()
             view.step("taking one data member away while it is written to")

@@ -13,7 +13,8 @@ from demo.ledger import Ledger
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
 from stateward.cli.shared.picture import HEALTH, columns, state_style, version
-from stateward.cli.status.news import news
+from stateward.cli.shared.screen import WIDE
+from stateward.cli.status.news import lasting_activities, news
 
 LINE_SECONDS = 10.0
 """How often the writer is reported on in plain output."""
@@ -68,6 +69,7 @@ class View:
         self._monotonic = monotonic
         self._step = ""
         self._cluster: Cluster | None = None
+        self._printed = frozenset[str]()
         self._ledger: Ledger | None = None
         self._said = 0.0
         self._live = (
@@ -92,12 +94,18 @@ class View:
         """Print a line with the time since the beginning; it stays above a live picture."""
         self._console.print(f"[{clock(self._elapsed())}] {text}", markup=False, highlight=False, soft_wrap=True)
 
+    def show(self, picture: RenderableType) -> None:
+        """Print a table or a chart; without a terminal no line of it is wrapped."""
+        wide = None if self._live is not None else Console(file=self._console.file, width=WIDE, no_color=True)
+        (wide or self._console).print(picture, highlight=False)
+
     def seen(self, cluster: Cluster) -> None:
         """Take in a new state of the cluster."""
         before, self._cluster = self._cluster, cluster
         if self._live is None:
-            for line in news(before, cluster):
+            for line in news(before, cluster, self._printed):
                 self.say(line)
+        self._printed = lasting_activities(self._printed, cluster)
 
     def watch(self, ledger: Ledger) -> None:
         """Show a writer's ledger from now on."""

@@ -23,8 +23,8 @@ while [ -L "$self" ]; do
   case $link in /*) self=$link ;; *) self=${{self%/*}}/$link ;; esac
 done
 wheel=${{self%/*}}/{wheel}
-if command -v uvx >/dev/null 2>&1; then exec uvx --quiet --from "$wheel" stateward "$@"; fi
-if command -v pipx >/dev/null 2>&1; then exec pipx run --quiet --spec "$wheel" stateward "$@"; fi
+if command -v uvx >/dev/null 2>&1; then exec uvx --quiet --from "$wheel" kubectl-stateward "$@"; fi
+if command -v pipx >/dev/null 2>&1; then exec pipx run --quiet --spec "$wheel" kubectl-stateward "$@"; fi
 echo "kubectl stateward needs uv or pipx, or stateward {version}: pip install $wheel" >&2
 exit 1
 """

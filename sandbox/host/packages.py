@@ -38,16 +38,21 @@ BROWSER = {"chromium": "chromium", "/usr/share/fonts/truetype/dejavu/DejaVuSans.
 
 def require(wanted: dict[str, str], progress: Progress) -> None:
     """Install the packages whose programs are missing; raise SandboxError if that is not possible."""
-    if not _missing(wanted):
+    if not missing(wanted):
         return
     with _one_at_a_time():
-        _install(_missing(wanted), progress)
+        _install(missing(wanted), progress)
 
 
-def _install(missing: list[str], progress: Progress) -> None:
-    if not missing:
+def missing(wanted: dict[str, str]) -> list[str]:
+    """Return the packages whose programs are missing."""
+    return sorted({package for tell, package in wanted.items() if not _there(tell)})
+
+
+def _install(absent: list[str], progress: Progress) -> None:
+    if not absent:
         return  # Another sandbox has installed them while this one waited for the lock.
-    names = " ".join(missing)
+    names = " ".join(absent)
     if shutil.which("apt-get") is None:
         raise SandboxError(f"these are missing and there is no apt-get to install them: {names}; install them by hand")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
@@ -55,7 +60,7 @@ def _install(missing: list[str], progress: Progress) -> None:
         try:
             run(["apt-get", "-q", "update"], environment=environment)
             run(
-                ["apt-get", "-q", "-y", *_WAIT, "install", "--no-install-recommends", *missing],
+                ["apt-get", "-q", "-y", *_WAIT, "install", "--no-install-recommends", *absent],
                 environment=environment,
             )
         except CommandError as error:
@@ -74,10 +79,6 @@ def offered(package: str) -> bool:
 
 def _one_at_a_time() -> AbstractContextManager[None]:
     return locked(cache_root() / "packages.lock")
-
-
-def _missing(wanted: dict[str, str]) -> list[str]:
-    return sorted({package for tell, package in wanted.items() if not _there(tell)})
 
 
 def _there(tell: str) -> bool:

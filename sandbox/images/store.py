@@ -47,6 +47,12 @@ def remembered_layer(recipe: str, make: Callable[[], Blob]) -> Blob:
         return blob
 
 
+def names_made() -> set[str]:
+    """Return the full names of the images that were made before, of this recipe or an earlier one."""
+    found = (cache_root() / "images").glob("image-*.json")
+    return {msgspec.json.decode(path.read_bytes(), type=Image).name for path in found}
+
+
 def _path(name: str) -> Path:
     return cache_root() / "images" / f"{name}.json"
 

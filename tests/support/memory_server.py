@@ -78,7 +78,7 @@ def cluster(n: int, members: int = 5) -> dict[str, Any]:
             "pools": [{"name": "hot", "ready": ready, "desired": members, "version": version}],
             "memberStates": states,
             "conditions": [
-                {"type": "Ready", "status": "False", "reason": "InProgress", "lastTransitionTime": since},
+                {"type": "Ready", "status": str(settled), "reason": "Example", "lastTransitionTime": since},
                 {"type": "Available", "status": "True", "reason": "Serving", "lastTransitionTime": since},
             ],
         },

@@ -1,6 +1,7 @@
 """The entry of the command line. To add a command, name its module in `COMMANDS`."""
 
 import importlib
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -57,10 +58,15 @@ COMMANDS = {
     "dashboard": Entry("dashboard.dashboard:dashboard", "Show clusters in a browser, and change them there."),
     "manifests": Entry("run.manifests:manifests", "Print everything to install."),
     "simulate": Entry("run.simulate:simulate", "Search for bugs of the operator in simulated worlds."),
-    "completion": Entry("run.completion:completion", "Print the completion script of a shell."),
+    "completion": Entry(
+        "run.completion:completion", "Print the completion script of a shell, or that of kubectl for the plug-in."
+    ),
     "operator": Entry("run.operator:operator", "Run the operator."),
 }
 """Each command, in the order in which help lists them."""
+
+COMPLETE = "_STATEWARD_COMPLETE"
+"""Environment variable that asks for a completion, whatever the program is called."""
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {meaning.replace('`', '')}" for code, meaning in MEANING.items())
 
@@ -148,5 +154,7 @@ def program(argv0: str) -> str:
 
 
 def main() -> None:
-    """Run the command line."""
-    cli.main(prog_name=program(sys.argv[0]))
+    """Run the command line, or complete one for a shell."""
+    if COMPLETE in os.environ:
+        importlib.import_module("stateward.cli.run.completion")  # It knows the completion of kubectl.
+    cli.main(prog_name=program(sys.argv[0]), complete_var=COMPLETE)

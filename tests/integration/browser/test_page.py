@@ -15,6 +15,7 @@ from stateward.cli.dashboard.host import opened
 from stateward.cli.page.server import open_page
 from stateward.cli.tour.host import TourHost
 from stateward.cli.tour.player import Player
+from stateward.kube.objects.metadata import Key
 from stateward.simulation.interactive.scenario import scenario
 from tests.integration.browser.chromium import Tab, program, tab
 from tests.support.memory_server import MemoryServer, cluster, many
@@ -145,6 +146,57 @@ async def test_five_hundred_clusters_and_a_hundred_and_twenty_members_are_fast(b
         await browser.until("document.querySelectorAll('.card').length == 120")
         drawn = "(() => { const began = performance.now(); dispatchEvent(new Event('resize'));"
         assert await browser.run(f"{drawn} return performance.now() - began; }})()") < 1000
+
+
+async def test_clusters_that_need_a_viewer_are_first_and_no_row_moves_under_the_focus(browser: Tab) -> None:
+    server = MemoryServer()
+    for each in many(30):
+        server.add(each)
+    order = "[...document.querySelectorAll('#rows tr')].map(row => row.children[3].innerText.trim())"
+    first = "document.querySelector('#rows tr').dataset.ref"
+    async with opened(server.session(), "dashboard", read_only=True) as host, open_page(host) as url:
+        await browser.open(url)
+        await browser.until("document.querySelectorAll('#rows tr').length == 30")
+        healths = await browser.run(order)
+        assert healths == sorted(healths, key=["red", "unknown", "yellow", "green"].index)
+        await browser.run("document.querySelector('#rows tr:nth-child(2) a').focus()")
+        late = cluster(5)
+        late["metadata"]["name"] = "a-first"
+        server.add(late)
+        await browser.until("document.querySelectorAll('#rows tr').length == 31")
+        assert await browser.run(first) == "data/elasticsearch/a-first"
+        key = await browser.run("document.activeElement.dataset.key")
+        worse = server.store.get("stateward.dev/osclusters", Key("default", "logs-000"))
+        assert worse is not None
+        server.store.put(
+            "stateward.dev/osclusters",
+            {**worse.doc, "status": {**worse.doc["status"], "health": "red"}},
+            worse.managers,
+        )
+        await browser.until(f"{order}.filter(health => health == 'red').length == 6")
+        assert await browser.run(f"{order}.lastIndexOf('red')") > 6, "the row moved while the focus was in the list"
+        assert await browser.run("document.activeElement.dataset.key") == key
+        await browser.run("document.activeElement.blur()")
+        await browser.until(f"{order}.lastIndexOf('red') == 5")
+
+
+async def test_small_cards_clip_no_word_and_have_the_facts(browser: Tab) -> None:
+    server = MemoryServer()
+    server.add(cluster(0, 120))
+    clipped = """[...document.querySelectorAll('.card, .card *')]
+        .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1).length"""
+    async with opened(server.session(), "dashboard", read_only=True) as host, open_page(host) as url:
+        await browser.open(f"{url}#default/opensearch/logs-000")
+        await browser.until("document.querySelectorAll('.compact .card').length == 120")
+        for width in (1400, 1000, 500):
+            await browser.look(width, 1000)
+            assert await browser.run(clipped) == 0
+        restarting = "[...document.querySelectorAll('.card')].find(card => card.innerText.includes('Restarting'))"
+        assert "2.19.5" in await browser.run(f"{restarting}.innerText")
+        assert "version 2.19.5, on node-" in await browser.run(f"{restarting}.getAttribute('aria-label')")
+        await browser.run(f"{restarting}.focus()")
+        await browser.press("Enter")
+        await browser.until("document.querySelector('#dialog').innerText.includes('version 2.19.5, on node-')")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -80,6 +80,11 @@ def test_krew_installs_the_plug_in_and_kubectl_runs_the_program_in_its_archive(d
     assert (shown.returncode, shown.stdout) == (0, f"stateward, version {__version__}\n"), shown.stderr
     wrong = desk.run(desk.kubectl, "stateward", "validate", "-f", files / "absent.yaml")
     assert (wrong.returncode, "absent.yaml" in wrong.stderr) == (1, True), wrong.stderr
+    completes = desk.folder / "bin/kubectl_complete-stateward"
+    completes.write_text(desk.run(desk.kubectl, "stateward", "completion", "kubectl").stdout)
+    completes.chmod(0o755)
+    completed = desk.run(desk.kubectl, "__complete", "stateward", "timel")
+    assert completed.stdout.splitlines() == ["timeline\tDraw the history of a cluster.", ":4"], completed.stderr
 
 
 def test_krew_refuses_an_archive_that_was_changed(desk: Desk, files: Path, tmp_path: Path) -> None:

@@ -138,10 +138,10 @@ def test_the_krew_manifest_names_the_archive_and_what_is_in_it() -> None:
         ),
         (
             {"stateward": 'echo "stateward, version 0.0.1"', "uvx": 'echo uvx "$@"'},
-            f"uvx --quiet --from STORE/{WHEEL} stateward list -A",
+            f"uvx --quiet --from STORE/{WHEEL} kubectl-stateward list -A",
             0,
         ),
-        ({"pipx": 'echo pipx "$@"'}, f"pipx run --quiet --spec STORE/{WHEEL} stateward list -A", 0),
+        ({"pipx": 'echo pipx "$@"'}, f"pipx run --quiet --spec STORE/{WHEEL} kubectl-stateward list -A", 0),
         ({}, "needs uv or pipx", 1),
     ],
 )

@@ -16,7 +16,14 @@ from stateward.cli.shared.session import Session, operator_option, run, target_o
 
 @click.command()
 @click.argument("name", shell_complete=cluster_names)
-@click.option("-f", "--filename", "path", default="", help="The tarball, or - ; default: stateward-NAME-TIME.tar.gz.")
+@click.option(
+    "-f",
+    "--filename",
+    "path",
+    default="",
+    type=click.Path(),
+    help="The tarball, or - ; default: stateward-NAME-TIME.tar.gz.",
+)
 @click.option(
     "--database-logs", is_flag=True, help="Also the last 1,000 lines of each member: they may show your data."
 )

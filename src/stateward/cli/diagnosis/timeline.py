@@ -25,8 +25,15 @@ from stateward.timeline.times import clock
 @click.argument("name", shell_complete=cluster_names)
 @click.option("--since", default="", metavar="DURATION", help="Only the last 90s, 30m, 12h; default: the latest work.")
 @click.option("--all", "everything", is_flag=True, help="The whole history, as far as it goes back.")
-@click.option("--html", "page_file", default="", metavar="FILE", help="Write a page with the picture and a table.")
-@click.option("--svg", "svg_file", default="", metavar="FILE", help="Write the picture alone.")
+@click.option(
+    "--html",
+    "page_file",
+    default="",
+    metavar="FILE",
+    type=click.Path(),
+    help="Write a page with the picture and a table.",
+)
+@click.option("--svg", "svg_file", default="", metavar="FILE", type=click.Path(), help="Write the picture alone.")
 @output_option
 @target_options
 def timeline(name: str, *, since: str, everything: bool, output: str, **target: str) -> None:

@@ -44,6 +44,8 @@ class Row(Struct, frozen=True, rename="camel"):
     """Whether manual intervention is required."""
     paused: bool
     created: float
+    urgency: int
+    """How far up it belongs, 0 first: see `urgency_of`."""
 
 
 class Shard(Struct, frozen=True, rename="camel"):
@@ -192,7 +194,19 @@ def row_of(cluster: Cluster) -> Row:
         stalled=stalled(status.conditions) is not None,
         paused=paused,
         created=seconds(meta.creation_timestamp),
+        urgency=urgency_of(cluster),
     )
+
+
+def urgency_of(cluster: Cluster) -> int:
+    """Return 0 for a cluster that needs a user, 1 if something is missing or unknown, 2 if it changes, 3 if settled."""
+    status = cluster.status
+    if stalled(status.conditions) is not None or status.health == "red":
+        return 0
+    if tone_of_health(status.health) is Tone.UNKNOWN or any(missing_members(cluster)):
+        return 1
+    settled = any(each.type == "Ready" and each.status == "True" for each in status.conditions)
+    return 3 if settled and not status.waiting and status.health == "green" else 2
 
 
 def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence[str] = ()) -> Detail:

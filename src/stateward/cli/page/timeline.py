@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus
-from stateward.cli.status.news import news
+from stateward.cli.status.news import lasting_activities, news
 from stateward.planning.model.intent import State
 from stateward.planning.report.comes_back import comes_back
 from stateward.timeline.advance import advance
@@ -30,14 +30,18 @@ class Seen(Struct, frozen=True):
     begin: float = 0.0
     history: History = History()
     changes: tuple[Change, ...] = ()
+    printed: frozenset[str] = frozenset()
+    """Activities that last and are not repeated."""
 
 
 def grown(seen: Seen, before: Cluster | None, cluster: Cluster, now: float) -> Seen:
     """Return what was seen with a further state of the cluster; `before` is the state seen before it."""
+    lines = news(before, cluster, seen.printed) if before is not None else ()
     return Seen(
         seen.begin or now,
         advance(seen.history, cluster, stepping(cluster.status), now),
-        (*seen.changes, *(Change(now, line) for line in (news(before, cluster) if before is not None else ())))[-KEPT:],
+        (*seen.changes, *(Change(now, line) for line in lines))[-KEPT:],
+        lasting_activities(seen.printed, cluster),
     )
 
 

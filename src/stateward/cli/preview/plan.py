@@ -35,7 +35,9 @@ from stateward.operator.objects.kinds import kind_of
 
 @click.command()
 @click.argument("name", required=False, shell_complete=cluster_names)
-@click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
+@click.option(
+    "-f", "--filename", "path", type=click.Path(), help="The change as a YAML file, or - ; nothing of it is sent."
+)
 @click.option("--check-plugins", is_flag=True, help="Also ask the servers of plug-ins, from here, for their files.")
 @output_option
 @policy_option

@@ -33,7 +33,9 @@ from stateward.simulation.rehearsal.timings import Spread
 
 @click.command()
 @click.argument("name", required=False, shell_complete=cluster_names)
-@click.option("-f", "--filename", "path", help="The change as a YAML file, or - ; nothing of it is sent.")
+@click.option(
+    "-f", "--filename", "path", type=click.Path(), help="The change as a YAML file, or - ; nothing of it is sent."
+)
 @click.option("--faults", type=click.Choice(list(names())), default="all", show_default=True, help="What fails.")
 @click.option("--runs", type=click.IntRange(1, 100_000), default=300, show_default=True, help="How often to play it.")
 @click.option("--seed", type=click.IntRange(0), help="Show only the run with this seed.")

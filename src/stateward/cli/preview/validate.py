@@ -20,7 +20,15 @@ from stateward.operator.pod_rights.policy import problems
 
 
 @click.command()
-@click.option("-f", "--filename", "paths", multiple=True, required=True, help="A file, a directory, or - ; repeatable.")
+@click.option(
+    "-f",
+    "--filename",
+    "paths",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    help="A file, a directory, or - ; repeatable.",
+)
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option(
     "--server", is_flag=True, help="Also ask the API server for the classes, nodes and Secrets that are named."

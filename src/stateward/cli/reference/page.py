@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from inspect import cleandoc
 
 import click
 
@@ -70,7 +71,7 @@ def section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
 
 def described(text: str) -> Iterator[str]:
     """Yield the help of a command as Markdown: paragraphs in one line, unfolded parts as code."""
-    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", cleandoc(text))):
         yield from [""] if number else []
         if paragraph.startswith("\b"):
             yield from ("```sh", *(line.strip() for line in paragraph.splitlines()[1:]), "```")

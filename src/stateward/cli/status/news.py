@@ -1,6 +1,6 @@
 """Changes between two states of a cluster, as lines to append: for logs and pipes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
@@ -10,12 +10,15 @@ WAITING = "waiting: "
 """Begins the line of a wait."""
 
 
-def news(before: Cluster | None, after: Cluster) -> list[str]:
-    """Return one line per relevant change; without an earlier state, a summary of the whole state."""
+def news(before: Cluster | None, after: Cluster, printed: Collection[str] = ()) -> list[str]:
+    """Return one line per relevant change; without an earlier state, a summary of the whole state.
+
+    `printed` has the activities that are not repeated: see `lasting_activities`.
+    """
     old = before.status if before else ClusterStatus()
     waits = wait_news(old, after.status)
     return [
-        *headlines(before, after),
+        *headlines(before, after, printed),
         *member_news(old, after.status),
         *dashboards_news(old, after.status),
         *metrics_news(old, after.status),
@@ -23,14 +26,20 @@ def news(before: Cluster | None, after: Cluster) -> list[str]:
     ]
 
 
-def headlines(before: Cluster | None, after: Cluster) -> Iterator[str]:
+def lasting_activities(printed: Collection[str], after: Cluster) -> frozenset[str]:
+    """Return the printed activities that still last: what a member does while others take their turns."""
+    lasting = {member.reason for member in after.status.member_states}
+    return frozenset(lasting.intersection((*printed, after.status.activity)))
+
+
+def headlines(before: Cluster | None, after: Cluster, printed: Collection[str]) -> Iterator[str]:
     """Yield the changes of the cluster as a whole."""
     status, old = after.status, before.status if before else ClusterStatus()
     if before is None or version(before) != version(after):
         yield f"version {version(after)}"
     if (old.health, old.ready) != (status.health, status.ready) or before is None:
         yield f"health {status.health or 'unknown'}, {status.members.ready} of {status.members.desired} members ready"
-    if status.activity and old.activity != status.activity:
+    if status.activity and old.activity != status.activity and status.activity not in printed:
         yield status.activity
 
 

@@ -17,7 +17,7 @@ from stateward.cli.shared.picture import cluster_view
 from stateward.cli.shared.session import Session, operator_option, run, target_options
 from stateward.cli.status.declared import Declared, declared_document, declared_of, declared_summary
 from stateward.cli.status.follow import Following
-from stateward.cli.status.news import news
+from stateward.cli.status.news import lasting_activities, news
 from stateward.cli.status.presence import warn_of_silence
 from stateward.operator.objects.kinds import kind_of
 
@@ -122,10 +122,11 @@ class Lines:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._before: Cluster | None = None
+        self._printed = frozenset[str]()
 
     def show(self, cluster: Cluster) -> None:
         """Print what has changed since the last call."""
         clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
-        for line in news(self._before, cluster):
+        for line in news(self._before, cluster, self._printed):
             click.echo(f"{clock}  {line}")
-        self._before = cluster
+        self._before, self._printed = cluster, lasting_activities(self._printed, cluster)

@@ -45,6 +45,27 @@ def test_a_row_tells_that_manual_intervention_is_required() -> None:
     assert row_of(changed(conditions=[Condition(type="Stalled", status="True")])).stalled
 
 
+def test_what_needs_attention_comes_first() -> None:
+    ready, stuck = Condition(type="Ready", status="True"), Condition(type="Stalled", status="True")
+    lost = msgspec.structs.replace(
+        sample().status.member_states[0], state="Down", missing_since_time=SINCE, missing_reason="NodeNotReady"
+    )
+    calm = {"conditions": [ready], "waiting": [], "health": "green"}
+    found = [
+        row_of(changed(**parts)).urgency
+        for parts in (
+            {**calm, "conditions": [ready, stuck]},
+            {**calm, "health": "red"},
+            {**calm, "health": ""},
+            {**calm, "member_states": [lost]},
+            {"conditions": []},
+            {**calm, "health": "yellow"},
+            calm,
+        )
+    ]
+    assert found == [0, 0, 1, 1, 2, 2, 3]
+
+
 def test_nothing_is_pending_only_in_a_settled_cluster() -> None:
     assert detail_of(changed(conditions=[Condition(type="Ready", status="True")])).idle == "Nothing is pending."
     assert "goes on" in detail_of(changed(conditions=[Condition(type="Ready", status="False")])).idle

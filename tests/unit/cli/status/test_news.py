@@ -4,7 +4,7 @@ from typing import Any
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.parse import convert_cluster
-from stateward.cli.status.news import news
+from stateward.cli.status.news import lasting_activities, news
 from tests.unit.cli.samples import cluster
 
 
@@ -40,3 +40,17 @@ def test_members_that_come_change_and_go_are_named() -> None:
         "logs-hot-0: gone",
         "logs-managers-0: gone",
     ]
+
+
+def test_what_a_member_goes_on_doing_is_told_once_while_others_take_their_turns() -> None:
+    def state(activity: str, leaving: str) -> Cluster:
+        members = [{"name": "logs-hot-1", "state": "Leaving", "reason": leaving}, {"name": "logs-hot-0"}]
+        return typed(activity=activity, memberStates=members, waiting=[])
+
+    before, printed, lines = state("logs-hot-0 restarts", "it leaves"), frozenset[str](), list[str]()
+    turns = ["it leaves", "logs-hot-0 restarts", "it leaves", "logs-hot-0 restarts", "it waits", "it leaves"]
+    for activity in turns:
+        after = state(activity, "it waits" if activity == "it waits" else "it leaves")
+        lines += news(before, after, printed)
+        before, printed = after, lasting_activities(printed, after)
+    assert lines == ["it leaves", "logs-hot-0 restarts", "logs-hot-0 restarts", "it waits", "it leaves"]

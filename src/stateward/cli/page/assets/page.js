@@ -129,8 +129,19 @@ function draw() {
   if (state.ref) drawCluster(tour); else drawList();
 }
 
+const ranks = new Map();
+
+/** Note how urgent each cluster is. While a viewer points at the list or is in it, no known row moves. */
+function ranked() {
+  const held = $("rows").matches(":hover, :focus-within");
+  ranks.forEach((_, ref) => { if (!state.rows.has(ref)) ranks.delete(ref); });
+  state.rows.forEach((row) => { if (!held || !ranks.has(row.ref)) ranks.set(row.ref, row.urgency); });
+}
+
 function drawList() {
-  const all = [...state.rows.values()].sort((a, b) => a.ref.localeCompare(b.ref));
+  ranked();
+  const rank = (row) => ranks.get(row.ref), place = (row) => `${row.namespace}/${row.name}/${row.engine}`;
+  const all = [...state.rows.values()].sort((a, b) => rank(a) - rank(b) || place(a).localeCompare(place(b)));
   const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = all.filter((row) => words.every((word) => `${row.ref} ${row.version} ${row.health} ${row.activity}`.toLowerCase().includes(word)));
   const tally = {};
@@ -141,6 +152,7 @@ function drawList() {
   const body = $("rows"), known = new Map([...body.children].map((line) => [line.dataset.ref, line]));
   const kept = new Set(shown.map((row) => row.ref));
   known.forEach((line, ref) => { if (!kept.has(ref)) line.remove(); });
+  const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : "";
   let after = null;
   for (const row of shown) {
     const key = JSON.stringify(row);
@@ -155,6 +167,7 @@ function drawList() {
     if (next !== line) body.insertBefore(line, next);
     after = line;
   }
+  if (focused && document.activeElement.dataset.key !== focused) body.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function drawRow(row) {
@@ -233,12 +246,20 @@ function drawMap(detail) {
   drawn("legend", [detail.shards > 0, compact], () => put("legend", ...(detail.shards && !compact ? [["primary", "primary shard"], ["", "replica"], ["moving", "being copied"]].map(([kind, text]) => el("span", {}, el("i", { class: `shard ${kind}` }), text)) : []), el("span", {}, "Select a member for its explanation and its verbs.")));
 }
 
-function card(member, compact) {
+/** What is known of a member, in words. */
+function known(member) {
   const primaries = member.shards.filter((shard) => shard.primary).length, moving = member.shards.filter((shard) => shard.moving).length;
-  const spoken = [member.name, member.state, member.version ? `version ${member.version}` : "has not joined yet", member.node ? `on ${member.node}` : "", member.leader ? "elected manager" : "",
-    member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} of its disk used` : "", member.shardsKnown ? `${member.shards.length} shards, ${primaries} primary${moving ? `, ${moving} being copied` : ""}` : "", member.pending ? `pending: ${member.pending}` : "", member.reason].filter(Boolean).join(", ");
-  const button = (...inside) => el("button", { type: "button", class: `card ${member.tone}`, "aria-label": spoken, title: [member.short, member.state, member.version, member.node, member.reason].filter(Boolean).join(", "), "data-key": `member ${member.name}`, onclick: () => explain(member.name) }, ...inside);
-  if (compact) return button(el("span", { class: "state" }, toned(member.tone, member.short), member.tone === "good" ? null : el("span", {}, member.state)));
+  return [member.version ? `version ${member.version}` : "has not joined yet", member.node ? `on ${member.node}` : "", member.leader ? "elected manager" : "",
+    member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} of its disk used` : "", member.shardsKnown ? `${member.shards.length} shards, ${primaries} primary${moving ? `, ${moving} being copied` : ""}` : "", member.pending ? `pending: ${member.pending}` : ""].filter(Boolean).join(", ");
+}
+
+function card(member, compact) {
+  const spoken = [member.name, member.state, known(member), member.reason].filter(Boolean).join(", ");
+  const button = (...inside) => el("button", { type: "button", class: `card ${member.tone}`, "aria-label": spoken, title: spoken, "data-key": `member ${member.name}`, onclick: () => explain(member.name) }, ...inside);
+  if (compact) {
+    const about = [member.leader ? "★ leader" : "", member.version || "–", member.shardsKnown ? `${member.shards.length} shards` : "", member.diskTotal ? `disk ${Math.round((100 * member.diskUsed) / member.diskTotal)} %` : ""];
+    return button(toned(member.tone, member.short), member.tone === "good" ? null : el("span", { class: "word" }, member.state), el("span", { class: "about" }, about.filter(Boolean).join(" · ")));
+  }
   const disk = el("span", { class: `disk ${member.diskTotal ? "" : "empty"}`, title: member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} used` : null }, el("i"));
   if (member.diskTotal) disk.firstChild.style.width = `${Math.max(1, (100 * member.diskUsed) / member.diskTotal)}%`;
   return button(
@@ -403,7 +424,7 @@ async function explain(name) {
   show(name, [el("p", { class: "quiet" }, "…")], close(), ...verbs);
   try {
     const lines = await post("explain", { cluster: state.ref, member: name });
-    show(name, [el("div", { class: "lines" }, ...lines.filter(Boolean).map((text) => el("p", {}, text)))], close(), ...verbs);
+    show(name, [el("p", { class: "quiet" }, known(member)), el("div", { class: "lines" }, ...lines.filter(Boolean).map((text) => el("p", {}, text)))], close(), ...verbs);
   } catch (error) { failed(error); }
 }
 
@@ -433,6 +454,7 @@ addEventListener("hashchange", follow);
 addEventListener("resize", soon);
 dark.addEventListener("change", soon);
 $("filter").addEventListener("input", soon);
+["mouseleave", "focusout"].forEach((left) => $("rows").addEventListener(left, soon));
 document.addEventListener("keydown", (event) => {
   const typing = event.target instanceof HTMLInputElement || $("dialog").open || event.ctrlKey || event.metaKey || event.altKey;
   const control = typing ? null : state.extra?.controls?.find((found) => found.key === event.key || (found.key === "space" && event.key === " "));

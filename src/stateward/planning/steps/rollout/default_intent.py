@@ -38,14 +38,30 @@ def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
     if pod is None:
         return State.DOWN, f"{name} has no pod yet"
     troubles = (
+        (pod.terminating and not pod.node_ready, f"node {pod.node} of {name} is not ready, and the pod does not end"),
         (pod.terminating, f"{name} is stopping"),
         (bool(pod.trouble), f"{name} does not start: {pod.trouble}"),
         (not pod.node_ready, f"node {pod.node} of {name} is not ready"),
+        (
+            left_with_ready_pod(facts, member),
+            f"{name} is no longer in the cluster, and its pod on {pod.node} is still reported as ready",
+        ),
     )
     for applies, text in troubles:
         if applies:
             return State.DOWN, text
     return State.STARTING, f"{name} has joined and is not ready yet" if facts.joined(name) else f"{name} starts"
+
+
+def left_with_ready_pod(facts: Facts, member: Member) -> bool:
+    """Return whether a member that served with this very pod has left the database, and its pod counts as ready.
+
+    Kubernetes takes about 40 seconds to notice that a node lost its power; until then nothing starts there.
+    """
+    pod, away = member.pod, facts.away(member)
+    if facts.database is None or pod is None or not pod.ready or away is None or facts.joined(member.name):
+        return False
+    return member.name in facts.obs.records and away > pod.created
 
 
 def not_starting(facts: Facts, member: Member) -> tuple[Wait, ...]:
