@@ -28,6 +28,8 @@ SETS: dict[str, Values] = {
         "webhook": True,
         "webhookClientCA": "api-server-ca",
         "databaseView": True,
+        "page": True,
+        "pageAccess": {"port": 8443, "clients": [{"podSelector": {"matchLabels": {"app": "ingress"}}}]},
         "networkPolicies": True,
         "routes": True,
         "verifySnapshots": True,
