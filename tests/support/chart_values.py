@@ -29,7 +29,11 @@ SETS: dict[str, Values] = {
         "webhookClientCA": "api-server-ca",
         "databaseView": True,
         "page": True,
-        "pageAccess": {"port": 8443, "clients": [{"podSelector": {"matchLabels": {"app": "ingress"}}}]},
+        "pageAccess": {
+            "port": 8443,
+            "clients": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
+            "service": {"enabled": False},
+        },
         "networkPolicies": True,
         "routes": True,
         "verifySnapshots": True,
@@ -49,7 +53,12 @@ SETS: dict[str, Values] = {
         "metrics": {"podMonitor": {"enabled": True, "interval": "1m", "labels": {"release": "prometheus"}}},
         "podDisruptionBudget": {"enabled": False},
         "page": True,
+        "pageAccess": {
+            "service": {"type": "LoadBalancer", "port": 8080, "annotations": {"lb.example/internal": "true"}}
+        },
         "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
+        "extraVolumes": [{"name": "ca", "configMap": {"name": "ca"}}],
+        "extraVolumeMounts": [{"name": "ca", "mountPath": "/ca", "readOnly": True}],
     },
     "placed": {
         "image": {"tag": "nightly"},

@@ -32,6 +32,7 @@ ORDER = (
     "packages-role",
     "foundationdb-role",
     "service",
+    "page",
     "pod-disruption-budget",
     "webhook",
     "database-view",
