@@ -41,6 +41,13 @@ SETS: dict[str, Values] = {
         "podPolicy": "restricted",
         "podReferences": "any",
     },
+    "own names, accounts and rights": {
+        "fullnameOverride": "databases",
+        "rbac": {"create": False},
+        "serviceAccount": {"create": False, "name": "operators"},
+        "webhook": True,
+        "databaseView": True,
+    },
     "monitored": {
         "metrics": {
             "serviceMonitor": {"enabled": True, "interval": "10s", "labels": {"release": "prometheus"}},
@@ -48,6 +55,13 @@ SETS: dict[str, Values] = {
             "dashboard": {"enabled": True, "labels": {"grafana": "yes"}, "annotations": {"folder": "databases"}},
         },
         "logLevel": "debug",
+        "nameOverride": "operator",
+        "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+        "revisionHistoryLimit": 2,
+        "deploymentAnnotations": {"note": "kept"},
+        "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["registry.example"]}],
+        "dnsPolicy": "None",
+        "dnsConfig": {"nameservers": ["10.0.0.53"]},
     },
     "monitored by pod": {
         "metrics": {"podMonitor": {"enabled": True, "interval": "1m", "labels": {"release": "prometheus"}}},

@@ -31,6 +31,8 @@ ORDER = (
     "user-roles",
     "packages-role",
     "foundationdb-role",
+    "webhook-role",
+    "database-view-role",
     "service",
     "page",
     "pod-disruption-budget",
