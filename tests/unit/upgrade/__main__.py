@@ -16,6 +16,7 @@ from stateward.simulation.timing.loop import WorldLoop
 from stateward.simulation.world import log_capture
 from stateward.simulation.world.operators import Process
 from tests.unit.upgrade.cases import CASES, Case
+from tests.unit.upgrade.chart import write_chart
 from tests.unit.upgrade.definitions import write_definitions
 from tests.unit.upgrade.frozen import RELEASED, FrozenCluster, frozen_objects, write
 from tests.unit.upgrade.takeover import unheard
@@ -73,6 +74,7 @@ def main() -> int:
         sys.stderr.write(f"{folder} exists; objects of a release never change. Before the release: remove it first\n")
         return 1
     write_definitions(folder)
+    write_chart(folder)
     for name, case in CASES.items():
         write(folder / f"{name}.json.gz", freeze(case))
     return 0
