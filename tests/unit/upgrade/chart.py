@@ -1,4 +1,4 @@
-"""Objects of the chart of released versions, and what a later chart may not change in an upgrade with the same values."""
+"""Objects of the chart of released versions, and what a later chart may not change for the same values."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ CHART = "chart.gz"
 SETS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "everything": {
-        **{name: True for name in ("webhook", "databaseView", "page", "networkPolicies", "routes", "verifySnapshots")},
+        **dict.fromkeys(("webhook", "databaseView", "page", "networkPolicies", "routes", "verifySnapshots"), True),
         "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
         "namespaces": ["logs"],
         "metrics": {name: {"enabled": True} for name in ("serviceMonitor", "rules", "dashboard")},

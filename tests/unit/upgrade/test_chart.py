@@ -26,7 +26,7 @@ def changed(kind: str, change: dict[str, Any]) -> list[dict[str, Any]]:
     found = copy.deepcopy(read_chart(released()[0])["defaults"]["objects"])
     for each in found:
         if each["kind"] == kind:
-            (each["spec"] if "spec" in each else each).update(change)
+            each.get("spec", each).update(change)
     return found
 
 
