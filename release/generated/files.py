@@ -26,6 +26,7 @@ def files(root: Path) -> Mapping[Path, str]:
     return {
         **generate.files(),
         CHART / "values.schema.json": values.schema(text),
+        CHART / "README.md": values.readme(text),
         CHART / "files/dashboard.json": dashboard.dashboard(),
         Path("docs/reference/helm-values.md"): values.page(text),
         Path("docs/reference/metrics.md"): monitoring.metrics_page(),

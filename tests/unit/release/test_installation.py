@@ -50,6 +50,7 @@ def test_the_manifests_of_a_release_are_those_of_the_command_line() -> None:
 def test_the_chart_of_a_release_has_what_helm_needs_and_not_the_plain_manifests() -> None:
     names = unpacked(f"stateward-chart-{__version__}.tgz").keys()
     assert {"stateward/Chart.yaml", "stateward/values.schema.json", "stateward/templates/_names.tpl"} <= names
+    assert "stateward/README.md" in names
     assert {f"stateward/files/crds/stateward.dev_{kind.plural}.yaml" for kind in KINDS} <= names
     assert not [name for name in names if name.startswith(("stateward/manifests", "stateward/kustomization"))]
 
