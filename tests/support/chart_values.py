@@ -47,6 +47,8 @@ SETS: dict[str, Values] = {
         "serviceAccount": {"create": False, "name": "operators"},
         "webhook": True,
         "databaseView": True,
+        "networkPolicies": True,
+        "networkPoliciesFor": ["clusters"],
     },
     "monitored": {
         "metrics": {

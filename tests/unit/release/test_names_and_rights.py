@@ -107,3 +107,16 @@ def test_an_account_without_a_name_or_one_of_other_pods_is_refused(account: dict
 
 def test_without_rights_all_else_is_the_same() -> None:
     assert made({"rbac": {"create": False}}) == [each for each in made({}) if each["kind"] not in RIGHTS]
+
+
+@pytest.mark.parametrize(
+    ("parts", "operator", "clusters"),
+    [(["operator", "clusters"], True, True), (["operator"], True, False), (["clusters"], False, True)],
+)
+def test_network_policies_restrict_the_operator_or_clusters_or_both(
+    parts: list[str], operator: bool, clusters: bool
+) -> None:
+    found = made({"networkPoliciesFor": parts})
+    (deployment,) = [each for each in found if each["kind"] == "Deployment"]
+    assert bool(names(found, "NetworkPolicy")) == operator
+    assert ("--network-policies" in container(deployment)["args"]) == clusters
