@@ -1,11 +1,17 @@
-"""Freeze the objects that the checked-out version makes: `python -m tests.unit.upgrade`, once before each release."""
+"""Freeze the objects that the checked-out version makes: `python -m tests.unit.upgrade`, before each release.
+
+`python -m tests.unit.upgrade --pin` then adds the version to `release/released.txt`: from then on they never change.
+"""
 
 import asyncio
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from release import released
 from stateward import __version__
 from stateward.engines.connection.base import Target
 from stateward.operator.databases.engine import Family
@@ -67,8 +73,22 @@ async def _settled(run: Run, case: Case) -> FrozenCluster:
     return FrozenCluster(__version__, case.engine, case.agents, seconds, database, found)
 
 
-def main() -> int:
+def pin(root: Path) -> int:
+    """Add the current version to the list of those that are out; refuse one that is there, or that is not frozen."""
+    if __version__ in {each.version for each in released.entries(root)} or not (RELEASED / __version__).exists():
+        sys.stderr.write(f"{__version__} is in {released.LIST} already, or nothing is frozen of it\n")
+        return 1
+    line = released.line(root, __version__)
+    with (root / released.LIST).open("a", encoding="utf-8") as file:
+        file.write(line)
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
     """Write the files of the current version; refuse to change those of a release."""
+    root = Path(__file__).parents[3]
+    if list(arguments) == ["--pin"]:
+        return pin(root)
     folder = RELEASED / __version__
     if folder.exists():
         sys.stderr.write(f"{folder} exists; objects of a release never change. Before the release: remove it first\n")
@@ -81,4 +101,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
