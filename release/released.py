@@ -37,11 +37,17 @@ def entries(root: Path) -> list[Entry]:
     return found
 
 
-def digest(folder: Path, before: str) -> str:
-    """Return the digest of a frozen folder after the entry with the digest `before`; empty for the first one."""
+def before(root: Path, version: str) -> str:
+    """Return the newest version that is out and below another one; empty if there is none."""
+    lower = [each.version for each in entries(root) if order(each.version) < order(version)]
+    return max(lower, key=order, default="")
+
+
+def digest(folder: Path, last: str) -> str:
+    """Return the digest of a frozen folder after the entry with the digest `last`; empty for the first one."""
     files = (each for each in sorted(folder.rglob("*")) if each.is_file())
     lines = [f"{each.relative_to(folder).as_posix()} {hashlib.sha256(each.read_bytes()).hexdigest()}" for each in files]
-    return hashlib.sha256("\n".join([before, *lines]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([last, *lines]).encode()).hexdigest()
 
 
 def line(root: Path, version: str) -> str:
@@ -56,14 +62,14 @@ def problems(root: Path, current: str) -> Iterator[str]:
     versions = [each.version for each in listed]
     if versions != sorted(set(versions), key=order):
         yield f"{LIST}: versions are not in their order, or twice"
-    before = ""
+    last = ""
     for each in listed:
         folder = root / FOLDERS / each.version
         if not folder.is_dir():
             yield f"{folder.relative_to(root)} of a version that is out is gone"
-        elif digest(folder, before) != each.digest:
+        elif digest(folder, last) != each.digest:
             yield f"{folder.relative_to(root)} of a version that is out, or a line before its own, has changed"
-        before = each.digest
+        last = each.digest
     yield from _strangers(root, versions, current)
     titles = set(re.findall(rf"^## \[?({NUMBER})\b", (root / CHANGELOG).read_text(encoding="utf-8"), re.MULTILINE))
     for version in sorted(titles - set(versions), key=order):
