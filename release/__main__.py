@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from release import installation, notes
+from release import installation, notes, released
 from release.provenance import Source, statement, sums
 from release.tools import ROOT, MissingToolsError, program
 from stateward import __version__
@@ -118,6 +118,8 @@ def make(root: Path, out: Path, *, with_image: bool = False) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         place, fresh = Path(scratch) / "source", Path(scratch) / "dist"
         export(root, place)
+        if final and (wrong := list(released.problems(place, __version__))):
+            raise ReleaseError(wrong[0])
         distributions(place, fresh, found.epoch)
         (fresh / "stateward.cdx.json").write_bytes(materials(place, found.epoch))
         try:

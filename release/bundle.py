@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
+from release.krew import HOMEPAGE
 from stateward.api.schema.custom_resources import KINDS
 from stateward.api.values.base import GROUP, VERSION
 
@@ -18,12 +20,39 @@ IN_VERSION = {"Deployment", "Namespace", "ServiceAccount", "Role", "RoleBinding"
 """Kinds that the ClusterServiceVersion contains, or that OLM creates from it."""
 
 
-def bundle(objects: Iterable[Object], version: str, image: str, created: str) -> dict[str, str]:
-    """Return the files of the bundle by path; `created` is an RFC 3339 time."""
+_MAINTAINERS = [{"name": "The maintainers of Stateward", "email": "maintainers@stateward.dev"}]
+_DESCRIPTION = """\
+Stateward runs OpenSearch, Elasticsearch and FoundationDB, and installs packages of others.
+
+* Every change takes the gentlest path that is safe. The operator waits where a step costs data or availability, and
+  says why.
+* `kubectl stateward plan` shows the steps, their order and their effects before a change is made.
+* Members that are lost are replaced; volumes, certificates and users are kept.
+* An upgrade of the operator restarts no database.
+
+Databases keep running when the operator is uninstalled. Deleting the CRDs deletes all clusters.
+"""
+
+
+class Edition(Struct, frozen=True):
+    """What a bundle says of itself."""
+
+    version: str
+    image: str
+    created: str
+    """RFC 3339 time."""
+    previous: str = ""
+    """The released version before this one; empty for the first."""
+    icon: str = ""
+    """SVG, in Base64."""
+
+
+def bundle(objects: Iterable[Object], edition: Edition) -> dict[str, str]:
+    """Return the files of the bundle by path."""
     found = list(objects)
     kept = [each for each in found if each["kind"] not in IN_VERSION and not _is_bound(each, found)]
     files = {f"manifests/{_file(each)}": _yaml(_without_namespace(each)) for each in kept}
-    csv = _yaml(service_version(found, version, image, created))
+    csv = _yaml(service_version(found, edition))
     files["manifests/stateward.clusterserviceversion.yaml"] = csv
     files["metadata/annotations.yaml"] = _yaml({"annotations": annotations()})
     return files | {"bundle.Dockerfile": dockerfile()}
@@ -48,7 +77,7 @@ def dockerfile() -> str:
     return f"FROM scratch\n{labels}COPY manifests /manifests/\nCOPY metadata /metadata/\n"
 
 
-def service_version(found: list[Object], version: str, image: str, created: str) -> Object:
+def service_version(found: list[Object], edition: Edition) -> Object:
     """Return the ClusterServiceVersion."""
     (deployment,) = [each for each in found if each["kind"] == "Deployment"]
     modes = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
@@ -56,25 +85,33 @@ def service_version(found: list[Object], version: str, image: str, created: str)
         "alm-examples": json.dumps([yaml.safe_load(kind.example) for kind in KINDS]),
         "capabilities": "Deep Insights",
         "categories": "Database",
-        "containerImage": image,
-        "createdAt": created,
+        "certified": "false",
+        "containerImage": edition.image,
+        "createdAt": edition.created,
+        "repository": HOMEPAGE,
+        "support": "The maintainers of Stateward",
+        "olm.skipRange": f"<{edition.version}",
         "description": "Runs stateful databases and applies every change along the gentlest safe path.",
     }
     return {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "ClusterServiceVersion",
-        "metadata": {"name": f"{PACKAGE}.v{version}", "annotations": meta},
+        "metadata": {"name": f"{PACKAGE}.v{edition.version}", "annotations": meta},
         "spec": {
             "displayName": "Stateward",
-            "description": "A Kubernetes operator for OpenSearch, Elasticsearch and FoundationDB.",
-            "version": version,
+            "description": _DESCRIPTION,
+            "version": edition.version,
+            **({"replaces": f"{PACKAGE}.v{edition.previous}"} if edition.previous else {}),
+            **({"icon": [{"base64data": edition.icon, "mediatype": "image/svg+xml"}]} if edition.icon else {}),
             "maturity": "alpha",
             "minKubeVersion": "1.29.0",
-            "provider": {"name": "Stateward"},
+            "provider": {"name": "Stateward", "url": HOMEPAGE},
+            "maintainers": _MAINTAINERS,
+            "links": [{"name": "Stateward", "url": HOMEPAGE}],
             "keywords": ["opensearch", "elasticsearch", "foundationdb", "database"],
             "installModes": [{"type": mode, "supported": mode == "AllNamespaces"} for mode in modes],
             "customresourcedefinitions": {"owned": list(_owned())},
-            "relatedImages": [{"name": "operator", "image": image}],
+            "relatedImages": [{"name": "operator", "image": edition.image}],
             "install": {
                 "strategy": "deployment",
                 "spec": {

@@ -14,7 +14,8 @@ from pathlib import Path
 import yaml
 
 from release import krew
-from release.bundle import bundle
+from release.bundle import Edition, bundle
+from release.released import before
 from stateward import __version__
 from stateward.cli.run.chart import objects
 
@@ -30,7 +31,8 @@ def files(place: Path, epoch: str, wheel: Path) -> dict[str, bytes]:
     seconds = int(epoch)
     created = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     made = objects({}, folder=place / "charts/stateward")
-    texts = bundle(made, __version__, IMAGE, created)
+    icon = yaml.safe_load((place / "charts/stateward/Chart.yaml").read_text())["icon"].partition("base64,")[2]
+    texts = bundle(made, Edition(__version__, IMAGE, created, previous=before(place, __version__), icon=icon))
     found = {f"bundle/{path}": text.encode() for path, text in texts.items()}
     found["stateward.yaml"] = yaml.safe_dump_all(made, sort_keys=False, width=120).encode()
     found[f"stateward-chart-{__version__}.tgz"] = chart(place / "charts/stateward", seconds)

@@ -11,12 +11,12 @@ from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
 
 CHART = Path("charts/stateward")
 _HEADER = "# Generated from the templates of the chart; renew it with `make docs`.\n"
-OPTIONAL: Mapping[str, tuple[str, dict[str, object]]] = {
-    "webhook": ("webhook", {"webhook": True}),
-    "database-view": ("database-view", {"databaseView": True}),
-    "network-policy": ("network", {"networkPolicies": True}),
+OPTIONAL: Mapping[str, tuple[str, dict[str, object], tuple[str, ...]]] = {
+    "webhook": ("webhook", {"webhook": True}, ("webhook-role", "webhook")),
+    "database-view": ("database-view", {"databaseView": True}, ("database-view-role", "database-view")),
+    "network-policy": ("network", {"networkPolicies": True}, ("network-policy",)),
 }
-"""Templates that render nothing by default: the folder of their manifest, and the values that enable them."""
+"""Manifests of what is off by default: their folder, the values that enable them, and their templates."""
 
 
 def files(root: Path) -> Mapping[Path, str]:
@@ -26,6 +26,7 @@ def files(root: Path) -> Mapping[Path, str]:
     return {
         **generate.files(),
         CHART / "values.schema.json": values.schema(text),
+        CHART / "README.md": values.readme(text),
         CHART / "files/dashboard.json": dashboard.dashboard(),
         Path("docs/reference/helm-values.md"): values.page(text),
         Path("docs/reference/metrics.md"): monitoring.metrics_page(),
@@ -41,8 +42,9 @@ def manifests(chart: Path) -> Mapping[Path, str]:
     """Return the plain manifests for `kubectl apply -k`: the templates with default values."""
     plain = {part: text for part, text in unchecked(chart, {}).items() if part != "crds" and tidy(text)}
     found = {CHART / "manifests" / f"{part}.yaml": _HEADER + tidy(text) for part, text in plain.items()}
-    for part, (folder, given) in OPTIONAL.items():
-        found[CHART / folder / f"{part}.yaml"] = _HEADER + tidy(unchecked(chart, given)[part])
+    for name, (folder, given, parts) in OPTIONAL.items():
+        texts = unchecked(chart, given)
+        found[CHART / folder / f"{name}.yaml"] = _HEADER + "---\n".join(tidy(texts[part]) for part in parts)
     namespace = yaml.safe_dump(namespace_object(NAMESPACE), sort_keys=False)
     return {**found, CHART / "manifests/namespace.yaml": _HEADER + namespace}
 

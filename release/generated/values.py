@@ -1,4 +1,4 @@
-"""The schema and the reference page of the chart's values, from the comments and defaults in `values.yaml`.
+"""The schema, the reference page and the README of the chart's values, from the comments and defaults in `values.yaml`.
 
 The comment above a key is its description. Its type follows from the default; a comment line `@schema {...}` adds JSON
 Schema, such as the accepted values.
@@ -85,11 +85,20 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 def page(text: str) -> str:
     """Return the reference page of the values."""
-    rows = [
-        f"| `{value.path}` | {_type(value)} | {_default(value)} | {value.description} |"
+    return _HEADER + _table(text)
+
+
+def readme(text: str) -> str:
+    """Return the README of the chart, which is part of its archive."""
+    return _README + _table(text)
+
+
+def _table(text: str) -> str:
+    rows = (
+        f"| `{value.path}` | {_type(value)} | {_default(value)} | {value.description} |\n"
         for value in leaves(values(text))
-    ]
-    return "\n".join([_HEADER, *rows]) + "\n"
+    )
+    return "| value | type | default | meaning |\n| --- | --- | --- | --- |\n" + "".join(rows)
 
 
 def leaves(found: Sequence[Value]) -> Iterator[Value]:
@@ -115,5 +124,26 @@ _HEADER = """\
 Values of the chart `charts/stateward`. Helm refuses unknown values and wrong types (`values.schema.json`).
 `stateward manifests --values FILE` accepts the same file without Helm. See [install and upgrade](../install.md).
 
-| value | type | default | meaning |
-| --- | --- | --- | --- |"""
+"""
+_README = """\
+<!-- Generated from values.yaml; renew it with `make docs`. -->
+# Stateward
+
+A Kubernetes operator for OpenSearch, Elasticsearch and FoundationDB, which applies every change along the gentlest safe
+path.
+
+```sh
+helm install stateward . -n stateward-system --create-namespace --set image.repository=registry.example/stateward
+helm upgrade stateward . -n stateward-system --reset-then-reuse-values
+helm uninstall stateward -n stateward-system
+```
+
+It needs Kubernetes 1.29 and Helm 3.17, or newer. An upgrade restarts no database. The CRDs are upgraded with the chart,
+and stay when it is uninstalled, with all clusters; databases keep running. `docs/` of the source has all pages,
+`docs/install.md` this subject.
+
+## Values
+
+Helm refuses unknown values and wrong types (`values.schema.json`).
+
+"""

@@ -28,12 +28,27 @@ SETS: dict[str, Values] = {
         "webhook": True,
         "webhookClientCA": "api-server-ca",
         "databaseView": True,
+        "page": True,
+        "pageAccess": {
+            "port": 8443,
+            "clients": [{"podSelector": {"matchLabels": {"app": "ingress"}}}],
+            "service": {"enabled": False},
+        },
         "networkPolicies": True,
         "routes": True,
         "verifySnapshots": True,
         "secureNewClusters": False,
         "podPolicy": "restricted",
         "podReferences": "any",
+    },
+    "own names, accounts and rights": {
+        "fullnameOverride": "databases",
+        "rbac": {"create": False},
+        "serviceAccount": {"create": False, "name": "operators"},
+        "webhook": True,
+        "databaseView": True,
+        "networkPolicies": True,
+        "networkPoliciesFor": ["clusters"],
     },
     "monitored": {
         "metrics": {
@@ -42,12 +57,24 @@ SETS: dict[str, Values] = {
             "dashboard": {"enabled": True, "labels": {"grafana": "yes"}, "annotations": {"folder": "databases"}},
         },
         "logLevel": "debug",
+        "nameOverride": "operator",
+        "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+        "revisionHistoryLimit": 2,
+        "deploymentAnnotations": {"note": "kept"},
+        "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["registry.example"]}],
+        "dnsPolicy": "None",
+        "dnsConfig": {"nameservers": ["10.0.0.53"]},
     },
     "monitored by pod": {
         "metrics": {"podMonitor": {"enabled": True, "interval": "1m", "labels": {"release": "prometheus"}}},
         "podDisruptionBudget": {"enabled": False},
         "page": True,
+        "pageAccess": {
+            "service": {"type": "LoadBalancer", "port": 8080, "annotations": {"lb.example/internal": "true"}}
+        },
         "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
+        "extraVolumes": [{"name": "ca", "configMap": {"name": "ca"}}],
+        "extraVolumeMounts": [{"name": "ca", "mountPath": "/ca", "readOnly": True}],
     },
     "placed": {
         "image": {"tag": "nightly"},

@@ -1,3 +1,27 @@
+{{/* Name of the release's objects. The labels stay: policies of clusters and the command line find the operator's pods by them. */}}
+{{- define "stateward.name" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride }}
+{{- else if or (not .Values.nameOverride) (contains .Values.nameOverride .Release.Name) }}
+{{- .Release.Name }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Account of the operator; that of the Jobs that look for missing members has the suffix -detection. */}}
+{{- define "stateward.account" -}}
+{{- if eq .Values.serviceAccount.name "default" }}
+{{- fail "serviceAccount.name must not be `default`: all pods that name no account would get the rights of the operator" }}
+{{- else if .Values.serviceAccount.name }}
+{{- .Values.serviceAccount.name }}
+{{- else if .Values.serviceAccount.create }}
+{{- include "stateward.name" . }}
+{{- else }}
+{{- fail "serviceAccount.create is false: name the account that exists in serviceAccount.name" }}
+{{- end }}
+{{- end }}
+
 {{/* Labels of every object. */}}
 {{- define "stateward.labels" -}}
 app.kubernetes.io/name: stateward

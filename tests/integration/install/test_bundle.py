@@ -1,5 +1,6 @@
 """The OLM bundle, judged by the validators of the Operator Framework."""
 
+import base64
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,11 +11,11 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from release.bundle import bundle
+from release.bundle import Edition, bundle
 from sandbox.progress import Progress
 from sandbox.toolchain.programs import OPERATOR_VERIFY, build_program
 from stateward.cli.run.chart import objects
-from tests.integration.install.helm import Tools
+from tests.integration.install.helm import CHART, Tools
 
 pytestmark = pytest.mark.integration
 Judge = Callable[[Path], tuple[int, str]]
@@ -35,8 +36,11 @@ def judge() -> Judge:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """Return a folder with the bundle."""
-    for path, text in bundle(objects({}), "0.1.0", "registry.example/stateward:0.1.0", "2026-01-01T00:00:00Z").items():
+    """Return a folder with the bundle of a version that replaces another one."""
+    icon = base64.b64encode((CHART.parents[1] / "docs/pictures/icon.svg").read_bytes()).decode()
+    image, created = "registry.example/stateward:0.2.0", "2026-01-01T00:00:00Z"
+    edition = Edition("0.2.0", image, created, previous="0.1.0", icon=icon)
+    for path, text in bundle(objects({}), edition).items():
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

@@ -1,5 +1,6 @@
 """The Helm chart, rendered without Helm: values, schema, and the objects that come of them."""
 
+import base64
 import json
 import tomllib
 from pathlib import Path
@@ -227,6 +228,12 @@ def test_versions_agree() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     kustomization = yaml.safe_load((CHART / "kustomization.yaml").read_text())
     assert {chart["version"], chart["appVersion"], kustomization["images"][0]["newTag"]} == {project["version"]}
+
+
+def test_the_icon_of_the_chart_is_the_picture() -> None:
+    kind, _, content = yaml.safe_load((CHART / "Chart.yaml").read_text())["icon"].partition(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert base64.b64decode(content) == (CHART.parents[1] / "docs/pictures/icon.svg").read_bytes()
 
 
 def test_the_operators_pod_gets_no_service_links() -> None:

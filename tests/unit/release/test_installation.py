@@ -1,5 +1,6 @@
 """What a release has for each way to install: complete, and naming what is there."""
 
+import base64
 import hashlib
 import io
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 import yaml
 
 from release import installation, krew
+from release.bundle import Edition, service_version
+from release.released import LIST, before
 from stateward import __version__
 from stateward.api.schema.custom_resources import KINDS
 from stateward.cli.run.chart import objects
@@ -50,6 +53,7 @@ def test_the_manifests_of_a_release_are_those_of_the_command_line() -> None:
 def test_the_chart_of_a_release_has_what_helm_needs_and_not_the_plain_manifests() -> None:
     names = unpacked(f"stateward-chart-{__version__}.tgz").keys()
     assert {"stateward/Chart.yaml", "stateward/values.schema.json", "stateward/templates/_names.tpl"} <= names
+    assert "stateward/README.md" in names
     assert {f"stateward/files/crds/stateward.dev_{kind.plural}.yaml" for kind in KINDS} <= names
     assert not [name for name in names if name.startswith(("stateward/manifests", "stateward/kustomization"))]
 
@@ -105,6 +109,30 @@ def test_the_bundle_can_be_installed_for_all_namespaces_and_shows_examples() -> 
     assert {each["kind"] for each in examples} == {kind.name for kind in KINDS}
     assert CSV["metadata"]["name"] == f"stateward.v{CSV['spec']['version']}"
     assert CSV["metadata"]["annotations"]["createdAt"] == "2023-11-14T22:13:20Z"
+
+
+def test_the_bundle_shows_an_icon_links_and_maintainers() -> None:
+    (icon,) = CSV["spec"]["icon"]
+    assert icon["mediatype"] == "image/svg+xml"
+    assert base64.b64decode(icon["base64data"]) == (ROOT / "docs/pictures/icon.svg").read_bytes()
+    assert all(link["name"] and link["url"].startswith("https://") for link in CSV["spec"]["links"])
+    assert all(each["name"] and "@" in each["email"] for each in CSV["spec"]["maintainers"])
+    assert CSV["spec"]["provider"]["url"] in {link["url"] for link in CSV["spec"]["links"]}
+    assert len(CSV["spec"]["description"].splitlines()) > 5
+
+
+def test_every_earlier_version_can_be_upgraded_and_the_first_one_replaces_none() -> None:
+    assert CSV["metadata"]["annotations"]["olm.skipRange"] == f"<{__version__}"
+    assert "replaces" not in CSV["spec"]
+
+
+@pytest.mark.parametrize(("out", "replaces"), [([], None), (["0.1.0", "0.2.0", "0.10.0"], "stateward.v0.2.0")])
+def test_a_bundle_replaces_that_of_the_version_before(out: list[str], replaces: str | None, tmp_path: Path) -> None:
+    (tmp_path / LIST).parent.mkdir(parents=True)
+    (tmp_path / LIST).write_text("".join(f"{each} {'0' * 64}\n" for each in out))
+    edition = Edition("0.10.0", "stateward:0.10.0", "2026-01-01T00:00:00Z", previous=before(tmp_path, "0.10.0"))
+    spec = service_version(objects({}), edition)["spec"]
+    assert spec.get("replaces") == replaces
 
 
 def test_no_object_of_the_bundle_names_a_namespace_or_is_in_it_twice() -> None:

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from release import __main__ as release
-from release import notes, provenance
+from release import notes, provenance, released
 from release.tools import MissingToolsError
 from stateward import __version__
 
 _ROOT = Path(__file__).parents[3]
-_PARTS = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile", "requirements", "charts", "src")
+_PARTS = (
+    *("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "Dockerfile", "requirements", "charts", "src"),
+    *("release/released.txt", "tests/unit/upgrade/released"),
+)
 _WHO = ("-c", "user.name=a", "-c", "user.email=a@b.example")
 _WHEN = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
 _TOOL = '#!/bin/sh\necho "{\\"bomFormat\\": \\"CycloneDX\\", \\"time\\": $SOURCE_DATE_EPOCH}"\n'
@@ -89,6 +92,20 @@ def test_a_tag_of_another_version_is_no_release(world: Path, tmp_path: Path) -> 
     assert not (tmp_path / "dist").exists()
     git(world, "tag", f"v{__version__}")
     assert release.tagged(world, __version__)
+
+
+def test_a_final_release_is_in_the_list_of_versions_that_are_out(world: Path, tmp_path: Path) -> None:
+    log = (world / "CHANGELOG.md").read_text()
+    (world / "CHANGELOG.md").write_text(log.replace("## Unreleased", f"## {__version__}", 1))
+    git(world, "commit", "-q", "-a", "-m", "two")
+    git(world, "tag", f"v{__version__}")
+    with pytest.raises(release.ReleaseError, match=r"run `python -m tests\.unit\.upgrade --pin`"):
+        release.make(world, tmp_path / "dist")
+    (world / released.LIST).write_text(released.line(world, __version__))
+    git(world, "tag", "-d", f"v{__version__}")
+    git(world, "commit", "-q", "-a", "-m", "three")
+    git(world, "tag", f"v{__version__}")
+    assert "notes.md" in release.make(world, tmp_path / "dist")
 
 
 def test_a_final_release_has_a_section_of_the_changelog(tmp_path: Path) -> None:

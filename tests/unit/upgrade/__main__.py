@@ -1,11 +1,17 @@
-"""Freeze the objects that the checked-out version makes: `python -m tests.unit.upgrade`, once before each release."""
+"""Freeze the objects that the checked-out version makes: `python -m tests.unit.upgrade`, before each release.
+
+`python -m tests.unit.upgrade --pin` then adds the version to `release/released.txt`: from then on they never change.
+"""
 
 import asyncio
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from release import released
 from stateward import __version__
 from stateward.engines.connection.base import Target
 from stateward.operator.databases.engine import Family
@@ -16,6 +22,7 @@ from stateward.simulation.timing.loop import WorldLoop
 from stateward.simulation.world import log_capture
 from stateward.simulation.world.operators import Process
 from tests.unit.upgrade.cases import CASES, Case
+from tests.unit.upgrade.chart import write_chart
 from tests.unit.upgrade.definitions import write_definitions
 from tests.unit.upgrade.frozen import RELEASED, FrozenCluster, frozen_objects, write
 from tests.unit.upgrade.takeover import unheard
@@ -66,17 +73,32 @@ async def _settled(run: Run, case: Case) -> FrozenCluster:
     return FrozenCluster(__version__, case.engine, case.agents, seconds, database, found)
 
 
-def main() -> int:
+def pin(root: Path) -> int:
+    """Add the current version to the list of those that are out; refuse one that is there, or that is not frozen."""
+    if __version__ in {each.version for each in released.entries(root)} or not (RELEASED / __version__).exists():
+        sys.stderr.write(f"{__version__} is in {released.LIST} already, or nothing is frozen of it\n")
+        return 1
+    line = released.line(root, __version__)
+    with (root / released.LIST).open("a", encoding="utf-8") as file:
+        file.write(line)
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
     """Write the files of the current version; refuse to change those of a release."""
+    root = Path(__file__).parents[3]
+    if list(arguments) == ["--pin"]:
+        return pin(root)
     folder = RELEASED / __version__
     if folder.exists():
         sys.stderr.write(f"{folder} exists; objects of a release never change. Before the release: remove it first\n")
         return 1
     write_definitions(folder)
+    write_chart(folder)
     for name, case in CASES.items():
         write(folder / f"{name}.json.gz", freeze(case))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
