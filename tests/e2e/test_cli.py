@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from sandbox import Sandbox
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 

@@ -14,8 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from stateward import __version__
-from stateward.cli.shared.exit_codes import MEANING, ExitCode
-from stateward.cli.shared.failures import Failure, failure_of
+from stateward.cli.shared.failures import MEANING, ExitCode, Failure, failure_of
 
 
 @dataclass(frozen=True, slots=True)

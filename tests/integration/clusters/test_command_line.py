@@ -15,7 +15,7 @@ import yaml
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.kube.client.client import RawRequest, WatchStart
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key

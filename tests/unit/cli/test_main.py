@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from stateward.cli import main as entry
 from stateward.cli.main import COMMANDS, cli, program
-from stateward.cli.shared.exit_codes import ExitCode
-from stateward.cli.shared.failures import failure_of
+from stateward.cli.shared.failures import ExitCode, failure_of
 from stateward.kube.election.fence import LostLease
 from stateward.kube.objects import errors
 

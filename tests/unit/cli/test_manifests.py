@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from stateward.cli.run.manifests import image_values
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.operator.database_view.address import PORT_NAME, SERVICE
 from stateward.operator.runtime.options import OperatorOptions
 from tests.unit.cli.fake_api import Run

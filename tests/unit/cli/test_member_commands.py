@@ -5,7 +5,7 @@ import pytest
 from stateward.api.parse import convert_cluster
 from stateward.api.validation import validate
 from stateward.cli.preview.preview import Kind, preview
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.kube.objects.metadata import Key
 from tests.unit.cli.clusters import NOW, changed
 from tests.unit.cli.fake_api import FakeApi, Run

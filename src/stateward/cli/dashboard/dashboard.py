@@ -8,7 +8,8 @@ import click
 
 from stateward.cli.dashboard.host import opened
 from stateward.cli.page.server import open_page
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.options import target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import ListOptions
 from stateward.kube.objects.errors import ApiError, Forbidden
 from stateward.kube.objects.resource import Selection

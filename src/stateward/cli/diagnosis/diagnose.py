@@ -11,7 +11,8 @@ import click
 from stateward.cli.diagnosis.redaction import Redactor
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.shared.options import operator_option, target_options
+from stateward.cli.shared.session import Session, run
 
 
 @click.command()

@@ -16,9 +16,10 @@ from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.options import target_options
 from stateward.cli.shared.output import WIDE, output_option, plural_of, print_output
 from stateward.cli.shared.picture import columns
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.packages.format.trees import at, obj, text
 from stateward.planning.model.times import parse_time

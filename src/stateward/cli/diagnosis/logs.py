@@ -14,8 +14,9 @@ from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import find_member, read_cluster
+from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import FORMS, JSON, NAME, YAML
-from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import Forbidden, NotFound
 from stateward.kube.objects.metadata import Key

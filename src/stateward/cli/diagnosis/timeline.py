@@ -10,9 +10,10 @@ from stateward.api.values.duration import DurationError, parse_duration
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.options import target_options
 from stateward.cli.shared.output import name_of, output_option, print_output
 from stateward.cli.shared.picture import version
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.cli.shared.stored_history import Found, read_history
 from stateward.cli.shared.timeline_view import view
 from stateward.planning.model.times import rfc3339

@@ -12,8 +12,9 @@ from stateward.cli.packages.advice import INSTALLATION_ADVICE
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.shared.advice import UNKNOWN, told
 from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.options import installation_options
 from stateward.cli.shared.output import output_option, print_lines, qualified, selection_options
-from stateward.cli.shared.session import Session, installation_options, run
+from stateward.cli.shared.session import Session, run
 from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import ApiError, NotFound

@@ -13,7 +13,8 @@ from stateward.cli.packages.installations import INSTALLED, no_such_installation
 from stateward.cli.packages.package_files import checked, described_namespace, lines, values_of, working
 from stateward.cli.packages.package_objects import create_namespace, object_name, package_object, trial
 from stateward.cli.shared.failures import Failure
-from stateward.cli.shared.session import Session, installation_options, run
+from stateward.cli.shared.options import installation_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import AlreadyExists, NotFound
 from stateward.kube.objects.metadata import Key

@@ -24,11 +24,11 @@ from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import is_ours, parts, read_documents
-from stateward.cli.shared.exit_codes import verdict_code
-from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.failures import Failure, verdict_code
 from stateward.cli.shared.find import no_such_cluster, read_cluster
+from stateward.cli.shared.options import operator_option, policy_option, target_options
 from stateward.cli.shared.output import WIDE, output_option, print_lines, print_output, qualified
-from stateward.cli.shared.session import Session, operator_option, policy_option, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.objects.kinds import kind_of
 

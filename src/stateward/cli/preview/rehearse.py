@@ -20,10 +20,9 @@ from stateward.cli.preview.rehearsal_view import document, one, rehearsed, run_d
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import parts
-from stateward.cli.shared.exit_codes import ExitCode
-from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.failures import ExitCode, Failure
+from stateward.cli.shared.options import operator_option, policy_option, target_options
 from stateward.cli.shared.output import output_option, print_output
-from stateward.cli.shared.session import operator_option, policy_option, target_options
 from stateward.simulation.rehearsal.faults import kinds_of, names
 from stateward.simulation.rehearsal.many import play_many
 from stateward.simulation.rehearsal.rehearsal import Rehearsal, Run, summary

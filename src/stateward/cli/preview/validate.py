@@ -11,8 +11,9 @@ from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
 from stateward.cli.preview.inputs import ProxyTransport, not_accepted, obstacles_of
 from stateward.cli.shared.documents import Document, read_documents
+from stateward.cli.shared.options import place_options, policy_option
 from stateward.cli.shared.output import TABLE, WIDE, output_option, print_lines
-from stateward.cli.shared.session import Session, place_options, policy_option, run
+from stateward.cli.shared.session import Session, run
 from stateward.operator.databases.engine import family_of, unconnected
 from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.objects.kinds import kind_of

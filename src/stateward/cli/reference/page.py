@@ -9,7 +9,7 @@ import click
 from stateward import __version__
 from stateward.cli.main import cli
 from stateward.cli.reference.shapes import SHAPES
-from stateward.cli.shared.exit_codes import MEANING
+from stateward.cli.shared.failures import MEANING
 
 HEAD = """\
 <!-- Generated from the commands in src/stateward/cli; renew it with `make docs`. -->

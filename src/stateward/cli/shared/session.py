@@ -1,14 +1,13 @@
-"""Access to the API server from a command: the target options, and the session."""
+"""Access to the API server from a command: the target, and the session."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
-from stateward.api.pod_policy import Level
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.client.exec import Execute, no_exec
@@ -20,7 +19,6 @@ from stateward.operator.runtime import logs
 OPERATOR_NAMESPACE = "stateward-system"
 
 Result = TypeVar("Result")
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 Token = Callable[[], Awaitable[str]]
@@ -97,65 +95,6 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 
         namespace = target.namespace or connection.namespace
         yield Session(api, namespace, execute=api.execute, token=token, lines=api.lines)
-
-
-def target_options(command: Command) -> Command:
-    """Add the options for the place (`kubeconfig`, `context`, `namespace`) and the engine (`kind`) of clusters."""
-    option = click.option(
-        "--kind",
-        type=click.Choice([kind.engine for kind in CLUSTER_KINDS]),
-        help="Only clusters of this engine; needed if two have the same name.",
-    )
-    return _place_options(option(command), "cluster")
-
-
-def operator_option(command: Command) -> Command:
-    """Add the option for the namespace of the operator (`operator_namespace`)."""
-    option = click.option(
-        "--operator-namespace",
-        envvar="STATEWARD_OPERATOR_NAMESPACE",
-        default=OPERATOR_NAMESPACE,
-        show_default=True,
-        help="Where the operator runs.",
-    )
-    return option(command)
-
-
-def installation_options(command: Command) -> Command:
-    """Add the options for the place (`kubeconfig`, `context`, `namespace`) of an installation."""
-    return _place_options(command, "installation")
-
-
-def place_options(command: Command) -> Command:
-    """Add the options for the place (`kubeconfig`, `context`, `namespace`) of lookups."""
-    return _place_options(command, "clusters without a namespace in their file")
-
-
-def policy_option(command: Command) -> Command:
-    """Add the option for the operator's pod policy (`pod_policy`)."""
-    option = click.option(
-        "--pod-policy",
-        envvar="STATEWARD_POD_POLICY",
-        type=click.Choice([level.value for level in Level]),
-        default=Level.BASELINE.value,
-        show_default=True,
-        help="The most that the operator lets pods of clusters do.",
-    )
-    return option(command)
-
-
-def _place_options(command: Command, what: str) -> Command:
-    # Completions open sessions, so they import this module.
-    from stateward.cli.shared.completion import context_names, namespace_names  # noqa: PLC0415
-
-    place = f"Namespace of the {what}; default: the context's."
-    for option in (
-        click.option("-n", "--namespace", default="", shell_complete=namespace_names, help=place),
-        click.option("--context", default="", shell_complete=context_names, help="Context of the kubeconfig."),
-        click.option("--kubeconfig", default="", type=click.Path(), help="Path of a kubeconfig; default: as kubectl."),
-    ):
-        command = option(command)
-    return command
 
 
 def run(work: Callable[[Session], Awaitable[Result]], **target: str | None) -> Result:

@@ -9,9 +9,10 @@ from stateward.api.values.conditions import stalled
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.find import all_clusters
+from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
-from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.cli.status.presence import warn_of_silence
 from stateward.operator.objects.kinds import kind_of
 

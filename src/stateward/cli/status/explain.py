@@ -9,8 +9,9 @@ from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.find import find_member, read_cluster
+from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import name_of, output_option, print_lines
-from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.cli.status.access import access_lines
 from stateward.cli.status.declared import declared_document, declared_lines, declared_of
 from stateward.cli.status.explanation import document, explain_cluster, explain_member

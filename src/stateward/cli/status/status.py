@@ -12,9 +12,10 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output
 from stateward.cli.shared.picture import cluster_view
-from stateward.cli.shared.session import Session, operator_option, run, target_options
+from stateward.cli.shared.session import Session, run
 from stateward.cli.status.declared import Declared, declared_document, declared_of, declared_summary
 from stateward.cli.status.follow import Following
 from stateward.cli.status.news import lasting_activities, news

@@ -3,7 +3,8 @@
 import click
 
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.options import target_options
+from stateward.cli.shared.session import Session, run
 from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.operator.databases.engine import family_of
 from stateward.operator.databases.foundationdb_shell import ExecShell

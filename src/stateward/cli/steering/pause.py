@@ -5,7 +5,8 @@ import click
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import no_such_cluster, read_cluster
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.options import target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.operator.objects.kinds import kind_of

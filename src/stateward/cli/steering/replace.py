@@ -10,7 +10,8 @@ from stateward.api.kinds.replacement import MembersByHand
 from stateward.cli.shared.completion import member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import all_clusters
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.options import target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.objects.kinds import kind_of

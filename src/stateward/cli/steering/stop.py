@@ -12,7 +12,8 @@ from stateward.api.values import names
 from stateward.cli.shared.completion import member_names
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.session import Session, run, target_options
+from stateward.cli.shared.options import target_options
+from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key

@@ -2,7 +2,7 @@
 
 import json
 
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from tests.unit.cli.diagnosis.objects import MEMBER_LOG, OPERATOR_LOG, with_operator
 from tests.unit.cli.fake_api import FakeApi, Run
 

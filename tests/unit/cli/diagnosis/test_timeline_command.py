@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from tests.unit.cli.diagnosis.objects import with_history
 from tests.unit.cli.fake_api import FakeApi, Run
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steps import (

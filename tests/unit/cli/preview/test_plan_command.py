@@ -9,7 +9,7 @@ import pytest
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.cli.preview.inputs import ProxyTransport, endpoints
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Call, RefusedError, UnreachableError
 from stateward.kube.objects.errors import Forbidden, Status

@@ -11,7 +11,7 @@ from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, ASSUMED_SPREAD, Pacing
 from stateward.cli.preview.preview import Preview
 from stateward.cli.reference.shapes import SHAPES
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.simulation.rehearsal.timings import Spread
 from tests.unit.cli.clusters import units
 from tests.unit.cli.fake_api import FakeApi, Run

@@ -10,7 +10,7 @@ import yaml
 from click.testing import Result
 
 from stateward.cli.reference.shapes import SHAPES
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.engines.search.declared.preview import FieldChange, ObjectPreview
 from stateward.kube.objects.errors import NotFound
 from tests.unit.cli.fake_api import FakeApi

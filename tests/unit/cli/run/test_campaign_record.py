@@ -15,7 +15,7 @@ from msgspec import structs
 
 from stateward.cli.main import cli
 from stateward.cli.run import simulate as command
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.simulation.campaign.campaign import Report, report
 from stateward.simulation.campaign.record import Campaign, Record, RecordError, read
 from stateward.simulation.campaign.run import Outcome, Plan

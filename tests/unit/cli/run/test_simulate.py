@@ -5,7 +5,7 @@ from click.testing import CliRunner, Result
 
 from stateward.cli.main import cli
 from stateward.cli.run import simulate as command
-from stateward.cli.shared.exit_codes import ExitCode
+from stateward.cli.shared.failures import ExitCode
 from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign import campaign, run
 from stateward.simulation.campaign.branches import branches, out_of_reach
