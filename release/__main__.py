@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from release import installation, notes, released
+from release.generated.files import manifests
 from release.provenance import Source, statement, sums
 from release.tools import ROOT, MissingToolsError, program
-from stateward import __version__
+from release.version import PLACE, Version, declared, development, final, stamped
 
 CARRIED = ("goduration", "gotime-py", "gotpl")
 """Packages of one author, who may give them up: their wheels hold all their source."""
@@ -58,10 +59,33 @@ def tagged(root: Path, version: str) -> bool:
     tags = run("git", "tag", "--points-at", "HEAD", "--list", "v[0-9]*", directory=root).decode().split()
     if tags and f"v{version}" not in tags:
         raise ReleaseError(
-            f"the commit has the tag {tags[0]}, and its version is {version}: set the version in"
-            " src/stateward/__init__.py, pyproject.toml and charts/stateward/Chart.yaml, or remove the tag"
+            f"the commit has the tag {tags[0]}, and its version is {version}: set the version in {PLACE} and run"
+            " `make docs`, or remove the tag"
         )
     return bool(tags)
+
+
+def version_of(root: Path, commit: str) -> tuple[Version, bool]:
+    """Return the version of the commit, and whether it is final; raises ReleaseError where it cannot be told."""
+    try:
+        named = declared(root)
+    except ValueError as error:
+        raise ReleaseError(str(error)) from error
+    if tagged(root, named):
+        return final(named), True
+    if named in {each.version for each in released.entries(root)}:
+        raise ReleaseError(f"{named} is out, and this commit has not its tag: set the next version in {PLACE}")
+    if run("git", "rev-parse", "--is-shallow-repository", directory=root).strip() == b"true":
+        raise ReleaseError("a development version has the number of commits in it: fetch the whole history")
+    commits = run("git", "rev-list", "--count", "HEAD", directory=root)
+    return development(named, int(commits), commit), False
+
+
+def stamp(place: Path, version: Version) -> None:
+    """Write the version into the exported files that contain it, and into the manifests that are made from them."""
+    for made in (lambda: stamped(place, version), lambda: manifests(place / "charts/stateward")):
+        for path, text in made().items():
+            (place / path).write_text(text, encoding="utf-8")
 
 
 def export(root: Path, place: Path) -> None:
@@ -114,21 +138,23 @@ def image(place: Path, out: Path, epoch: str) -> None:
 
 def make(root: Path, out: Path, *, with_image: bool = False) -> list[str]:
     """Make everything, and return the names of the files; raises ReleaseError, and leaves what was there then."""
-    found, final = source(root), tagged(root, __version__)
+    found = source(root)
+    version, whole = version_of(root, found.commit)
     with tempfile.TemporaryDirectory() as scratch:
         place, fresh = Path(scratch) / "source", Path(scratch) / "dist"
         export(root, place)
-        if final and (wrong := list(released.problems(place, __version__))):
+        if whole and (wrong := list(released.problems(place, version.python))):
             raise ReleaseError(wrong[0])
+        stamp(place, version)
         distributions(place, fresh, found.epoch)
         (fresh / "stateward.cdx.json").write_bytes(materials(place, found.epoch))
         try:
-            (fresh / "notes.md").write_text(notes.of(place / "CHANGELOG.md", __version__, final=final))
+            (fresh / "notes.md").write_text(notes.of(place / "CHANGELOG.md", version.semantic, final=whole))
         except notes.NoNotesError as error:
             raise ReleaseError(str(error)) from error
         carry(place, fresh)
         wheel = next(fresh.glob("*.whl"))
-        for path, content in installation.files(place, found.epoch, wheel).items():
+        for path, content in installation.files(place, found.epoch, wheel, version).items():
             (fresh / path).parent.mkdir(parents=True, exist_ok=True)
             (fresh / path).write_bytes(content)
         if with_image:

@@ -16,30 +16,32 @@ import yaml
 from release import krew
 from release.bundle import Edition, bundle
 from release.released import before
+from release.version import Version, final
 from stateward import __version__
 from stateward.cli.run.chart import objects
 
-IMAGE = f"stateward:{__version__}"
-"""The image in manifests and bundle; the installation replaces it by one of a registry, or by a digest."""
 
-
-def files(place: Path, epoch: str, wheel: Path) -> dict[str, bytes]:
+def files(place: Path, epoch: str, wheel: Path, version: Version | None = None) -> dict[str, bytes]:
     """Return the files by path; `place` has the sources, and `epoch` is the time of the commit.
 
-    The plug-in for krew has the wheel in it.
+    The plug-in for krew has the wheel in it. The image in manifests and bundle has no registry: the installation
+    replaces it. Without `version`, it is that of this package.
     """
+    version = version or final(__version__)
     seconds = int(epoch)
     created = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     made = objects({}, folder=place / "charts/stateward")
     icon = yaml.safe_load((place / "charts/stateward/Chart.yaml").read_text())["icon"].partition("base64,")[2]
-    texts = bundle(made, Edition(__version__, IMAGE, created, previous=before(place, __version__), icon=icon))
+    previous = before(place, version.semantic.partition("-")[0])
+    edition = Edition(version.semantic, f"stateward:{version.tag}", created, previous=previous, icon=icon)
+    texts = bundle(made, edition)
     found = {f"bundle/{path}": text.encode() for path, text in texts.items()}
     found["stateward.yaml"] = yaml.safe_dump_all(made, sort_keys=False, width=120).encode()
-    found[f"stateward-chart-{__version__}.tgz"] = chart(place / "charts/stateward", seconds)
-    archive, name = plugin(place, seconds, wheel), f"kubectl-stateward-{__version__}.tar.gz"
+    found[f"stateward-chart-{version.semantic}.tgz"] = chart(place / "charts/stateward", seconds)
+    archive, name = plugin(place, seconds, wheel, version), f"kubectl-stateward-{version.semantic}.tar.gz"
     found[name] = archive
     digest = hashlib.sha256(archive).hexdigest()
-    found["stateward.krew.yaml"] = krew.manifest(__version__, name, digest, wheel.name).encode()
+    found["stateward.krew.yaml"] = krew.manifest(version.semantic, name, digest, wheel.name).encode()
     return found
 
 
@@ -53,9 +55,9 @@ def chart(folder: Path, seconds: int) -> bytes:
     return packed({f"stateward/{name}": content for name, content in kept.items()}, seconds)
 
 
-def plugin(place: Path, seconds: int, wheel: Path) -> bytes:
+def plugin(place: Path, seconds: int, wheel: Path, version: Version) -> bytes:
     """Return the archive of the plug-in."""
-    program = krew.launcher(__version__, wheel.name).encode()
+    program = krew.launcher(version.python, wheel.name).encode()
     contents = {"LICENSE": (place / "LICENSE").read_bytes(), "kubectl-stateward": program}
     return packed({**contents, wheel.name: wheel.read_bytes()}, seconds)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from release import version
 from release.generated import dashboard, events, labels, monitoring, reasons, values
 from stateward.api import generate
 from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
@@ -25,6 +26,7 @@ def files(root: Path) -> Mapping[Path, str]:
     rules = (root / CHART / "files/rules.yaml").read_text(encoding="utf-8")
     return {
         **generate.files(),
+        **version.stamped(root, version.final(version.declared(root))),
         CHART / "values.schema.json": values.schema(text),
         CHART / "README.md": values.readme(text),
         CHART / "files/dashboard.json": dashboard.dashboard(),

@@ -3,10 +3,13 @@
 import json
 import os
 import subprocess
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from release import __main__ as release
 from release import notes, provenance, released
@@ -85,6 +88,40 @@ def test_the_same_commit_makes_the_same_bytes_and_says_what_they_are(
     assert [each["name"] for each in held[2:]] == [f"requirements/{lock}.lock" for lock in provenance.LOCKS]
 
 
+def test_a_commit_without_a_tag_makes_a_development_version_everywhere(world: Path, tmp_path: Path) -> None:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=world, check=True, capture_output=True, text=True).stdout
+    python, chart = f"{__version__}.dev1+g{commit[:7]}", f"{__version__}-dev.1"
+    names = release.make(world, tmp_path / "out")
+    assert {
+        f"stateward-{python}-py3-none-any.whl",
+        f"stateward-chart-{chart}.tgz",
+        f"kubectl-stateward-{chart}.tar.gz",
+    } <= set(names)
+    with zipfile.ZipFile(tmp_path / f"out/stateward-{python}-py3-none-any.whl") as wheel:
+        inside = {name: wheel.read(name).decode() for name in wheel.namelist() if name.endswith((".py", ".yaml"))}
+    assert f'__version__ = "{python}"' in inside["stateward/__init__.py"]
+    assert f'VERSION = "{python}"' in inside["stateward/agent/__init__.py"]
+    image = f"stateward:{python.replace('+', '-')}"
+    assert f"image: {image}\n" in inside["stateward/charts/manifests/deployment.yaml"]
+    assert f"image: {image}\n" in (tmp_path / "out/stateward.yaml").read_text()
+    with tarfile.open(tmp_path / f"out/stateward-chart-{chart}.tgz") as archive:
+        described = yaml.safe_load(archive.extractfile("stateward/Chart.yaml") or b"")
+    assert (described["version"], described["appVersion"]) == (chart, image.partition(":")[2])
+    assert f"version: v{chart}\n" in (tmp_path / "out/stateward.krew.yaml").read_text()
+    assert (tmp_path / "out/notes.md").read_text().startswith(f"# Stateward {chart}\n")
+
+
+def test_a_clone_without_the_whole_history_and_a_version_that_is_out_make_none(world: Path, tmp_path: Path) -> None:
+    git(world, "commit", "-q", "--allow-empty", "-m", "two")
+    subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{world}", tmp_path / "shallow"], check=True)
+    with pytest.raises(release.ReleaseError, match="fetch the whole history"):
+        release.make(tmp_path / "shallow", tmp_path / "out")
+    (world / released.LIST).write_text(released.line(world, __version__))
+    git(world, "commit", "-q", "-a", "-m", "three")
+    with pytest.raises(release.ReleaseError, match=f"{__version__} is out, and this commit has not its tag"):
+        release.make(world, tmp_path / "out")
+
+
 def test_a_tag_of_another_version_is_no_release(world: Path, tmp_path: Path) -> None:
     git(world, "tag", "v99.0.0")
     with pytest.raises(release.ReleaseError, match=r"has the tag v99\.0\.0, and its version is"):
@@ -105,7 +142,8 @@ def test_a_final_release_is_in_the_list_of_versions_that_are_out(world: Path, tm
     git(world, "tag", "-d", f"v{__version__}")
     git(world, "commit", "-q", "-a", "-m", "three")
     git(world, "tag", f"v{__version__}")
-    assert "notes.md" in release.make(world, tmp_path / "dist")
+    names = release.make(world, tmp_path / "dist")
+    assert {"notes.md", f"stateward-{__version__}-py3-none-any.whl", f"stateward-chart-{__version__}.tgz"} <= set(names)
 
 
 def test_a_final_release_has_a_section_of_the_changelog(tmp_path: Path) -> None:

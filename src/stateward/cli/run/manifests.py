@@ -38,7 +38,11 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 
 @click.command()
 @click.option(
-    "--image", default=f"stateward:{__version__}", show_default=True, callback=_image, help="Image of the operator."
+    "--image",
+    default=f"stateward:{__version__.replace('+', '-')}",
+    show_default=True,
+    callback=_image,
+    help="Image of the operator.",
 )
 @click.option(
     "--namespace",
