@@ -127,6 +127,17 @@ def test_watch_appends_each_line_that_changes(run: Run, api: FakeApi, monkeypatc
     assert result.stderr == "logs in namespace default is deleted\n"
 
 
+def test_watch_redraws_the_list_on_a_terminal(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.served = {"osclusters"}
+    api.watched = watched(("MODIFIED", cluster(health="green")))
+    interrupted(api, monkeypatch)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    shown = run("list", "--watch").stdout
+    assert "yellow" in shown
+    assert "green" in shown.rpartition("yellow")[2]
+    assert "\x1b[" in shown
+
+
 def test_watch_appends_each_version_for_programs(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     api.served = {"osclusters"}
     api.watched = watched(("MODIFIED", cluster(health="green")))
