@@ -15,7 +15,7 @@ help: ## this list
 bootstrap:
 	@bin/bootstrap
 
-tour: bootstrap ## a minute, without cluster, root or Go: the operator upgrades a cluster in memory while a node is lost
+tour: bootstrap ## a minute, without cluster or Go (uvx --from . stateward tour needs less): the operator upgrades a cluster in memory while a node is lost
 	@.venv/bin/stateward tour
 
 demo: bootstrap ## the main job, live: a real OpenSearch upgraded under load, on a real Kubernetes on this machine

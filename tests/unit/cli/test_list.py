@@ -1,8 +1,11 @@
 """`list`: clusters of each kind, found by name."""
 
+import asyncio
 import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from stateward.api.parse import convert_cluster
@@ -79,6 +82,68 @@ def test_a_kind_that_is_not_installed_has_no_clusters(run: Run, api: FakeApi) ->
     api.served.remove("esclusters")
     assert run("status", "logs").exit_code == 0
     assert run("list").output.count("opensearch") == 1
+
+
+END = {"metadata": {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}}}
+
+
+def watched(*events: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events of a watch that ends with an interrupt, each object with a version of its own."""
+    found = [{"type": "ADDED", "object": cluster()}, {"type": "BOOKMARK", "object": END}]
+    for number, (kind, body) in enumerate(events):
+        body["metadata"]["resourceVersion"] = str(8 + number)
+        found.append({"type": kind, "object": body})
+    return found
+
+
+def interrupted(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End the watch as Ctrl-C does, when all events were given."""
+    given = api.watch
+
+    async def watch(*words: Any) -> AsyncGenerator[Any, None]:
+        found = given(*words)
+        for _ in api.watched:
+            yield await anext(found)
+        await asyncio.sleep(0.05)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "watch", watch)
+
+
+def test_watch_appends_each_line_that_changes(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.served = {"osclusters"}
+    api.watched = watched(
+        ("MODIFIED", cluster(lastProgressTime="2026-11-21T12:00:00Z")),
+        ("MODIFIED", cluster(health="green", ready="3/3", activity="the cluster matches its spec")),
+        ("DELETED", cluster()),
+    )
+    interrupted(api, monkeypatch)
+    result = run("list", "--watch")
+    assert [line.split()[:7] for line in result.stdout.splitlines()] == [
+        ["NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE"],
+        ["default", "logs", "opensearch", "2.17.1", "→", "2.19.5", "yellow"],
+        ["default", "logs", "opensearch", "2.17.1", "→", "2.19.5", "green"],
+    ]
+    assert result.stderr == "logs in namespace default is deleted\n"
+
+
+def test_watch_redraws_the_list_on_a_terminal(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.served = {"osclusters"}
+    api.watched = watched(("MODIFIED", cluster(health="green")))
+    interrupted(api, monkeypatch)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    shown = run("list", "--watch").stdout
+    assert "yellow" in shown
+    assert "green" in shown.rpartition("yellow")[2]
+    assert "\x1b[" in shown
+
+
+def test_watch_appends_each_version_for_programs(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.served = {"osclusters"}
+    api.watched = watched(("MODIFIED", cluster(health="green")))
+    interrupted(api, monkeypatch)
+    lines = run("list", "-w", "-A", "-o", "json").stdout.splitlines()
+    assert [json.loads(line)["status"]["health"] for line in lines] == ["yellow", "green"]
 
 
 def test_list_says_where_it_searched_for_nothing(run: Run) -> None:

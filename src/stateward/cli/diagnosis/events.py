@@ -15,9 +15,9 @@ from stateward.cli.diagnosis.timeline import asked
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.completion import cluster_names
-from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.find import chosen, none_found
 from stateward.cli.shared.options import target_options
-from stateward.cli.shared.output import WIDE, output_option, plural_of, print_output
+from stateward.cli.shared.output import WIDE, output_option, plural_of, print_output, selection_options
 from stateward.cli.shared.picture import columns
 from stateward.cli.shared.session import Session, run
 from stateward.kube.objects.resource import Resource, Selection
@@ -43,41 +43,68 @@ class Occurred(msgspec.Struct, frozen=True, rename="camel", order=True):
     count: int
     source: str
     name: str
+    namespace: str
+    cluster: str
 
 
 @click.command()
-@click.argument("name", shell_complete=cluster_names)
+@click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("--since", default="", metavar="DURATION", help="Only the last 90s, 30m, 12h.")
 @click.option("--warnings", is_flag=True, help="Only warnings.")
+@selection_options
 @output_option
 @target_options
-def events(name: str, *, since: str, warnings: bool, output: str, **target: str) -> None:
+def events(
+    name: str | None,
+    *,
+    since: str,
+    warnings: bool,
+    all_namespaces: bool,
+    selector: str,
+    output: str,
+    **target: str,
+) -> None:
     """List the events of a cluster and of its objects, in order.
 
     These are the operator's own events about cluster NAME, and those of Kubernetes about its pods, volumes and other
-    objects, the newest last. The API server keeps events for an hour, mostly; `timeline` goes back further.
+    objects, the newest last. Without NAME: of each cluster of the namespace, or of those that -A and -l choose. The API
+    server keeps events for an hour, mostly; `timeline` goes back further.
     """
     seconds = asked(since)
 
-    async def work(session: Session) -> tuple[list[Occurred], float, list[str]]:
-        cluster, denied = await read_cluster(session, name), list[str]()
-        return await read_events(session, cluster, denied), session.now(), denied
+    async def work(session: Session) -> tuple[list[Occurred], float, list[str], str]:
+        denied, bodies, found = list[str](), dict[str, list[Json]](), list[Occurred]()
+        clusters = await chosen(session, name, selector, everywhere=all_namespaces)
+        for cluster in clusters:
+            place = cluster.metadata.namespace
+            if place not in bodies:
+                bodies[place] = await read_raw(session, EVENTS, Selection(place))
+            found += await read_events(session, cluster, denied, bodies[place])
+        nothing = f"there is no event about {name or 'these clusters'}: the API server keeps events for an hour, mostly"
+        none = none_found("" if all_namespaces else session.namespace, selector)
+        return sorted(found), session.now(), denied, nothing if clusters else none
 
-    found, now, denied = run(work, **target)
+    found, now, denied, nothing = run(work, **target)
     found = [e for e in found if not warnings or e.type == "Warning"]
     found = [e for e in found if not seconds or (parse_time(e.last_seen_time) or now) >= now - seconds]
-    for kind in denied:
+    for kind in dict.fromkeys(denied):
         click.echo(f"you may not list {plural_of(kind)}: their events are found by the names of members only", err=True)
-    names = [f"event/{each.name}" for each in found]
-    print_output(output, found, names, lambda: screen.show(table(found, now, wide=output == WIDE)))
+    names, several = [f"event/{each.name}" for each in found], name is None
+    print_output(output, found, names, lambda: screen.show(table(found, now, wide=output == WIDE, several=several)))
     if not found:
-        click.echo(f"there is no event about {name}: the API server keeps events for an hour, mostly", err=True)
+        click.echo(nothing, err=True)
 
 
-async def read_events(session: Session, cluster: Cluster, denied: list[str]) -> list[Occurred]:
-    """Return the events of a cluster and its objects in order; raise ApiError."""
+async def read_events(
+    session: Session, cluster: Cluster, denied: list[str], bodies: list[Json] | None = None
+) -> list[Occurred]:
+    """Return the events of a cluster and its objects in order; raise ApiError.
+
+    `bodies` are all events of its namespace if they were read already.
+    """
     uids, members = identities(await read_owned(session, cluster, denied), cluster)
-    bodies = await read_raw(session, EVENTS, Selection(cluster.metadata.namespace))
+    if bodies is None:
+        bodies = await read_raw(session, EVENTS, Selection(cluster.metadata.namespace))
     return concerning(bodies, uids, members, cluster)
 
 
@@ -92,11 +119,11 @@ def concerning(
         # An earlier cluster of this name had another UID, and is another story.
         return about.get("kind") in KINDS and about.get("name") in members and about.get("kind") != cluster.kind
 
-    return sorted(occurred(body) for body in bodies if ours(obj(body.get("involvedObject"))))
+    return sorted(occurred(body, cluster) for body in bodies if ours(obj(body.get("involvedObject"))))
 
 
-def occurred(body: Json) -> Occurred:
-    """Return an event; newer writers fill `eventTime` and `series`, older ones the timestamps and the count."""
+def occurred(body: Json, cluster: Cluster) -> Occurred:
+    """Return an event of a cluster; newer writers fill `eventTime` and `series`, older ones the timestamps."""
     about, series, meta = obj(body.get("involvedObject")), obj(body.get("series")), obj(body.get("metadata"))
     first = text(body.get("eventTime")) or text(body.get("firstTimestamp")) or text(meta.get("creationTimestamp"))
     last = text(series.get("lastObservedTime")) or text(body.get("lastTimestamp")) or first
@@ -111,6 +138,8 @@ def occurred(body: Json) -> Occurred:
         count=int(series.get("count") or body.get("count") or 1),
         source=text(body.get("reportingComponent")) or text(at(body, "source", "component")),
         name=text(meta.get("name")),
+        namespace=cluster.metadata.namespace,
+        cluster=cluster.metadata.name,
     )
 
 
@@ -119,13 +148,14 @@ def _seconds(time: str) -> str:
     return f"{time[:19]}Z" if time else ""
 
 
-def table(found: Iterable[Occurred], now: float, *, wide: bool = False) -> Table:
-    """Return one line per event; the wide table also has the first time and the source."""
-    more = ("FIRST SEEN", "SOURCE") if wide else ()
+def table(found: Iterable[Occurred], now: float, *, wide: bool = False, several: bool = False) -> Table:
+    """Return one line per event; the wide table also has the first time and the source, one of several the cluster."""
+    more = (*(("NAMESPACE", "CLUSTER") if several else ()), *(("FIRST SEEN", "SOURCE") if wide else ()))
     shown = columns("LAST SEEN", *more, "TYPE", "REASON", "OBJECT", "MESSAGE")
     for each in found:
         kind = Text(each.type, style="bold yellow" if each.type == "Warning" else "")
-        extra = (age(each.first_seen_time, now), each.source) if wide else ()
+        extra = (each.namespace, each.cluster) if several else ()
+        extra += (age(each.first_seen_time, now), each.source) if wide else ()
         times = f" (x{each.count})" if each.count > 1 else ""
         about = f"{each.kind.lower()}/{each.object}"
         shown.add_row(age(each.last_seen_time, now), *extra, kind, each.reason, about, each.message + times)

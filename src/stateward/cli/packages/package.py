@@ -14,8 +14,9 @@ from stateward.cli.packages.package_install import install, uninstall, upgrade
 from stateward.cli.packages.package_new import skeleton
 from stateward.cli.packages.package_push import push
 from stateward.cli.packages.package_registry import keep
+from stateward.cli.shared import screen
 from stateward.cli.shared.failures import Failure
-from stateward.cli.shared.output import output_option, print_lines
+from stateward.cli.shared.output import JSON, YAML, output_option, print_lines
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.editing import installation_schema
 from stateward.packages.format.reading import InvalidPackage, read_package
@@ -77,14 +78,21 @@ def verified(path: str, found: Package | None, problems: Iterable[Problem]) -> d
 @click.option("--plan", default="deploy", show_default=True, help="The plan to render.")
 @click.option("--name", default="", help="Name of the installation; default: the package's.")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Namespace of the installation.")
-def render(path: str, given: tuple[str, ...], file: str, plan: str, **where: str) -> None:
+@click.option(
+    "-o", "--output", type=click.Choice((YAML, JSON)), default=YAML, show_default=True, help="json is one List."
+)
+def render(path: str, given: tuple[str, ...], file: str, plan: str, *, output: str, **where: str) -> None:
     """Print the objects of a package.
 
-    They are the objects that exist after the plan, as YAML, each with its template.
+    They are the objects that exist after the plan; in YAML each with its template.
     """
     found = load(path)
     use = Use(found, where["name"] or found.name, where["namespace"], checked(found, values_of(given, file)))
-    for rendered in rendered_plan(use, plan):
+    made = list(rendered_plan(use, plan))
+    if output == JSON:
+        screen.show_document({"apiVersion": "v1", "kind": "List", "items": [each.body for each in made]}, JSON)
+        return
+    for rendered in made:
         note = f" ({rendered.converted})" if rendered.converted else ""
         click.echo(f"---\n# templates/{rendered.template}{note}\n{to_yaml(rendered.body)}", nl=False)
 

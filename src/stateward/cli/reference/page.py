@@ -18,8 +18,9 @@ HEAD = """\
 `stateward`, or `kubectl stateward` as a plug-in: both are the same program. Commands that read need the rights of the
 role `stateward-view`, which Kubernetes' own `view` includes.
 
-* `--context`, `--kubeconfig` and `-n` choose the server and the namespace, as for kubectl; `-A` and `-l` choose the
-  objects of lists.
+* `--context`, `--kubeconfig` and `-n` choose the server and the namespace, as for kubectl. `-A` and `-l` choose the
+  clusters of `list`, `status` and `events`, and the installations of `installation list`. The other commands are about
+  one cluster: they draw one picture, explain one state, or change something.
 * `-o json` and `-o yaml` print the same [document](#documents-for-programs), whose fields are stable. `-o name` prints
   one name a line, `-o wide` more columns.
 * Colours are left out without a terminal, and with the environment variable `NO_COLOR`.

@@ -210,6 +210,8 @@ SHAPES: dict[str, dict[str, str]] = {
         "[].count": "how often",
         "[].source": "which component reports it",
         "[].name": "name of the event",
+        "[].namespace": "namespace of the event and of its cluster",
+        "[].cluster": "the cluster that it is about",
     },
     "validate": {
         "[].file": "the file, and the document in it",

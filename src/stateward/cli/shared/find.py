@@ -1,12 +1,15 @@
 """Finds a cluster by its name, of any kind: users name clusters, not kinds."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+
+import click
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.cache.listing import list_all
+from stateward.kube.client.client import ListOptions
 from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.kinds import ClusterKind
@@ -49,7 +52,44 @@ async def all_clusters(session: Session, namespace: str, labels: str = "") -> li
         return list(state.hand_over())
 
     found = await of_each(session, read)
-    return sorted(found, key=lambda cluster: (cluster.metadata.namespace, cluster.metadata.name, cluster.kind))
+    return in_order(found)
+
+
+def in_order(clusters: Iterable[Cluster]) -> list[Cluster]:
+    """Return clusters by namespace, name and kind."""
+    return sorted(clusters, key=lambda cluster: (cluster.metadata.namespace, cluster.metadata.name, cluster.kind))
+
+
+async def served(session: Session, selection: Selection) -> list[ClusterKind]:
+    """Return the kinds of clusters that the server has and the viewer may list; raise ApiError."""
+    found = list[ClusterKind]()
+
+    async def read(kind: ClusterKind) -> list[Cluster]:
+        await session.api.list(kind.resource, selection, ListOptions(limit=1))
+        found.append(kind)
+        return []
+
+    await of_each(session, read)
+    return found
+
+
+async def chosen(session: Session, name: str | None, selector: str, *, everywhere: bool) -> list[Cluster]:
+    """Return the named cluster, or without a name those of the namespace (or of all) with these labels.
+
+    Raise Failure if there is no cluster of the name, UsageError if a selection is given with it.
+    """
+    if name is None:
+        return await all_clusters(session, "" if everywhere else session.namespace, selector)
+    if everywhere or selector:
+        raise click.UsageError("NAME is one cluster, -A and -l choose among all: give either")
+    return [await read_cluster(session, name)]
+
+
+def none_found(namespace: str, selector: str) -> str:
+    """Return the message if a selection in a namespace (empty: all) has no cluster."""
+    where = f"namespace {namespace!r}; --all-namespaces searches all namespaces" if namespace else "any namespace"
+    which = f" with the labels {selector}" if selector else ""
+    return f"there is no cluster{which} in {where}"
 
 
 async def of_each(session: Session, read: Callable[[ClusterKind], Awaitable[list[Cluster]]]) -> list[Cluster]:

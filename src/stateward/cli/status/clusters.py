@@ -1,6 +1,11 @@
 """`list`: all clusters, one line each."""
 
+from typing import NoReturn
+
 import click
+import msgspec
+from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -8,24 +13,31 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.conditions import stalled
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
-from stateward.cli.shared.find import all_clusters
+from stateward.cli.shared.find import all_clusters, none_found, served
 from stateward.cli.shared.options import operator_option, target_options
-from stateward.cli.shared.output import WIDE, name_of, output_option, print_output, selection_options
+from stateward.cli.shared.output import JSON, NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
 from stateward.cli.shared.session import Session, run
+from stateward.cli.status.follow import FollowingAll
 from stateward.cli.status.presence import warn_of_silence
+from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.kinds import kind_of
 
 
 @click.command("list")
+@click.option("-w", "--watch", is_flag=True, help="Follow them until you press Ctrl-C.")
 @selection_options
 @output_option
 @operator_option
 @target_options
-def clusters(*, all_namespaces: bool, selector: str, output: str, **target: str) -> None:
-    """List the clusters, one line each."""
+def clusters(*, watch: bool, all_namespaces: bool, selector: str, output: str, **target: str) -> None:
+    """List the clusters, one line each.
 
-    async def work(session: Session) -> tuple[str, list[Cluster]]:
+    --watch redraws the list on a terminal. Elsewhere it appends the line of each cluster that is new or has changed;
+    with -o json or yaml the cluster itself, a document each.
+    """
+
+    async def work(session: Session) -> None:
         namespace = "" if all_namespaces else session.namespace
         found = await all_clusters(session, namespace, selector)
         await warn_of_silence(session, found)
@@ -34,14 +46,85 @@ def clusters(*, all_namespaces: bool, selector: str, output: str, **target: str)
             if found:
                 screen.show(table(found, session.now(), wide=output == WIDE))
 
+        if not found:
+            click.echo(none_found(namespace, selector), err=True)
+        if watch:
+            await follow(session, Selection(namespace, labels=selector), output)
         print_output(output, found, map(name_of, found), shown)
-        return namespace, found
 
-    namespace, found = run(work, **target)
-    if not found:
-        where = f"namespace {namespace!r}; --all-namespaces searches all namespaces" if namespace else "any namespace"
-        which = f" with the labels {selector}" if selector else ""
-        click.echo(f"there is no cluster{which} in {where}", err=True)
+    run(work, **target)
+
+
+async def follow(session: Session, selection: Selection, output: str) -> NoReturn:
+    """Show the clusters of a selection at every change, in the form that fits the output; raise ApiError."""
+    following = FollowingAll(session, await served(session, selection), selection)
+    if output in (TABLE, WIDE) and screen.console().is_terminal:
+        await redraw(session, following, wide=output == WIDE)
+    await following.run(Changes(session, output).show)
+
+
+async def redraw(session: Session, following: FollowingAll, *, wide: bool) -> NoReturn:
+    """Keep one list on the terminal up to date."""
+    seen: list[Cluster] = []
+
+    def current() -> RenderableType:
+        parts = [Text(following.trouble, style="red")] if following.trouble else []
+        return Group(*parts, table(seen, session.now(), wide=wide))
+
+    with Live(console=screen.console(), get_renderable=current, refresh_per_second=1, vertical_overflow="crop") as live:
+
+        def show(found: list[Cluster]) -> None:
+            seen[:] = found
+            live.refresh()
+
+        await following.run(show)
+
+
+class Changes:
+    """Appends each cluster that is new, changed or deleted."""
+
+    def __init__(self, session: Session, output: str) -> None:
+        self._session, self._output = session, output
+        self._before: dict[str, Cluster] = {}
+
+    def show(self, found: list[Cluster]) -> None:
+        """Print what has changed since the last call; the first time, all."""
+        present, lines = {cluster.metadata.uid: cluster for cluster in found}, self._output in (TABLE, WIDE)
+        known = {uid: shown_of(cluster, whole=not lines) for uid, cluster in self._before.items()}
+        new = [c for uid, c in present.items() if shown_of(c, whole=not lines) != known.get(uid)]
+        if lines:
+            if new:
+                shown = table(new, self._session.now(), wide=self._output == WIDE)
+                shown.show_header = not self._before
+                screen.show(shown)
+        else:
+            for cluster in new:
+                self._print(cluster)
+        for uid in self._before.keys() - present.keys():
+            meta = self._before[uid].metadata
+            click.echo(f"{meta.name} in namespace {meta.namespace} is deleted", err=True)
+        self._before = present
+
+    def _print(self, cluster: Cluster) -> None:
+        if self._output == JSON:
+            click.echo(msgspec.json.encode(cluster))
+        elif self._output == NAME:
+            click.echo(name_of(cluster))
+        else:
+            click.echo("---")
+            screen.show_document(msgspec.to_builtins(cluster), self._output)
+
+
+def shown_of(cluster: Cluster, *, whole: bool) -> object:
+    """Return what a change of is printed: of the `whole` resource, or of its line in the table without ages."""
+    status = cluster.status
+    if whole:
+        return cluster.metadata.resource_version
+    stuck, paused = (
+        stalled(status.conditions) is not None,
+        cluster.spec.update is not None and cluster.spec.update.paused,
+    )
+    return version(cluster), status.health, status.ready, status.activity, stuck, paused, cluster.metadata.labels
 
 
 def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:

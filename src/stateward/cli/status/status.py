@@ -11,9 +11,9 @@ from rich.live import Live
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
-from stateward.cli.shared.find import read_cluster
+from stateward.cli.shared.find import chosen, none_found
 from stateward.cli.shared.options import operator_option, target_options
-from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output
+from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import cluster_view
 from stateward.cli.shared.session import Session, run
 from stateward.cli.status.declared import Declared, declared_document, declared_of, declared_summary
@@ -27,26 +27,46 @@ REDRAWS_PER_SECOND = 1
 
 
 @click.command()
-@click.argument("name", shell_complete=cluster_names)
+@click.argument("name", required=False, shell_complete=cluster_names)
 @click.option("-w", "--watch", is_flag=True, help="Follow it until it is deleted or you press Ctrl-C.")
+@selection_options
 @output_option
 @operator_option
 @target_options
-def status(name: str, *, watch: bool, output: str, **target: str) -> None:
+def status(name: str | None, *, watch: bool, all_namespaces: bool, selector: str, output: str, **target: str) -> None:
     """Show the state of a cluster, once or continuously.
 
     The output has version, health, pools and members of cluster NAME, the current activity, and what waits and why.
+    Without NAME: of each cluster of the namespace, or of those that -A and -l choose; -o json and yaml are then a list.
     """
+    if watch and name is None:
+        raise click.UsageError("--watch follows one cluster: add its NAME; `list --watch` follows all")
 
     async def work(session: Session) -> None:
-        cluster = await read_cluster(session, name)
-        await warn_of_silence(session, [cluster])
-        if watch:
-            await follow(session, cluster, output)
+        found = await chosen(session, name, selector, everywhere=all_namespaces)
+        await warn_of_silence(session, found)
+        if name is None:
+            print_all(found, output, session.now())
+            if not found:
+                click.echo(none_found("" if all_namespaces else session.namespace, selector), err=True)
+        elif watch:
+            await follow(session, found[0], output)
         else:
-            print_cluster(cluster, output, session.now(), await declared_of(session, cluster))
+            print_cluster(found[0], output, session.now(), await declared_of(session, found[0]))
 
     run(work, **target)
+
+
+def print_all(found: list[Cluster], output: str, now: float) -> None:
+    """Print clusters in the form that was chosen."""
+
+    def views() -> None:
+        for number, cluster in enumerate(found):
+            if number:
+                click.echo()
+            screen.show(cluster_view(cluster, now, wide=output == WIDE))
+
+    print_output(output, [document(cluster) for cluster in found], map(name_of, found), views)
 
 
 def print_cluster(cluster: Cluster, output: str, now: float, declared: Declared) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.cli.diagnosis.objects import event, pod
 from tests.unit.cli.fake_api import FakeApi, Run
+from tests.unit.cli.samples import cluster
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +50,22 @@ def test_without_the_right_to_list_pods_events_are_found_by_names(run: Run, api:
     said = run("events", "logs")
     assert "Back-off pulling image" in said.output
     assert "you may not list Pods" in said.stderr
+
+
+def test_without_a_name_events_of_all_chosen_clusters_are_in_one_order(run: Run, api: FakeApi) -> None:
+    other = cluster()
+    other["metadata"] |= {"name": "audit", "namespace": "prod", "uid": "u-9", "labels": {"team": "search"}}
+    api.add("osclusters", other)
+    about = {"kind": "OpenSearchCluster", "name": "audit", "uid": "u-9"}
+    late = event(about, "2026-11-21T11:59:45.000000Z", "waits")
+    late["metadata"] = {"name": "event-audit", "namespace": "prod"}
+    api.add("events", late)
+    lines = run("events", "-A").output.splitlines()
+    assert lines[0].split()[2:4] == ["NAMESPACE", "CLUSTER"]
+    assert [line.split()[1:3] for line in lines[1:]] == [["default", "logs"]] * 3 + [
+        ["prod", "audit"],
+        ["default", "logs"],
+    ]
+    found = json.loads(run("events", "-A", "-l", "team=search", "-o", "json").output)
+    assert [(each["namespace"], each["cluster"], each["message"]) for each in found] == [("prod", "audit", "waits")]
+    assert run("events", "-n", "empty").stderr.startswith("there is no cluster in namespace 'empty'")

@@ -1,5 +1,6 @@
 """`package`: users check, read, create and build packages."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_objects_are_shown_with_their_templates_and_the_values_given(folder: Pat
     config, app = yaml.safe_load_all(result.output)
     assert config["data"]["mode"] == "fast"
     assert (app["metadata"]["name"], app["metadata"]["namespace"], app["spec"]["replicas"]) == ("web", "prod", 4)
+
+
+def test_programs_get_the_rendered_objects_as_one_list(folder: Path) -> None:
+    made = json.loads(run("render", folder, "-o", "json").output)
+    assert (made["apiVersion"], made["kind"]) == ("v1", "List")
+    assert made["items"] == list(yaml.safe_load_all(run("render", folder).output))
+    assert run("render", folder, "-o", "yaml").output == run("render", folder).output
 
 
 @pytest.mark.parametrize(

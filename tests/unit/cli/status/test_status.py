@@ -120,3 +120,23 @@ def test_disks_that_grow_have_lines_of_their_own(run: Run, api: FakeApi) -> None
         ["hot", "125Gi", "81%", "logs-hot-1", "12d"],
         ["cold", "125Gi", "81%", "logs-hot-1", "not", "known"],
     ]
+
+
+def test_without_a_name_each_chosen_cluster_is_shown(run: Run, api: FakeApi) -> None:
+    other = cluster(health="green")
+    other["metadata"] |= {"name": "audit", "namespace": "prod", "labels": {"team": "search"}}
+    api.add("osclusters", other)
+    assert [line for line in run("status", "-A").output.splitlines() if " in namespace " in line] == [
+        "logs  OpenSearchCluster in namespace default",
+        "audit  OpenSearchCluster in namespace prod",
+    ]
+    assert run("status").output.count(" in namespace ") == 1
+    found = json.loads(run("status", "-A", "-l", "team=search", "-o", "json").output)
+    assert [each["name"] for each in found] == ["audit"]
+    assert run("status", "-n", "empty").stderr.startswith("there is no cluster in namespace 'empty'")
+
+
+def test_a_name_and_a_selection_exclude_each_other_and_a_watch_needs_a_name(run: Run) -> None:
+    for words in (("status", "logs", "-A"), ("events", "logs", "-l", "a=b")):
+        assert "NAME is one cluster, -A and -l choose among all" in run(*words).stderr
+    assert "`list --watch` follows all" in run("status", "--watch").stderr
