@@ -16,6 +16,7 @@ SETS: dict[str, Values] = {
         "installationAccounts": ["packages"],
         "userRoles": False,
         "crds": {"install": False},
+        "serviceAccount": {"name": "operators"},
     },
     "restricted": {
         "image": {

@@ -44,14 +44,14 @@ def test_manifests_bring_the_database_view_where_it_is_requested(run: Run) -> No
         list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--database-view"])
     )
     added = [document for document in found if document not in without and document["kind"] != "Deployment"]
-    kinds = ["ClusterRole", "ClusterRoleBinding", "Service", "Role", "RoleBinding"]
+    kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service"]
     assert [document["kind"] for document in added] == kinds
-    service = added[2]
+    service = added[4]
     assert (service["metadata"]["name"], service["metadata"]["namespace"]) == (SERVICE, "ops")
     assert [(port["name"], port["targetPort"]) for port in service["spec"]["ports"]] == [
         (PORT_NAME, OperatorOptions().database_view_port)
     ]
-    assert added[3]["rules"][0]["resourceNames"] == [f"https:{SERVICE}:{PORT_NAME}"]
+    assert added[2]["rules"][0]["resourceNames"] == [f"https:{SERVICE}:{PORT_NAME}"]
     assert "--database-view" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
