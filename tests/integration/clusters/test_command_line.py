@@ -68,6 +68,7 @@ async def test_a_user_reads_a_cluster_and_its_past_with_every_verb(control_plane
         await work.until("logs", settled)
         await reads(user)
         await plans(user)
+        await rehearses(user)
         await work.apply("logs", pools=[POOLS[0], {**POOLS[1], "replicas": 3}])
         await work.until("logs", lambda found: settled(found) and found.status.ready == "6/6")
         await looks_back(user)
@@ -152,7 +153,7 @@ async def uids(work: OperatorAtWork) -> dict[str, str]:
 async def reads(user: Terminal) -> None:
     """Read the cluster in each form."""
     name = "opensearchcluster.stateward.dev/logs\n"
-    for verb in ("status logs", "list", "list -l '!team'", "explain logs", "timeline logs"):
+    for verb in ("status logs", "list", "status -l '!team'", "list -l '!team'", "explain logs", "timeline logs"):
         assert await user.types(f"kubectl stateward {verb} -o name") == name
         found = json.loads(await user.types(f"stateward {verb} -o json"))
         assert verb == "timeline logs" or found == yaml.safe_load(await user.types(f"stateward {verb} -o yaml"))
@@ -177,6 +178,21 @@ async def plans(user: Terminal) -> None:
     # No node could run a new pod here.
     assert await user.types("stateward plan -f more.yaml -o name", ExitCode.FAILURE) == "logs-hot-2\n"
     await user.types("stateward plan -f older.yaml", ExitCode.FAILURE)
+
+
+async def rehearses(user: Terminal) -> None:
+    """Play a change of the live cluster, and send nothing."""
+    before = (await user.work.cluster("logs")).metadata.resource_version
+    played = json.loads(await user.types("stateward rehearse -f fewer.yaml --runs 5 -j 1 -o json"))
+    assert (played["cluster"], played["runs"], played["completed"]) == ("logs", 5, 5)
+    assert played["worst"]["seconds"] >= played["seconds"]["p50"] > 0
+    seed = played["worst"]["seed"]
+    again = json.loads(await user.types(f"stateward rehearse -f fewer.yaml --seed {seed} -o json"))
+    assert again["seed"] == seed
+    assert "logs-hot-1" in await user.types("stateward rehearse -f fewer.yaml --runs 5 -j 1 --faults none")
+    assert "nothing to rehearse" in await user.types("stateward rehearse logs")
+    await user.types("stateward rehearse -f more.yaml --runs 5", ExitCode.FAILURE)
+    assert (await user.work.cluster("logs")).metadata.resource_version == before
 
 
 async def looks_back(user: Terminal) -> None:
