@@ -122,7 +122,6 @@ def edits() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "one data member more", {"members": 4}
         yield "one data member fewer", {"members": 3}
         yield "a data member replaced", {"replace": True}
-        yield "volumes of three data members, larger", {"size": f"{1 + turn}Gi"}
     yield f"upgrade of six members, {' → '.join(VERSIONS)}", {"version": VERSIONS[1]}
 
 
@@ -135,8 +134,6 @@ class Wanted(Struct, frozen=True):
     memory: str = "640Mi"
     """Of each data member."""
     members: int = 3
-    size: str = "1Gi"
-    """Of the volume of each data member."""
     replace: bool = False
     """Whether the first data member is to be replaced."""
 
@@ -217,7 +214,7 @@ class RealCluster:
                 "members": {"replace": list(data_members[: int(wanted.replace)])},
                 "pools": [
                     pool("managers", 3, ["cluster_manager"], "640Mi"),
-                    pool("data", wanted.members, ["data", "ingest"], wanted.memory, wanted.size),
+                    pool("data", wanted.members, ["data", "ingest"], wanted.memory),
                 ],
             },
         }
@@ -248,7 +245,7 @@ class RealCluster:
         return msgspec.json.decode(await self._api.request(RawRequest(full, method, pairs, body)))
 
 
-def pool(name: str, members: int, roles: list[str], memory: str, size: str = "1Gi") -> dict[str, Any]:
+def pool(name: str, members: int, roles: list[str], memory: str) -> dict[str, Any]:
     """Return a pool of small members."""
     resources = {"limits": {"memory": memory}, "requests": {"cpu": "250m", "memory": memory}}
-    return {"name": name, "replicas": members, "roles": roles, "resources": resources, "storage": {"size": size}}
+    return {"name": name, "replicas": members, "roles": roles, "resources": resources, "storage": {"size": "1Gi"}}

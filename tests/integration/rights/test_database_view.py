@@ -134,12 +134,15 @@ async def plans(view: View, address: str, control_plane: Path, tmp_path: Path) -
             assert [note for note in notes if "the database could not be reached" in note] == [], err
             code, out, err = await planned(control_plane, view, "stranger", tmp_path)
             assert (code, b"cannot get resource" in err) == (1, True)
-    assert view.asked == [Key(view.namespace, "logs")]
+            # With a client certificate and no token.
+            code, out, err = await planned(control_plane, view, "administrator", tmp_path)
+            assert not [note for note in json.loads(out)["notes"] if "the database could not be reached" in note], err
+    assert view.asked == [Key(view.namespace, "logs")] * 2
 
 
 async def planned(kubeconfig: Path, view: View, user: str, folder: Path) -> tuple[int | None, bytes, bytes]:
     """Return exit code and output of a plan by a user."""
-    (folder / user).write_text(as_user(kubeconfig, view.tokens[user]))
+    (folder / user).write_text(as_user(kubeconfig, view.tokens.get(user)))
     program = Path(sys.executable).with_name("stateward")
     words = [program, "plan", "logs", "-n", view.namespace, "--kubeconfig", folder / user, "-o", "json"]
     process = await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
@@ -186,10 +189,11 @@ async def reachable(admin: HttpApi, address: str) -> AsyncGenerator[None]:
         await admin.delete(PODS, pod, DeleteOptions(Preconditions(created.metadata.uid), grace_seconds=0))
 
 
-def as_user(kubeconfig: Path, token: str) -> str:
-    """Return a kubeconfig with a token."""
+def as_user(kubeconfig: Path, token: str | None) -> str:
+    """Return a kubeconfig with a token, or with the client certificate that it has."""
     content = yaml.safe_load(kubeconfig.read_text())
-    content["users"][0]["user"] = {"token": token}
+    if token is not None:
+        content["users"][0]["user"] = {"token": token}
     return yaml.safe_dump(content)
 
 

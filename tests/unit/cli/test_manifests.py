@@ -8,7 +8,7 @@ import yaml
 
 from stateward.cli.run.manifests import image_values
 from stateward.cli.shared.failures import ExitCode
-from stateward.operator.database_view.address import PORT_NAME, SERVICE
+from stateward.operator.database_view.address import ACCOUNT, PORT_NAME, SERVICE
 from stateward.operator.runtime.options import OperatorOptions
 from tests.unit.cli.fake_api import Run
 
@@ -44,9 +44,13 @@ def test_manifests_bring_the_database_view_where_it_is_requested(run: Run) -> No
         list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--database-view"])
     )
     added = [document for document in found if document not in without and document["kind"] != "Deployment"]
-    kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service"]
-    assert [document["kind"] for document in added] == kinds
-    service = added[4]
+    roles = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]
+    assert [document["kind"] for document in added] == [*roles, "ServiceAccount", "Service"]
+    assert added[4]["rules"] == [
+        {"apiGroups": ["stateward.dev"], "resources": ["osclusters", "esclusters", "fdbclusters"], "verbs": ["get"]}
+    ]
+    assert added[5]["subjects"][0]["name"] == added[6]["metadata"]["name"] == ACCOUNT
+    service = added[7]
     assert (service["metadata"]["name"], service["metadata"]["namespace"]) == (SERVICE, "ops")
     assert [(port["name"], port["targetPort"]) for port in service["spec"]["ports"]] == [
         (PORT_NAME, OperatorOptions().database_view_port)

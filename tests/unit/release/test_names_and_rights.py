@@ -6,6 +6,7 @@ import pytest
 
 from stateward.cli.run.chart import objects
 from stateward.cli.shared.failures import Failure
+from stateward.operator.database_view.address import ACCOUNT
 
 RIGHTS = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 EVERYTHING = {
@@ -20,7 +21,7 @@ EVERYTHING = {
 FIXED = {
     "stateward",  # the configuration of the webhook
     "stateward-webhook",
-    "stateward-database-view",
+    ACCOUNT,
     "stateward-database-view-users",
     "stateward-reviews",
 }
@@ -81,15 +82,15 @@ def test_bindings_lead_to_roles_and_accounts_that_exist_and_the_pods_run_as_one(
     (deployment,) = [each for each in found if each["kind"] == "Deployment"]
     own = deployment["spec"]["template"]["spec"]["serviceAccountName"]
     detection = {each["name"]: each.get("value") for each in container(deployment)["env"]}
-    assert accounts == {own, detection["STATEWARD_DETECTION_SERVICE_ACCOUNT"]}
+    assert accounts == {own, detection["STATEWARD_DETECTION_SERVICE_ACCOUNT"], ACCOUNT}
 
 
 def test_accounts_that_exist_are_not_made_and_get_the_rights() -> None:
     found = made({"serviceAccount": {"create": False, "name": "operators"}})
-    assert names(found, "ServiceAccount") == set()
+    assert names(found, "ServiceAccount") == {ACCOUNT}
     subjects = [subject for each in found if each["kind"].endswith("Binding") for subject in each["subjects"]]
     accounts = {each["name"] for each in subjects if each["kind"] == "ServiceAccount"}
-    assert accounts == {"operators", "operators-detection"}
+    assert accounts == {"operators", "operators-detection", ACCOUNT}
 
 
 @pytest.mark.parametrize(

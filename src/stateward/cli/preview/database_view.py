@@ -1,8 +1,8 @@
 """Asks the operator what a cluster's database reports, if the database cannot be reached with the viewer's own rights.
 
 The way is the API server's proxy to the operator's Service, with the viewer's token: the operator has the API server
-check whose it is and whether this user may get the cluster. A user without a token, such as one with a client
-certificate, cannot be recognized there.
+check whose it is and whether this user may get the cluster. A user with a client certificate has no token, and requests
+one of a ServiceAccount that may only get clusters: the API server decides who may.
 """
 
 import msgspec
@@ -13,17 +13,21 @@ from stateward.cli.shared.session import Session
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
-from stateward.kube.objects.resources import SERVICES
-from stateward.operator.database_view.address import PATH, PORT_NAME, PREVIEW_PATH, SERVICE, TOKEN_HEADER
+from stateward.kube.objects.resources import SERVICE_ACCOUNTS, SERVICES
+from stateward.operator.database_view.address import ACCOUNT, PATH, PORT_NAME, PREVIEW_PATH, SERVICE, TOKEN_HEADER
 from stateward.operator.database_view.answers import decode
 from stateward.operator.objects.kinds import kind_of
+from stateward.packages.format.trees import at, text
 from stateward.planning.model.database import Database, Unknown
 
 ATTEMPTS = 3
 """Of several operator processes only the leader knows the clusters, and the Service chooses one of them."""
 NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (`stateward manifests --database-view`)"
 NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
+SECONDS = 600
+"""The life of a requested token: the shortest that the API server grants."""
 
 
 async def ask_preview(session: Session, plural: str, name: str, document: Json) -> ObjectPreview:
@@ -51,12 +55,27 @@ async def ask_preview(session: Session, plural: str, name: str, document: Json) 
 
 async def ask_operator(session: Session, cluster: Cluster) -> Database | Unknown:
     """Return what the operator says about the cluster's database, or why it cannot be asked."""
-    token = await session.token()
-    if not token:
-        return Unknown(NO_TOKEN)
+    try:
+        token = await session.token() or await requested_token(session)
+    except NotFound:
+        return Unknown(NOT_INSTALLED)
+    except ApiError as error:
+        return Unknown(f"{NO_TOKEN}, and you may not request one of ServiceAccount {ACCOUNT}: {error.message}")
     request = RawRequest(path_of(cluster, session.operator_namespace), headers={TOKEN_HEADER: token})
     answer = await _answered(session, request)
     return Unknown(answer) if isinstance(answer, str) else decode(answer)
+
+
+async def requested_token(session: Session) -> str:
+    """Return a token of the account that may only get clusters; raise ApiError if the viewer may not request one."""
+    path = SERVICE_ACCOUNTS.path_of(Key(session.operator_namespace, ACCOUNT), "token")
+    body = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "spec": {"expirationSeconds": SECONDS},
+    }
+    answer = msgspec.json.decode(await session.api.request(RawRequest(path, "POST", body=body)))
+    return text(at(answer, "status", "token"))
 
 
 async def _answered(session: Session, request: RawRequest) -> bytes | str:

@@ -20,7 +20,7 @@ class Spread(Struct, frozen=True):
 
     start: float = 0.25
     """Of each start. Assumed if fewer than four starts were measured."""
-    first: float = 0.4
+    first: float = 0.5
     """Of the first start of a new member, in addition: its volume and its first files come with it.
 
     Source: in the benchmark `forecasts`, first starts took 0.8 to 2.2 times as long as those of the same pool.

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from stateward.cli.main import cli
 from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import Forbidden, UnknownResource
+from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
 from stateward.operator.database_view.address import TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Node, Unit
@@ -38,15 +38,17 @@ class Viewer:
         self.token = "viewer's"
         self.sent: list[RawRequest] = []
         self.answer: Any = encode(shown(REPORT))
+        """What each request is answered with, or those to each path."""
         plain = api.request
 
         async def request(asked: RawRequest) -> bytes:
             if "database-view" not in asked.path:
                 return await plain(asked)
             self.sent.append(asked)
-            if isinstance(self.answer, Exception):
-                raise self.answer
-            return self.answer
+            answer = self.answer[unquote(asked.path)] if isinstance(self.answer, dict) else self.answer
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
 
         api.request = request  # type: ignore[method-assign]
 
@@ -81,11 +83,35 @@ def test_the_namespace_of_the_operator_can_be_named(viewer: Viewer) -> None:
     assert viewer.sent[0].path.startswith("/api/v1/namespaces/elsewhere/services/")
 
 
-def test_a_user_without_a_token_is_told_and_sends_nothing(viewer: Viewer) -> None:
+TOKEN = "/api/v1/namespaces/stateward-system/serviceaccounts/stateward-database-view/token"
+
+
+def test_a_user_with_a_certificate_requests_a_token_of_an_account_that_may_only_get_clusters(viewer: Viewer) -> None:
     viewer.token = ""
-    said = viewer.types("plan", "logs").output
-    assert "your credentials have no token, only a client certificate" in said
-    assert viewer.sent == []
+    viewer.answer = {TOKEN: msgspec.json.encode({"status": {"token": "short"}}), VIEW: encode(shown(REPORT))}
+    said = viewer.types("plan", "logs")
+    assert "the database could not be reached" not in said.output
+    request, asked = viewer.sent
+    assert (request.path, request.method, request.headers or {}) == (TOKEN, "POST", {})
+    assert request.body["spec"] == {"expirationSeconds": 600}
+    assert asked.headers == {TOKEN_HEADER: "short"}
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            Forbidden("cannot create resource serviceaccounts/token"),
+            "only a client certificate, and you may not request",
+        ),
+        (NotFound("no such account"), "it has no endpoint there"),
+    ],
+)
+def test_a_user_without_a_token_that_may_not_request_one_is_told(viewer: Viewer, error: Exception, says: str) -> None:
+    viewer.token = ""
+    viewer.answer = {TOKEN: error}
+    assert says in viewer.types("plan", "logs").output
+    assert [asked.path for asked in viewer.sent] == [TOKEN]
 
 
 @pytest.mark.parametrize(
