@@ -61,21 +61,29 @@ async def ask_operator(session: Session, cluster: Cluster) -> Database | Unknown
         return Unknown(NOT_INSTALLED)
     except ApiError as error:
         return Unknown(f"{NO_TOKEN}, and you may not request one of ServiceAccount {ACCOUNT}: {error.message}")
+    if not token:
+        return Unknown(f"{NO_TOKEN}, and the API server gives none of ServiceAccount {ACCOUNT}")
     request = RawRequest(path_of(cluster, session.operator_namespace), headers={TOKEN_HEADER: token})
     answer = await _answered(session, request)
     return Unknown(answer) if isinstance(answer, str) else decode(answer)
 
 
 async def requested_token(session: Session) -> str:
-    """Return a token of the account that may only get clusters; raise ApiError if the viewer may not request one."""
+    """Return a token of the account that may only get clusters; empty if the API server's answer has none.
+
+    Raise ApiError if the viewer may not request one.
+    """
     path = SERVICE_ACCOUNTS.path_of(Key(session.operator_namespace, ACCOUNT), "token")
     body = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "spec": {"expirationSeconds": SECONDS},
     }
-    answer = msgspec.json.decode(await session.api.request(RawRequest(path, "POST", body=body)))
-    return text(at(answer, "status", "token"))
+    answer = await session.api.request(RawRequest(path, "POST", body=body))
+    try:
+        return text(at(msgspec.json.decode(answer), "status", "token"))
+    except msgspec.DecodeError:
+        return ""
 
 
 async def _answered(session: Session, request: RawRequest) -> bytes | str:

@@ -99,18 +99,17 @@ def test_a_user_with_a_certificate_requests_a_token_of_an_account_that_may_only_
 
 
 @pytest.mark.parametrize(
-    ("error", "says"),
+    ("answer", "says"),
     [
-        (
-            Forbidden("cannot create resource serviceaccounts/token"),
-            "only a client certificate, and you may not request",
-        ),
+        (Forbidden("cannot create serviceaccounts/token"), "only a client certificate, and you may not request one"),
         (NotFound("no such account"), "it has no endpoint there"),
+        (b"ok", "the API server gives none"),
+        (b"{}", "the API server gives none"),
     ],
 )
-def test_a_user_without_a_token_that_may_not_request_one_is_told(viewer: Viewer, error: Exception, says: str) -> None:
+def test_a_user_without_a_token_that_gets_none_is_told(viewer: Viewer, answer: Exception | bytes, says: str) -> None:
     viewer.token = ""
-    viewer.answer = {TOKEN: error}
+    viewer.answer = {TOKEN: answer}
     assert says in viewer.types("plan", "logs").output
     assert [asked.path for asked in viewer.sent] == [TOKEN]
 
