@@ -116,7 +116,7 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
         Panel("Waiting steps", {_NAMES: _metric("waiting")}),
         Panel(
             "Time since the last progress",
-            {_NAMES: f"(time() - ({_metric('last_progress_timestamp_seconds')} > 0)) * (1 - {_metric('settled')})"},
+            {_NAMES: f"(time() - {_metric('last_progress_timestamp_seconds')}) * (1 - {_metric('settled')})"},
             unit="s",
         ),
         Panel("Longest wait", {_NAMES: f"time() - {_metric('oldest_wait_timestamp_seconds')}"}, unit="s"),
