@@ -78,8 +78,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         cluster = self.tools.databases.cluster(self.kind, self.where)
         if cluster is None or target.access is None:
             return NOT_SECURED
-        if self.live.status.users and self.live.status.cluster_uuid != target.identity:
-            self.keep(SearchUserStatus(conditions=self.live.status.conditions))
+        self._forget_others(target)
         await self.hold()
         now = rotation(self.live, self.now(), self._times())
         try:
@@ -97,11 +96,11 @@ class UserReconciliation(Reconciliation[SearchUser]):
         async def look(target: Target) -> ObjectPreview:
             if target.access is None:
                 raise StopError(NOT_SECURED)
+            self._forget_others(target)
             name = rotation(self.live, self.now(), self._times()).current
-            known = self._known(name) if self.live.status.cluster_uuid == target.identity else UserStatus(name=name)
             password = await self._known_password(name)
             digest = self.tools.key.digest(canonical(body(self.live.spec, password)))
-            wanted = desired(self.live, known, password, digest)
+            wanted = desired(self.live, self._known(name), password, digest)
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, wanted.what))
             return preview(wanted, observed, digest_of(self.tools.key, wanted, observed))
 
@@ -126,6 +125,11 @@ class UserReconciliation(Reconciliation[SearchUser]):
             if (outcome := await self._delete(target, known)) is not None:
                 return outcome
         return None
+
+    def _forget_others(self, target: Target) -> None:
+        """Drop what the status has of another database."""
+        if self.live.status.users and self.live.status.cluster_uuid != target.identity:
+            self.keep(SearchUserStatus(conditions=self.live.status.conditions))
 
     def _times(self) -> Times:
         users = self.live.status.users
