@@ -21,7 +21,7 @@ from stateward.kube.client.client import (
     RawRequest,
     WatchStart,
 )
-from stateward.kube.client.decoding import decode_event, decode_object
+from stateward.kube.client.decoding import decode_event, decode_object, decode_page
 from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Status, UnknownResource
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource, Selection
@@ -81,13 +81,14 @@ class FakeApi:
         self._refuse(resource.plural)
         wanted = dict(part.split("=") for part in selection.labels.split(",") if "=" in part)
         found = [
-            _decoded(resource, document)
+            document
             for (plural, key), document in self.objects.items()
             if plural == resource.plural
             and selection.namespace in ("", key.namespace)
             and wanted.items() <= document["metadata"].get("labels", {}).items()
         ]
-        return Page(tuple(found), "1")
+        answer = {"metadata": {"resourceVersion": "1"}, "items": found}
+        return decode_page(resource.view, msgspec.json.encode(answer))
 
     async def watch(
         self, resource: Resource[T], selection: Selection, start: WatchStart

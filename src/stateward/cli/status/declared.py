@@ -172,13 +172,15 @@ async def declared_of(session: Session, cluster: Cluster) -> Declared:
     unread: dict[str, str] = {}
     for kind in KINDS:
         try:
-            every = (await list_all(session.api, kind, Selection(cluster.metadata.namespace))).hand_over()
+            listing = await list_all(session.api, kind, Selection(cluster.metadata.namespace))
         except UnknownResource:
             continue  # An older installation does not have the kind.
         except ApiError as error:
             unread[kind.kind] = error.message
             continue
-        mine = (each for each in every if _is_of(each, cluster))
+        if listing.troubles:
+            unread[kind.kind] = f"{listing.troubles[0].key}: {listing.troubles[0].reason}"
+        mine = (each for each in listing.hand_over() if _is_of(each, cluster))
         found += [(kind.kind, each) for each in sorted(mine, key=lambda item: item.metadata.name)]
     return Declared(tuple(found), unread)
 
@@ -190,7 +192,7 @@ def _is_of(found: Any, cluster: Cluster) -> bool:
 def declared_lines(declared: Declared) -> Iterator[str]:
     """Yield the lines about the declared resources that are not ready; none if all are."""
     for kind, why in declared.unread.items():
-        yield f"Each {kind} of the cluster could not be read: {why}."
+        yield f"Not every {kind} of the cluster could be read: {why}."
     for kind, each in declared.found:
         if not is_ready(each.status):
             yield from _explained(kind, each)
@@ -207,7 +209,7 @@ def declared_summary(declared: Declared, cluster: str) -> Iterator[str]:
         state = "all ready" if not waiting else f"not ready: {listed(waiting)}; see `explain {cluster}`"
         yield f"declared: {told}; {state}"
     if declared.unread:
-        yield f"declared: not readable with your rights: {', '.join(declared.unread)}"
+        yield f"declared: not all could be read: {', '.join(declared.unread)}; see `explain {cluster}`"
 
 
 def declared_document(declared: Declared) -> Json:

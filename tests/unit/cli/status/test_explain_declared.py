@@ -67,7 +67,15 @@ def test_status_counts_declared_resources_and_names_those_that_are_not_ready(run
     api.denied = {"searchusers"}
     said = run("status", "logs").output
     assert "declared: 2 SearchObjects; not ready: SearchObject bad; see `explain logs`\n" in said
-    assert "declared: not readable with your rights: SearchUser\n" in said
+    assert "declared: not all could be read: SearchUser; see `explain logs`\n" in said
+
+
+def test_a_resource_that_cannot_be_read_is_not_an_absent_one(run: Run, api: FakeApi) -> None:
+    declare(api, "searchobjects", "SearchObject", "good", [READY])
+    declare(api, "searchobjects", "SearchObject", "garbled", [READY])
+    api.objects["searchobjects", Key("default", "garbled")]["spec"] = 7
+    assert "declared: not all could be read: SearchObject" in run("status", "logs").output
+    assert "Not every SearchObject of the cluster could be read: default/garbled" in run("explain", "logs").output
 
 
 def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
