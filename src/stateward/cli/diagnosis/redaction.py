@@ -7,13 +7,12 @@ Last, what looks like a secret is replaced: private keys, tokens, passwords in U
 """
 
 import base64
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
-from urllib.parse import quote
 
 from stateward.api.values.base import Json
+from stateward.api.values.secret_forms import forms_of
 
 GONE = "[REDACTED]"
 SHORTEST, LONGEST = 6, 4096
@@ -79,9 +78,7 @@ class Redactor:
         for text in {value, value.strip()}:
             if not SHORTEST <= len(text) <= LONGEST or text in self._public or text.isdigit():
                 continue
-            raw = text.encode()
-            found = {text, base64.b64encode(raw).decode(), quote(text, safe=""), json.dumps(text)[1:-1]}
-            self._learned |= {each for each in found if len(each) >= SHORTEST}
+            self._learned |= {each for each in forms_of(text) if len(each) >= SHORTEST}
             self._pattern = None
 
     def text(self, text: str) -> str:

@@ -4,22 +4,20 @@ The right to write a declared object is no right to read Secrets: its body could
 Secret needs a label that only those can set who may write the Secret itself.
 """
 
-import json
-from collections.abc import Iterable, Iterator
-from urllib.parse import quote
+from collections.abc import Iterable
 
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.values.base import Json
 from stateward.api.values.names import LABEL_ALLOWED
+from stateward.api.values.secret_forms import forms_of
 from stateward.engines.search.database.session import CUT
 from stateward.engines.search.declared.pointers import placed
+from stateward.engines.search.declared.preview import NOT_SHOWN
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import text_content
-
-HIDDEN = "***"
 
 
 class NoValueError(Exception):
@@ -69,11 +67,11 @@ async def text_of(api: Api, source: Key, key: str, cluster: str, path: str) -> s
 def without_values(text: str, values: tuple[str, ...]) -> str:
     """Return a message of the database without the values of Secrets, which it may repeat.
 
-    It may have them as they are, or as in JSON or in an address, and the last one may be cut off.
+    The last one may be cut off.
     """
-    forms = {form for value in values if value for form in _forms(value)}
+    forms = {form for value in values for form in forms_of(value)}
     for form in sorted(forms, key=len, reverse=True):  # One value may be a part of another.
-        text = text.replace(form, HIDDEN)
+        text = text.replace(form, NOT_SHOWN)
     rest = text.removesuffix(CUT)
     return text if rest == text else f"{_without_begin(rest, forms)}{CUT}"
 
@@ -81,11 +79,4 @@ def without_values(text: str, values: tuple[str, ...]) -> str:
 def _without_begin(text: str, forms: Iterable[str]) -> str:
     """Return a text without the begin of a value at its end."""
     longest = max((n for form in forms for n in range(1, len(form)) if text.endswith(form[:n])), default=0)
-    return f"{text[:-longest]}{HIDDEN}" if longest else text
-
-
-def _forms(value: str) -> Iterator[str]:
-    yield value
-    yield json.dumps(value)[1:-1]
-    yield json.dumps(value, ensure_ascii=False)[1:-1]
-    yield quote(value, safe="")
+    return f"{text[:-longest]}{NOT_SHOWN}" if longest else text

@@ -20,6 +20,7 @@ VALUES = st.text('aäb\\"\n7/', min_size=1, max_size=20)
         ('body {"key": "p\\"w\\n"}', ('p"w\n',), 'body {"key": "***"}'),
         ("body pass-w\\u00f6rter", ("pass-wörter",), "body ***"),
         ("GET /x?key=a%2Fb%20c", ("a/b c",), "GET /x?key=***"),
+        ("Authorization: Basic Z2VoZWlt", ("geheim",), "Authorization: Basic ***"),
         ("abcdef", ("abc", "abcdef"), "***"),
         ("nothing of it", ("",), "nothing of it"),
         (f"connect with gehe{CUT}", ("geheim-77",), f"connect with ***{CUT}"),

@@ -17,7 +17,7 @@ from stateward.engines.search.declared.kinds import Write
 MOST = 200
 """Changes that are shown."""
 NOT_SHOWN = "***"
-"""What is shown in the place of a value whose key says that it is a secret."""
+"""What is shown in the place of the value of a Secret, and of a text whose key says that it is one."""
 _SECRET_KEY = re.compile(
     r"(pass(word|wd|phrase)|secret|token|credentials?|authorization|(secret|access|private|api|exchange)key)$"
 )
