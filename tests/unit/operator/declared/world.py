@@ -60,6 +60,11 @@ class WiredDatabase:
     wire: Wire
     calls: list[Call] = field(default_factory=list[Call], kw_only=True)
 
+    @property
+    def writes(self) -> list[Call]:
+        """The requests so far that may have changed something."""
+        return [call for call in self.calls if call.method != "GET"]
+
     async def send(self, call: Call) -> Answer:
         await self.wire.reach(10.0)
         status, document = self._answer(call)
@@ -85,10 +90,6 @@ class FakeDatabase(WiredDatabase):
     explained: dict[str, Any] = field(default_factory=dict[str, Any])
     refusals: dict[str, Answer] = field(default_factory=dict[str, Answer])
     """Answers to commands instead of the usual ones, by path."""
-
-    @property
-    def writes(self) -> list[Call]:
-        return [call for call in self.calls if call.method != "GET"]
 
     def within(self, access: Access) -> "FakeDatabase":
         assert access is ACCESS
