@@ -71,7 +71,7 @@ def plan(
         plan_installation(installs, packages_in(given), output, **target)
         return
     declared, others = search_objects.declared_in(given, name), search_objects.others_in(given)
-    if given and not any(is_ours(item) for _, item in others) and not (name and data_in(others)):
+    if len(others) < len(given) and not any(is_ours(item) for _, item in others) and not (name and data_in(others)):
         plan_declared(path or "", given, declared, output, **target)
         return
     found, shown, _ = previewed(others, name, path, Level(pod_policy), **target)

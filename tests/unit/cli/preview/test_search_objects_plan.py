@@ -134,6 +134,11 @@ def test_a_kind_without_a_preview_is_named(viewer: Viewer, tmp_path: Path) -> No
     assert planned(viewer, tmp_path, FILE, "other").output.endswith("objects.yaml: it has nothing of that name\n")
 
 
+def test_a_file_without_anything_of_stateward_is_told_as_before(viewer: Viewer, tmp_path: Path) -> None:
+    said = planned(viewer, tmp_path, "{apiVersion: v1, kind: Service, metadata: {name: a}}").output
+    assert "there is no OpenSearchCluster or" in said
+
+
 def test_a_file_with_a_cluster_and_objects_shows_both(viewer: Viewer, tmp_path: Path) -> None:
     viewer.answer = answer("change", FieldChange("/priority", 3, 7))
     manifest = yaml.safe_dump(cluster())
