@@ -76,7 +76,7 @@ def plan(
         return
     found, shown, _ = previewed(others, name, path, Level(pod_policy), **target)
     found = asyncio.run(with_plugin_files(found, web if check_plugins else None))
-    more = read_declared(declared, **target) if declared else []
+    more = read_declared(declared, None if found.exists else found.cluster, **target)
     busy = [change.name for change in shown.members if change.effect is not Kind.NONE]
 
     def table() -> None:
@@ -97,15 +97,15 @@ def plan_declared(path: str, given: list[tuple[str, Any]], declared: list[Json],
         kinds = search_objects.without_preview(given)
         told = f"plan shows no {' or '.join(kinds)}; check it with validate" if kinds else "it has nothing of that name"
         raise Failure(f"{path}: {told}")
-    found = read_declared(declared, **target)
+    found = read_declared(declared, None, **target)
     print_lines(output, search_objects.document(found), names_of(found), list(search_objects.lines(found)))
     through = all(each.preview.goes_through for each in found)
     click.get_current_context().exit(verdict_code(changes=bool(names_of(found)), through=through))
 
 
-def read_declared(declared: list[Json], **target: str) -> list[search_objects.Shown]:
-    """Return what declared resources would change."""
-    return run(lambda session: search_objects.previews(session, declared), **target)
+def read_declared(declared: list[Json], new: Cluster | None, **target: str) -> list[search_objects.Shown]:
+    """Return what declared resources would change; `new` is a cluster that the same file creates."""
+    return run(lambda session: search_objects.previews(session, declared, new), **target) if declared else []
 
 
 def names_of(found: list[search_objects.Shown]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.schema.custom_resources import SEARCH_OBJECT, SEARCH_RESTORE, SEARCH_USER, Kind
 from stateward.api.values.base import Json
 from stateward.api.values.problem import errors
@@ -61,14 +62,31 @@ def _kind(item: Any) -> str:
     return str(cast("Json", item).get("kind", "")) if isinstance(item, dict) else ""
 
 
-async def previews(session: Session, found: list[Json]) -> list[Shown]:
-    """Return what each resource would change."""
-    return [await _previewed(session, KINDS[item["kind"]], item) for item in found]
+async def previews(session: Session, found: list[Json], new: Cluster | None = None) -> list[Shown]:
+    """Return what each resource would change; `new` is a cluster that the same file creates."""
+    return [
+        _later(item, new) if new is not None and _is_for(item, new) else await _previewed(session, item)
+        for item in found
+    ]
 
 
-async def _previewed(session: Session, kind: Kind, item: Json) -> Shown:
-    shown = await ask_preview(session, kind.plural, subject(item), item)
-    return Shown(kind, str(item["metadata"].get("name", "")), shown)
+def _is_for(item: Json, cluster: Cluster) -> bool:
+    return (item["spec"]["cluster"]["kind"], item["spec"]["cluster"]["name"]) == (cluster.kind, cluster.metadata.name)
+
+
+def _later(item: Json, cluster: Cluster) -> Shown:
+    """Return what is known before there is a database."""
+    message = f"once {cluster.metadata.name} is formed"
+    return Shown(KINDS[item["kind"]], _name(item), ObjectPreview(subject(item), "create", message=message))
+
+
+async def _previewed(session: Session, item: Json) -> Shown:
+    kind = KINDS[item["kind"]]
+    return Shown(kind, _name(item), await ask_preview(session, kind.plural, subject(item), item))
+
+
+def _name(item: Json) -> str:
+    return str(item["metadata"].get("name", ""))
 
 
 def subject(item: Json) -> str:

@@ -149,3 +149,13 @@ def test_a_file_with_a_cluster_and_objects_shows_both(viewer: Viewer, tmp_path: 
     found = msgspec.json.decode(planned(viewer, tmp_path, f"{manifest}---\n{FILE}", "logs", "-o", "json").output)
     assert [each["name"] for each in found["declared"]] == ["logs-template"]
     assert undocumented(found, SHAPES["plan"]) == set()
+
+
+def test_objects_of_a_cluster_that_the_file_creates_come_once_it_is_formed(viewer: Viewer, tmp_path: Path) -> None:
+    made = cluster()
+    new = {key: made[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "fresh"}}
+    of_it = FILE.replace("name: logs}", "name: fresh}")
+    result = planned(viewer, tmp_path, f"{yaml.safe_dump(new)}---\n{of_it}", "-o", "json")
+    (found,) = msgspec.json.decode(result.stdout)["declared"]
+    assert (found["does"], found["message"]) == ("create", "once fresh is formed")
+    assert not [asked for asked in viewer.sent if "preview" in asked.path], "there is no database to ask about"
