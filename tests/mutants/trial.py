@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,13 @@ from tempfile import TemporaryDirectory
 
 from tests.mutants.changes import Change
 
-LONGEST = 300.0
-"""Seconds after which a trial ends; a change that makes the tests endless is noticed, too."""
+LONGEST = 1800.0
+"""Seconds after which tests of an unchanged copy end."""
+ENDLESS = 5
+"""A trial ends after so many times what its tests take without a change, and after a minute at least.
+
+A change that makes the tests endless is noticed, too.
+"""
 NEEDED = ("src", "tests", "charts", "docs", "examples", "sandbox", "bench", "demo", "release", "requirements")
 WHOLE = {"src/stateward/operator/clusters": "tests/simulation/test_settled.py"}
 """Rooms that hold the rest together, so that some of their decisions show only in the whole, and a test of it."""
@@ -28,7 +34,7 @@ class Copy:
         for name in FILES:
             shutil.copy(root / name, place / name)
         self._place = place
-        self._green: set[tuple[str, ...]] = set()
+        self._seconds: dict[tuple[str, ...], float] = {}
 
     def notices(self, change: Change, chosen: Sequence[str] = ()) -> bool:
         """Return whether a test fails with the change: of those chosen, or else of those nearest.
@@ -38,24 +44,25 @@ class Copy:
         rooms = chosen or nearest(self._place, change.file)
         runs = [(tests, *(f"--ignore={inner}" for inner in rooms[:number])) for number, tests in enumerate(rooms)]
         for words in runs:
-            if words not in self._green and not self._passes(words):
+            began = time.monotonic()
+            if words not in self._seconds and not self._passes(words, LONGEST):
                 raise RuntimeError(f"{words[0]} fails in an unchanged copy, so it proves nothing")
-            self._green.add(words)
+            self._seconds.setdefault(words, time.monotonic() - began)
         file = self._place / change.file
         source = file.read_bytes()
         file.write_bytes(change.applied(source))
         try:
-            return any(not self._passes(words) for words in runs)
+            return any(not self._passes(words, max(60.0, ENDLESS * self._seconds[words])) for words in runs)
         finally:
             file.write_bytes(source)
 
-    def _passes(self, tests: Sequence[str]) -> bool:
+    def _passes(self, tests: Sequence[str], longest: float) -> bool:
         words = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests)
         # Programs that tests start get the changed source, too.
         own = {"PYTHONPATH": f"{self._place / 'src'}:{self._place}", "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
-                words, cwd=self._place, env={**os.environ, **own}, capture_output=True, timeout=LONGEST, check=False
+                words, cwd=self._place, env={**os.environ, **own}, capture_output=True, timeout=longest, check=False
             )
         except subprocess.TimeoutExpired:
             return False
