@@ -1,5 +1,7 @@
 """The picture of a cluster's history."""
 
+from collections.abc import Iterator
+
 from stateward.timeline.history import Entry, History, Kind
 from stateward.timeline.model import Band, Mark, Row, Span, Stretch, Timeline
 from stateward.timeline.phases import Phase, phase_of
@@ -21,7 +23,7 @@ def timeline_of(history: History, title: str, now: float, *, subtitle: str = "")
         rows=(Row(title), *member_rows(entries)),
         spans=tuple(span(entry, title) for entry in entries if entry.kind in (Kind.MEMBER, Kind.WAIT)),
         bands=tuple(Band(name, tuple(stretches(entries, kind))) for name, kind in BANDS),
-        marks=tuple(mark(entry) for entry in entries if entry.kind in (Kind.EVENT, Kind.REMOVAL)),
+        marks=tuple(marks(entries)),
         now=now,
         subtitle=subtitle,
     )
@@ -64,6 +66,13 @@ def stretches(entries: tuple[Entry, ...], kind: Kind) -> list[Stretch]:
     """Return the values of a band in order."""
     mine = sorted((e for e in entries if e.kind is kind), key=lambda e: e.begin)
     return [Stretch(e.what, e.begin, float(e.end) if e.end else None) for e in mine]
+
+
+def marks(entries: tuple[Entry, ...]) -> Iterator[Mark]:
+    """Yield the marks of events and removals in order of their times; at one time an event comes first."""
+    mine = (entry for entry in entries if entry.kind in (Kind.EVENT, Kind.REMOVAL))
+    for entry in sorted(mine, key=lambda e: (e.begin, e.kind is Kind.REMOVAL)):
+        yield mark(entry)
 
 
 def mark(entry: Entry) -> Mark:

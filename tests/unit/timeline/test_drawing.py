@@ -106,6 +106,16 @@ def test_the_latest_work_begins_after_half_an_hour_of_quiet() -> None:
     assert latest_work(found) == 9000
 
 
+def test_events_and_removals_are_told_in_the_order_in_which_they_happened() -> None:
+    def removal(subject: str, begin: int) -> Entry:
+        return Entry(kind=Kind.REMOVAL, subject=subject, what="removed", begin=begin, why="pool hot shrinks")
+
+    edited = Entry(kind=Kind.EVENT, subject="", what="edited", begin=12, end=12, why="the spec was edited")
+    lasting = (removal("logs-hot-1", 12), removal("logs-hot-2", 11))
+    found = timeline_of(History(begin=10, until=20, ended=(edited,), lasting=lasting), "logs", 20)
+    assert [(mark.at, mark.row) for mark in found.marks] == [(11, "logs-hot-2"), (12, ""), (12, "logs-hot-1")]
+
+
 def test_durations_have_two_units() -> None:
     assert [duration(s) for s in (0, 45, 725, 11100, 180000)] == ["0 s", "45 s", "12 min 5 s", "3 h 5 min", "2 d 2 h"]
 
