@@ -94,7 +94,7 @@ def samples(pod: Pod, steps: Sequence[Entry], history: History) -> Iterator[Samp
     if made is None or any(status.restart_count for status in pod.status.container_statuses):
         return
     created = made.timestamp()
-    within = next((e for e in reversed(steps) if e.begin <= created <= e.end and is_start(e)), None)
+    within = next((e for e in reversed(steps) if starts_with(e, created)), None)
     kept = [e for e in steps if e.what in RESTARTS and e.begin > created]
     if kept:
         yield Sample("kept", float(kept[-1].end - kept[-1].begin))
@@ -120,9 +120,13 @@ def shows_its_start(pod: Pod, ready: float, steps: Sequence[Entry], history: His
     return 0 < history.begin <= created and ready <= history.until and not away
 
 
-def is_start(entry: Entry) -> bool:
-    """Return whether a phase ends with a member that serves."""
-    return entry.what in RESTARTS or entry.what == Phase.CREATE
+def starts_with(entry: Entry, created: float) -> bool:
+    """Return whether a phase ends with a member that serves in the pod that was created then.
+
+    The first pod of a member can be older than the phase: the operator notes the phase in the round after the creation.
+    """
+    first = entry.what == Phase.CREATE
+    return created <= entry.end and (first or (entry.begin <= created and entry.what in RESTARTS))
 
 
 def has_agent(pod: Pod) -> bool:

@@ -55,6 +55,9 @@ def test_a_pod_without_an_agent_shows_its_own_start() -> None:
     [
         ([step(Phase.RECREATE, 990, 1_040)], [Sample("pods", 40.0 - REACTION, 10.0)]),
         ([step(Phase.CREATE, 990, 1_040)], [Sample("first", 40.0 - REACTION)]),
+        ([step(Phase.CREATE, 1_005, 1_040)], [Sample("first", 40.0 - REACTION)]),
+        ([step(Phase.CREATE, 900, 950)], []),
+        ([step(Phase.CREATE, 900, 950), step(Phase.RECREATE, 990, 1_040)], [Sample("pods", 40.0 - REACTION, 10.0)]),
         ([step(Phase.RECREATE, 900, 950)], []),
         ([step(Phase.RECREATE, 900, 950), step(Phase.RECREATE, 990, 1_040)], [Sample("pods", 40.0 - REACTION, 10.0)]),
         ([step(Phase.RECREATE, 990, 1_040), step(Phase.MOVE, 995, 1_050)], [Sample("pods", 40.0 - REACTION, 10.0)]),
