@@ -1,6 +1,7 @@
 """How deeply a spec is nested: what is free of a schema can be nested without end, and what reads it cannot."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -25,8 +26,13 @@ def check(cluster: Cluster) -> Iterator[Problem]:
 
 def _inside(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, msgspec.Struct):
-        fields = msgspec.structs.fields(value)
-        return [(f".{field.encode_name}", getattr(value, field.name)) for field in fields]
+        return [(path, getattr(value, name)) for name, path in _fields(type(value))]
     if isinstance(value, Mapping):
         return [(f".{name}", inner) for name, inner in cast("Mapping[str, Any]", value).items()]
     return [(f"[{i}]", inner) for i, inner in enumerate(cast("list[Any]", value))] if isinstance(value, list) else []
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a type, by their names in Python and as parts of a path: to ask for them takes long."""
+    return tuple((field.name, f".{field.encode_name}") for field in msgspec.structs.fields(kind))

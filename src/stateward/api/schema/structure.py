@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from enum import Enum
+from functools import cache
 from typing import cast
 
 import msgspec.inspect as mi
@@ -20,7 +21,12 @@ from stateward.api.values.problem import Problem
 
 def check_structure(document: object, record: type[Record], path: str = "") -> list[Problem]:
     """Return every deviation of a document from a record's shape."""
-    return list(_check(mi.type_info(record), document, path))
+    return list(_check(_info(record), document, path))
+
+
+@cache
+def _info(record: type[Record]) -> mi.Type:
+    return mi.type_info(record)
 
 
 def without_nulls(document: object, schema: Json) -> object:

@@ -31,7 +31,8 @@ def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:
 
     Added or removed data of ConfigMaps and Secrets of others is not included: see `referenced_data`.
     """
-    return tuple(sorted(name for name in before.keys() | after.keys() if input_changed(name, before, after)))
+    names = {name for name, _ in before.items() ^ after.items()}
+    return tuple(sorted(name for name in names if input_changed(name, before, after)))
 
 
 def effect_of(pool: Pool, name: str) -> Effect:
