@@ -72,4 +72,5 @@ export const offset = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.fl
 export const wall = (at) => new Date(at * 1000).toISOString().slice(11, 19);
 export const day = (at) => (at ? new Date(at * 1000).toISOString().slice(0, 10) : "");
 export const count = (number) => Math.round(number).toLocaleString("en");
+export const counted = (number, one, more = `${one}s`) => `${number} ${number === 1 ? one : more}`;
 export const gib = (bytes) => `${(bytes / 2 ** 30).toFixed(bytes < 2 ** 30 * 10 ? 1 : 0)} GiB`;

@@ -1,5 +1,5 @@
 // Draws what the server sends, and decides nothing.
-import { $, state, el, svg, toned, coded, put, once, drawn, now, age, aged, offset, wall, day, count, gib } from "./elements.js";
+import { $, state, el, svg, toned, coded, put, once, drawn, now, age, aged, offset, wall, day, count, counted, gib } from "./elements.js";
 import { dark, drawTimeline } from "./timeline.js";
 
 let source = null;
@@ -179,14 +179,14 @@ function drawMap(detail) {
 /** What is known of a member, in words. */
 function known(member) {
   return [member.version ? `version ${member.version}` : "has not joined yet", member.node ? `on ${member.node}` : "", member.leader ? "elected manager" : "",
-    member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} of its disk used` : "", member.shardsKnown ? `${member.shardCount} shards, ${member.primaries} primary${member.moving ? `, ${member.moving} being copied` : ""}` : "shards not known", member.pending ? `pending: ${member.pending}` : ""].filter(Boolean).join(", ");
+    member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} of its disk used` : "", member.shardsKnown ? `${counted(member.shardCount, "shard")}, ${member.primaries} primary${member.moving ? `, ${member.moving} being copied` : ""}` : "shards not known", member.pending ? `pending: ${member.pending}` : ""].filter(Boolean).join(", ");
 }
 
 function card(member, compact) {
   const spoken = [member.name, member.state, known(member), member.reason].filter(Boolean).join(", ");
   const button = (...inside) => el("button", { type: "button", class: `card ${member.tone}`, "aria-label": spoken, title: spoken, "data-key": `member ${member.name}`, onclick: () => explain(member.name) }, ...inside);
   if (compact) {
-    const about = [member.leader ? "★ leader" : "", member.version || "–", member.shardsKnown ? `${member.shardCount} shards` : "shards not known", member.diskTotal ? `disk ${Math.round((100 * member.diskUsed) / member.diskTotal)} %` : ""];
+    const about = [member.leader ? "★ leader" : "", member.version || "–", member.shardsKnown ? counted(member.shardCount, "shard") : "shards not known", member.diskTotal ? `disk ${Math.round((100 * member.diskUsed) / member.diskTotal)} %` : ""];
     return button(toned(member.tone, member.short), member.tone === "good" ? null : el("span", { class: "word" }, member.state), el("span", { class: "about" }, about.filter(Boolean).join(" · ")));
   }
   const disk = el("span", { class: `disk ${member.diskTotal ? "" : "empty"}`, title: member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} used` : null }, el("i"));
@@ -217,7 +217,7 @@ function drawFacts(detail) {
   const secured = detail.certificates;
   drawn("facts", [detail.pools, detail.dataKnown, detail.shards, detail.unassigned, detail.certificates, detail.notes], () => {
     const lines = detail.pools.map((pool) => [`pool ${pool.name}`, `${pool.ready}/${pool.desired} ready, ${pool.version || "no version yet"}${pool.upgrade ? `, ${pool.upgrade.toLowerCase()}` : ""}`]);
-    const placed = detail.unassigned ? `${detail.unassigned} copies without a member` : "all copies have a member";
+    const placed = detail.unassigned ? `${counted(detail.unassigned, "copy", "copies")} without a member` : "all copies have a member";
     lines.push(["shards", !detail.dataKnown ? "not known" : detail.shards ? `${detail.shards}, ${placed}` : "none"]);
     lines.push(["certificates", secured.secured ? `first expires ${day(secured.expire)}, renewed ${day(secured.renewal)}; CA until ${day(secured.caExpires)}` : secured.reason || "none: the cluster is not secured"]);
     if (secured.rotation) lines.push(["new CA", secured.rotation]);

@@ -36,8 +36,12 @@ export function drawTimeline() {
 }
 
 const colour = (look) => (dark.matches ? look.dark : look.light);
-/** Black or white, whichever reads better on a colour. */
-const ink = (hex) => { const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)); return 0.3 * r + 0.59 * g + 0.11 * b > 125 ? "#10151f" : "#ffffff"; };
+/** Black or white, whichever reads better on a colour: one of them always has the contrast that WCAG AA asks for. */
+function ink(hex) {
+  const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const [red, green, blue] = [1, 3, 5].map((at) => linear(parseInt(hex.slice(at, at + 2), 16) / 255));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
+}
 
 function barShapes(bar, x, y, until) {
   const from = x(bar.begin), to = Math.max(from + 2.5, x(bar.end ?? until)), fill = colour(bar.look);
