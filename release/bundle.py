@@ -10,7 +10,7 @@ from msgspec import Struct
 from release.krew import HOMEPAGE
 from stateward.api.schema.custom_resources import KINDS
 from stateward.api.values.base import GROUP, VERSION
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 
 Object = dict[str, Any]
 PACKAGE = "stateward"

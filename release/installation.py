@@ -18,7 +18,7 @@ from release.bundle import Edition, bundle
 from release.released import before
 from release.version import Version, final
 from stateward import __version__
-from stateward.api.values.yaml_writer import to_yaml_documents
+from stateward.api.yaml_writer import to_yaml_documents
 from stateward.cli.run.chart import objects
 
 

@@ -5,7 +5,7 @@ uv or pipx the wheel of this version, which is in the archive: the sum in the ma
 can put another program in its place. Its dependencies come from the index.
 """
 
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 
 HOMEPAGE = "https://stateward.dev"
 """Where releases are published."""

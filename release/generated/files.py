@@ -6,7 +6,7 @@ from pathlib import Path
 from release import version
 from release.generated import dashboard, events, labels, monitoring, reasons, values
 from stateward.api import generate
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
 
 CHART = Path("charts/stateward")

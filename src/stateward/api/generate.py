@@ -13,7 +13,7 @@ from stateward.api.schema.crd import crd
 from stateward.api.schema.custom_resources import KINDS
 from stateward.api.schema.reference import page
 from stateward.api.values.base import GROUP
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 
 COMMAND = "make docs"
 _HEADER = "# Generated from the types in src/stateward/api; renew it with `make docs`.\n"

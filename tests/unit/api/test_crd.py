@@ -10,7 +10,7 @@ from stateward.api.parse import convert_cluster
 from stateward.api.schema.crd import crd
 from stateward.api.schema.custom_resources import OPENSEARCH
 from stateward.api.validation import validate
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 
 ROOT = Path(__file__).parents[3]
 

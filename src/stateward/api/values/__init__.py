@@ -1,1 +1,1 @@
-"""Values that all kinds share: durations, quantities, versions, roles, labels, problems, and YAML."""
+"""Values that all kinds share: durations, quantities, versions, roles, labels, problems."""

@@ -13,7 +13,7 @@ from stateward import __version__
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 from stateward.cli.diagnosis.events import read_events
 from stateward.cli.diagnosis.operator_pods import decisions, operator_pods, read_log, readable
 from stateward.cli.diagnosis.owned_objects import read_owned, read_raw

@@ -15,7 +15,7 @@ import yaml
 from gotpl.funcs.sprig import text_func_map
 
 import stateward
-from stateward.api.values.yaml_writer import NO_FOLD, to_yaml
+from stateward.api.yaml_writer import NO_FOLD, to_yaml
 from stateward.cli.shared.failures import Failure
 
 Values = Mapping[str, Any]

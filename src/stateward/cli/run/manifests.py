@@ -10,7 +10,7 @@ import yaml
 from stateward import __version__
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import LABEL_ALLOWED
-from stateward.api.values.yaml_writer import to_yaml_documents
+from stateward.api.yaml_writer import to_yaml_documents
 from stateward.cli.run.chart import NAMESPACE, Values, merged, objects
 from stateward.cli.shared.failures import Failure
 from stateward.operator.runtime.options import ANY, LABELLED

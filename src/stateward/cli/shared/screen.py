@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 
-from stateward.api.values.yaml_writer import to_yaml
+from stateward.api.yaml_writer import to_yaml
 
 WIDE = 250
 """Columns without a terminal, if no line is longer."""

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from yaml.nodes import Node
 
-from stateward.api.values import yaml_writer
+from stateward.api import yaml_writer
 from stateward.packages.format.yaml_loader import DEEPEST, MOST_NODES, Loader, bound
 from stateward.packages.format.yaml_scalars import TAG
 

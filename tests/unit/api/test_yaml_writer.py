@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stateward.api.values.yaml_writer import NO_FOLD, to_yaml, to_yaml_documents
+from stateward.api.yaml_writer import NO_FOLD, to_yaml, to_yaml_documents
 from stateward.packages.format import yamltext
 
 UNQUOTED = r"""
