@@ -10,6 +10,7 @@ from msgspec import Struct
 from release.krew import HOMEPAGE
 from stateward.api.schema.custom_resources import KINDS
 from stateward.api.values.base import GROUP, VERSION
+from stateward.api.yaml_writer import to_yaml
 
 Object = dict[str, Any]
 PACKAGE = "stateward"
@@ -159,4 +160,4 @@ def _file(each: Object) -> str:
 
 
 def _yaml(document: object) -> str:
-    return yaml.safe_dump(document, sort_keys=False, width=120)
+    return to_yaml(document)

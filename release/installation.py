@@ -18,6 +18,7 @@ from release.bundle import Edition, bundle
 from release.released import before
 from release.version import Version, final
 from stateward import __version__
+from stateward.api.yaml_writer import to_yaml_documents
 from stateward.cli.run.chart import objects
 
 
@@ -36,7 +37,7 @@ def files(place: Path, epoch: str, wheel: Path, version: Version | None = None) 
     edition = Edition(version.semantic, f"stateward:{version.tag}", created, previous=previous, icon=icon)
     texts = bundle(made, edition)
     found = {f"bundle/{path}": text.encode() for path, text in texts.items()}
-    found["stateward.yaml"] = yaml.safe_dump_all(made, sort_keys=False, width=120).encode()
+    found["stateward.yaml"] = to_yaml_documents(made).encode()
     found[f"stateward-chart-{version.semantic}.tgz"] = chart(place / "charts/stateward", seconds)
     archive, name = plugin(place, seconds, wheel, version), f"kubectl-stateward-{version.semantic}.tar.gz"
     found[name] = archive

@@ -5,7 +5,7 @@ uv or pipx the wheel of this version, which is in the archive: the sum in the ma
 can put another program in its place. Its dependencies come from the index.
 """
 
-import yaml
+from stateward.api.yaml_writer import to_yaml
 
 HOMEPAGE = "https://stateward.dev"
 """Where releases are published."""
@@ -56,4 +56,4 @@ def manifest(version: str, archive: str, digest: str, wheel: str) -> str:
             "platforms": platforms,
         },
     }
-    return yaml.safe_dump(body, sort_keys=False, width=100)
+    return to_yaml(body, width=100)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
-
 from release import version
 from release.generated import dashboard, events, labels, monitoring, reasons, values
 from stateward.api import generate
+from stateward.api.yaml_writer import to_yaml
 from stateward.cli.run.chart import NAMESPACE, namespace_object, unchecked
 
 CHART = Path("charts/stateward")
@@ -47,7 +46,7 @@ def manifests(chart: Path) -> Mapping[Path, str]:
     for name, (folder, given, parts) in OPTIONAL.items():
         texts = unchecked(chart, given)
         found[CHART / folder / f"{name}.yaml"] = _HEADER + "---\n".join(tidy(texts[part]) for part in parts)
-    namespace = yaml.safe_dump(namespace_object(NAMESPACE), sort_keys=False)
+    namespace = to_yaml(namespace_object(NAMESPACE))
     return {**found, CHART / "manifests/namespace.yaml": _HEADER + namespace}
 
 

@@ -8,13 +8,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import yaml
-
 from stateward.api.schema import living
 from stateward.api.schema.crd import crd
 from stateward.api.schema.custom_resources import KINDS
 from stateward.api.schema.reference import page
-from stateward.api.values.base import GROUP, Json
+from stateward.api.values.base import GROUP
+from stateward.api.yaml_writer import to_yaml
 
 COMMAND = "make docs"
 _HEADER = "# Generated from the types in src/stateward/api; renew it with `make docs`.\n"
@@ -23,22 +22,10 @@ _HEADER = "# Generated from the types in src/stateward/api; renew it with `make 
 def files() -> Mapping[Path, str]:
     """Return the content of every generated file, by its path from the root of the repository."""
     crds = {
-        Path(f"charts/stateward/files/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + as_yaml(crd(kind)) for kind in KINDS
+        Path(f"charts/stateward/files/crds/{GROUP}_{kind.plural}.yaml"): _HEADER + to_yaml(crd(kind)) for kind in KINDS
     }
     pages = {Path(f"docs/reference/{kind.name.lower()}.md"): page(kind) for kind in KINDS}
     return crds | pages | {Path("docs/reference/what-a-change-does.md"): living.page()}
-
-
-def as_yaml(document: Json) -> str:
-    """Write a document as YAML, in the order it was built in, the same on every machine."""
-    return yaml.dump(document, Dumper=_Plain, sort_keys=False, width=120, allow_unicode=True)
-
-
-class _Plain(yaml.SafeDumper):
-    """Writes out what occurs twice instead of referring to it, as kubectl's readers expect."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
-        return True
 
 
 def outdated(root: Path, wanted: Mapping[Path, str]) -> list[Path]:

@@ -10,6 +10,7 @@ import structlog
 from stateward import __version__
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
+from stateward.engines.connection.base import Speed
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api
@@ -130,6 +131,11 @@ class Operator:
         """Return what a cluster's database reports, by the plural of its kind; None if it is not known here."""
         kinds = {each.family.kind.resource.plural: each for each in self.controllers.values()}
         return await kinds[plural].report(key) if plural in kinds else None
+
+    async def speed(self, plural: str, key: Key) -> Speed:
+        """Return how fast a cluster's database recovers copies; unknown values if that cannot be read."""
+        kinds = {each.family.kind.resource.plural: each for each in self.controllers.values()}
+        return await kinds[plural].speed(key) if plural in kinds else Speed()
 
     async def run(self) -> None:
         """Watch, campaign and work until cancelled or the lease is lost (raises LostLease)."""

@@ -16,7 +16,6 @@ import structlog
 from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api
-from stateward.kube.client.exec import Execute
 from stateward.kube.client.http_client import HttpApi
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
@@ -45,8 +44,8 @@ from stateward.operator.runtime.signals import until_signalled
 from stateward.operator.runtime.traces import open_traces
 
 _log = structlog.get_logger(__name__)
-OpenPage = Callable[[Api, Execute, OperatorOptions], AbstractAsyncContextManager[object]]
-"""Serves the page of clusters for a block."""
+OpenPage = Callable[[Api, OperatorOptions, Operator], AbstractAsyncContextManager[object]]
+"""Serves the page of clusters for a block; the operator reads their databases for it."""
 
 
 async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -> None:
@@ -86,7 +85,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
             view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock, objects.preview)
             await stack.enter_async_context(view.serving(options.database_view_host, options.database_view_port))
         if page is not None:
-            await stack.enter_async_context(page(api, api.execute, options))
+            await stack.enter_async_context(page(api, options, operator))
         if options.webhook:
             package_reviews = PackageReviews(api, options.watched, beside)
             ca = Path(options.webhook_client_ca) if options.webhook_client_ca else None

@@ -12,10 +12,14 @@ import pytest
 from sandbox.host import packages
 from sandbox.progress import Progress
 from stateward.cli.dashboard.host import opened
+from stateward.cli.dashboard.in_operator import operator_page
 from stateward.cli.page.server import open_page
 from stateward.cli.tour.host import TourHost
 from stateward.cli.tour.player import Player
+from stateward.engines.connection.base import Speed
 from stateward.kube.objects.metadata import Key
+from stateward.operator.runtime.options import OperatorOptions
+from stateward.planning.model.database import Copy, CopyState, Database, Health, Node, Unit, Unknown
 from stateward.simulation.interactive.scenario import scenario
 from tests.integration.browser.chromium import Tab, program, tab
 from tests.support.memory_server import MemoryServer, cluster, many
@@ -178,6 +182,45 @@ async def test_clusters_that_need_a_viewer_are_first_and_no_row_moves_under_the_
         assert await browser.run("document.activeElement.dataset.key") == key
         await browser.run("document.activeElement.blur()")
         await browser.until(f"{order}.lastIndexOf('red') == 5")
+
+
+class Databases:
+    """The operator's own reading: one database answers, and the others do not."""
+
+    async def report(self, plural: str, key: Key) -> Database | Unknown:
+        if (plural, key.name) != ("osclusters", "logs-000"):
+            return Unknown("no route to it")
+        copies = (Copy(CopyState.STARTED, primary=True, member="logs-000-hot-0"), Copy(CopyState.UNASSIGNED))
+        node = Node("logs-000-hot-0", "2.19.5", data=True, voting=True, disk_total=100 << 30, disk_free=40 << 30)
+        return Database("u", Health.YELLOW, {node.name: node}, (Unit(HOSTILE, 1, copies),), leader=node.name)
+
+    async def speed(self, plural: str, key: Key) -> Speed:
+        del plural, key
+        return Speed()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_the_page_of_the_operator_shows_what_it_reads_and_what_is_not_known(browser: Tab, *, dark: bool) -> None:
+    await browser.look(1400, 1000, dark=dark)
+    server = MemoryServer()
+    for each in (cluster(0), cluster(6), cluster(12, 60)):
+        server.add(each)
+    async with operator_page(server.api, OperatorOptions(page=True, page_port=0), Databases()) as port:
+        await browser.open(f"http://127.0.0.1:{port}/page/#default/opensearch/logs-000")
+        await browser.until("document.querySelectorAll('.shard.primary').length == 2")  # One is in the legend.
+        first = "document.querySelector('.card').getAttribute('aria-label')"
+        assert "60 GiB of 100 GiB of its disk used, 1 shard, 1 primary" in await browser.run(first)
+        assert "1, 1 copy without a member" in await text(browser, "#facts")
+        assert "not known" not in await text(browser, "#cluster")
+        assert await browser.run("document.querySelectorAll('#verbs button').length") == 1, "it changes nothing"
+        for name, members in (("logs-006", 5), ("logs-012", 60)):
+            await browser.run(f"location.hash = encodeURIComponent('default/opensearch/{name}')")
+            await browser.until("document.querySelector('#facts').innerText.includes('no route to it')")
+            await browser.until(f"document.querySelectorAll('.card').length == {members}")
+            texts = await browser.run("[...document.querySelectorAll('.card')].map(card => card.innerText)")
+            assert all("shards not known" in each for each in texts)
+            assert await browser.run("document.querySelectorAll('.card .shard').length") == 0
+            assert await browser.run(CONTRAST) == []
 
 
 async def test_small_cards_clip_no_word_and_have_the_facts(browser: Tab) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stateward.api.generate import as_yaml, files, main
+from stateward.api.generate import files, main
 from stateward.api.parse import convert_cluster
 from stateward.api.schema.crd import crd
 from stateward.api.schema.custom_resources import OPENSEARCH
 from stateward.api.validation import validate
+from stateward.api.yaml_writer import to_yaml
 
 ROOT = Path(__file__).parents[3]
 
@@ -53,7 +54,7 @@ def test_an_outdated_file_is_named_with_what_to_do(tmp_path: Path, capsys: pytes
 
 
 def test_a_definition_survives_writing_and_reading() -> None:
-    assert yaml.safe_load(as_yaml(crd(OPENSEARCH))) == crd(OPENSEARCH)
+    assert yaml.safe_load(to_yaml(crd(OPENSEARCH))) == crd(OPENSEARCH)
 
 
 def test_the_page_has_every_field() -> None:

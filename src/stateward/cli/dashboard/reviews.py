@@ -1,7 +1,8 @@
 """Access to the page of the operator: Kubernetes authenticates and authorizes each token.
 
 A client shows a token of Kubernetes, as an authenticating proxy passes it on. TokenReview says whose it is, and
-SubjectAccessReview whether that user may list the clusters. Answers are kept for a minute.
+SubjectAccessReview whether that user may list and get the clusters: the page shows what their databases report, and
+the database view shows that only to a user that may get the cluster. Answers are kept for a minute.
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ from aiohttp import web
 from stateward.cli.page.guard import comes_from, refused
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.database_view.reviews import may_list, user_of
+from stateward.operator.database_view.reviews import may_get, may_list, user_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 
 KEPT_SECONDS = 60.0
@@ -24,7 +26,7 @@ PATH = "page"
 
 
 class ReviewGuard:
-    """Answers users of Kubernetes that may list all clusters of some namespaces.
+    """Answers users of Kubernetes that may list and get all clusters of some namespaces.
 
     With `proxied`, requests without a token are answered too: only a proxy in the same pod reaches the address, and it
     has authenticated its users.
@@ -48,7 +50,7 @@ class ReviewGuard:
             allowed = await self._allowed(token)
         except ApiError as error:
             return refused(503, f"the API server does not review the token: {error.message}")
-        return None if allowed else refused(403, "you may not list all clusters that this operator manages")
+        return None if allowed else refused(403, "you may not list and get all clusters that this operator manages")
 
     async def _allowed(self, token: str) -> bool:
         """Return whether a token may see the page; raise ApiError."""
@@ -68,7 +70,10 @@ class ReviewGuard:
             return False
         for kind in CLUSTER_KINDS:
             for namespace in self._namespaces:
-                if not await may_list(self._api, user, kind.resource.plural, namespace):
+                plural = kind.resource.plural
+                if not await may_list(self._api, user, plural, namespace):
+                    return False
+                if not await may_get(self._api, user, plural, Key(namespace, "")):
                     return False
         return True
 

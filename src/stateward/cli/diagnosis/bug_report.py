@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-import yaml
 
 from stateward import __version__
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.api.yaml_writer import to_yaml
 from stateward.cli.diagnosis.events import read_events
 from stateward.cli.diagnosis.operator_pods import decisions, operator_pods, read_log, readable
 from stateward.cli.diagnosis.owned_objects import read_owned, read_raw
@@ -83,7 +83,7 @@ class BugReport:
             return None
 
     def _write(self, name: str, document: Any) -> None:
-        self.files[name] = yaml.safe_dump(self.redactor.shown(document), sort_keys=False, allow_unicode=True)
+        self.files[name] = to_yaml(self.redactor.shown(document))
 
     async def _learn(self) -> None:
         namespace = self.cluster.metadata.namespace

@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -10,10 +9,10 @@ from msgspec.structs import replace
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.cli.page.host import Host
-from stateward.cli.page.model import Detail, detail_of, ref_of, row_of
+from stateward.cli.page.look import Look, look
+from stateward.cli.page.model import detail_of, ref_of, row_of
 from stateward.cli.page.timeline import Seen, drawn, grown
 from stateward.cli.page.verbs import session_of
-from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.kube.objects.errors import ApiError
@@ -25,14 +24,7 @@ from stateward.timeline.model import Timeline
 
 QUICKEST = 0.1
 """Real seconds between two updates."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The last read of a cluster's database; `trouble` is why it failed."""
-
-    found: PlanInputs | None = None
-    trouble: str = ""
+NOT_YET = Look()
 
 
 class Board:
@@ -44,6 +36,7 @@ class Board:
         """The JSON of each row."""
         self.seen: dict[str, Seen] = {}
         self.looks: dict[str, Look] = {}
+        """What is known of the databases of clusters that someone looks at now."""
         self.round = 0
         """Counts the updates."""
         self.closed = False
@@ -51,6 +44,7 @@ class Board:
         self._updated = asyncio.Condition()
         self._viewers: dict[str, int] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
+        self._details: dict[str, tuple[Cluster, Look, bytes]] = {}
 
     async def run(self) -> None:
         """Follow the host until cancelled."""
@@ -77,6 +71,8 @@ class Board:
                 self.seen[ref] = grown(self.seen.get(ref, Seen()), before, cluster, now)
         for ref in self.rows.keys() - present.keys():
             del self.rows[ref], self.seen[ref]
+            self._details.pop(ref, None)
+            self.looks.pop(ref, None)
         self._clusters = present
         self.round += 1
 
@@ -93,13 +89,19 @@ class Board:
             return None
         return self.host.timeline(ref) or (self.seen[ref], drawn(self.seen[ref], cluster, self.host.clock[0]))
 
-    def detail(self, ref: str) -> Detail | None:
-        """Return everything about a cluster; None if there is no such cluster."""
-        cluster, look = self._clusters.get(ref), self.looks.get(ref, Look())
+    def detail(self, ref: str) -> bytes | None:
+        """Return the JSON of everything about a cluster; None if there is no such cluster.
+
+        It is made once for all viewers.
+        """
+        cluster, seen = self._clusters.get(ref), self.looks.get(ref, NOT_YET)
         if cluster is None:
             return None
-        notes = (*(look.found.notes if look.found else ()), *((look.trouble,) if look.trouble else ()))
-        return detail_of(cluster, look.found.observed if look.found else None, notes)
+        known = self._details.get(ref)
+        if known is None or known[0] is not cluster or known[1] is not seen:
+            detail = msgspec.json.encode(detail_of(cluster, seen.data, seen.notes))
+            known = self._details[ref] = cluster, seen, detail
+        return known[2]
 
     def cluster(self, ref: str) -> Cluster:
         """Return a cluster; raise Failure if there is none."""
@@ -119,12 +121,15 @@ class Board:
             if not self._viewers[ref]:
                 self._looking.pop(ref).cancel()
                 del self._viewers[ref]
+                # The next viewer must not take an old answer for a present one.
+                self.looks.pop(ref, None)
+                self._details.pop(ref, None)
 
     async def _look(self, ref: str) -> None:
         await self._read_history(ref)
         while True:
-            with suppress(TimeoutError):
-                self.looks[ref] = await self._looked(ref)
+            if (cluster := self._clusters.get(ref)) is not None:
+                self.looks[ref] = await look(self.host, cluster)
             await asyncio.sleep(self.host.look_every)
 
     async def _read_history(self, ref: str) -> None:
@@ -138,13 +143,3 @@ class Board:
             stored = await self.host.work(read)
             if ref in self.seen:
                 self.seen[ref] = replace(self.seen[ref], history=joined(stored, self.seen[ref].history))
-
-    async def _looked(self, ref: str) -> Look:
-        async def read(session: Session) -> PlanInputs:
-            mine, name = session_of(session, ref)
-            return await read_inputs(mine, mine.kinds[0], name)
-
-        try:
-            return Look(await self.host.work(read))
-        except (ApiError, Failure) as error:
-            return Look(trouble=f"shards and disks cannot be read: {error}")

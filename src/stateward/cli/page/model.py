@@ -3,7 +3,7 @@
 Times are seconds since the epoch, 0 if there is none; the page shows them as ages.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec import Struct
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import MemberStatus, WaitStatus
 from stateward.api.values.conditions import stalled
+from stateward.cli.page.shards import MemberData, Shard, Summary
 from stateward.cli.page.tone import Tone, state_word, tone_of_health, tone_of_member
 from stateward.cli.page.verbs import CLUSTER_VERBS, Verb, member_verbs
 from stateward.cli.shared.absent import missing_members, what_happens
@@ -19,7 +20,6 @@ from stateward.cli.shared.picture import version
 from stateward.cli.status.advice import ADVICE
 from stateward.cli.status.explanation import idle, standing
 from stateward.operator.objects.kinds import kind_of
-from stateward.planning.model.observation import Copy, CopyState, Database, Node, Observation
 
 NO_ZONE = "no zone"
 NO_OPERATOR = "no operator has observed this cluster yet; check that one is running"
@@ -48,15 +48,6 @@ class Row(Struct, frozen=True, rename="camel"):
     """How far up it belongs, 0 first: see `urgency_of`."""
 
 
-class Shard(Struct, frozen=True, rename="camel"):
-    """One copy of a shard on a member."""
-
-    name: str
-    primary: bool
-    moving: bool
-    """Whether it is being copied to or from the member."""
-
-
 class MemberCard(Struct, frozen=True, rename="camel"):
     """One member."""
 
@@ -80,6 +71,10 @@ class MemberCard(Struct, frozen=True, rename="camel"):
     next: str
     """What happens to it if it is missing, and no step of the operator has stopped it."""
     shards: tuple[Shard, ...]
+    """The first of them; `shard_count` is the number of all, `primaries` and `moving` of those of a kind."""
+    shard_count: int
+    primaries: int
+    moving: int
     shards_known: bool
     disk_used: int
     disk_total: int
@@ -164,6 +159,8 @@ class Detail(Struct, frozen=True, rename="camel"):
     shards: int
     unassigned: int
     """Copies of shards that no member has."""
+    data_known: bool
+    """Whether the database has answered; otherwise the numbers of shards are zeros that say nothing."""
     notes: tuple[str, ...]
     """What could not be read, and so is not shown."""
     verbs: tuple[Verb, ...]
@@ -209,14 +206,14 @@ def urgency_of(cluster: Cluster) -> int:
     return 3 if settled and not status.waiting and status.health == "green" else 2
 
 
-def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence[str] = ()) -> Detail:
-    """Return everything about a cluster; `seen` adds shards and disks, `notes` name what could not be read."""
+def detail_of(cluster: Cluster, seen: Summary | None = None, notes: Sequence[str] = ()) -> Detail:
+    """Return everything about a cluster.
+
+    `seen` is what its database reports; None if that is not known. `notes` name what could not be read.
+    """
     status = cluster.status
-    database = seen.database if seen is not None and isinstance(seen.database, Database) else None
-    units = database.units if database is not None else ()
-    copies = copies_by_member(database)
     stuck = stalled(status.conditions)
-    cards = tuple(card_of(cluster, member, database, copies.get(member.name, ())) for member in status.member_states)
+    cards = tuple(card_of(cluster, member, seen) for member in status.member_states)
     leaving = {removal.name for removal in status.pending_removals}
     staying = [card for card in cards if card.name not in leaving]
     return Detail(
@@ -240,17 +237,18 @@ def detail_of(cluster: Cluster, seen: Observation | None = None, notes: Sequence
             for r in status.pending_removals
         ),
         certificates=certificates_of(cluster),
-        shards=len(units),
-        unassigned=sum(copy.state is CopyState.UNASSIGNED for unit in units for copy in unit.copies),
+        shards=seen.shards if seen is not None else 0,
+        unassigned=seen.unassigned if seen is not None else 0,
+        data_known=seen is not None,
         notes=tuple(notes),
         verbs=tuple(verb for verb in CLUSTER_VERBS if verb.name != ("pause" if row_of(cluster).paused else "resume")),
     )
 
 
-def card_of(cluster: Cluster, member: MemberStatus, database: Database | None, copies: Sequence[Shard]) -> MemberCard:
+def card_of(cluster: Cluster, member: MemberStatus, seen: Summary | None) -> MemberCard:
     """Return a member's card."""
     name = cluster.metadata.name
-    used, total = disk_of(database.nodes.get(member.name) if database is not None else None)
+    data = seen.members.get(member.name, MemberData()) if seen is not None else MemberData()
     return MemberCard(
         name=member.name,
         short=member.name.removeprefix(f"{name}-"),
@@ -261,43 +259,21 @@ def card_of(cluster: Cluster, member: MemberStatus, database: Database | None, c
         tone=tone_of_member(member),
         version=member.version,
         current=member.version == cluster.spec.version,
-        leader=database is not None and database.leader == member.name,
+        leader=seen is not None and seen.leader == member.name,
         pending=member.pending,
         reason=member.reason,
         since=seconds(member.last_transition_time),
         missing=seconds(member.missing_since_time),
         next=what_happens(cluster, member) if member in missing_members(cluster) else "",
-        shards=tuple(copies),
-        shards_known=database is not None and bool(database.units),
-        disk_used=used,
-        disk_total=total,
+        shards=data.first,
+        shard_count=data.shards,
+        primaries=data.primaries,
+        moving=data.moving,
+        shards_known=seen is not None,
+        disk_used=data.disk_used,
+        disk_total=data.disk_total,
         verbs=member_verbs(cluster, member.name),
     )
-
-
-def disk_of(node: Node | None) -> tuple[int, int]:
-    """Return used and total bytes of a node's disk; zeros if they are not known."""
-    if node is None or not node.disk_total:
-        return 0, 0
-    return node.disk_total - node.disk_free, node.disk_total
-
-
-def copies_by_member(database: Database | None) -> Mapping[str, Sequence[Shard]]:
-    """Return the copies that each member has or is getting, by member, in the order of shards."""
-    found: dict[str, list[Shard]] = {}
-    for unit in sorted(database.units, key=lambda unit: unit.name) if database is not None else ():
-        for copy in unit.copies:
-            for member, moving in _places(copy):
-                found.setdefault(member, []).append(Shard(unit.name, copy.primary and not moving, moving))
-    return found
-
-
-def _places(copy: Copy) -> Iterable[tuple[str, bool]]:
-    """Yield the members that have a copy or are getting it, and whether it is on its way."""
-    if copy.member and copy.state is not CopyState.UNASSIGNED:
-        yield copy.member, copy.state is CopyState.INITIALIZING
-    if copy.target and copy.state is CopyState.RELOCATING:
-        yield copy.target, True
 
 
 def pending(waits: Iterable[WaitStatus]) -> Iterator[Pending]:

@@ -23,10 +23,12 @@ from stateward.kube.objects.errors import ApiError
 from stateward.kube.timing.background import in_background
 from stateward.operator.runtime.listener import Limits, serve
 
+SCRIPTS = ("page.js", "elements.js", "timeline.js")
+"""The first imports the others."""
 FILES = {
     "": ("page.html", "text/html"),
     "page.css": ("page.css", "text/css"),
-    "page.js": ("page.js", "text/javascript"),
+    **{name: (name, "text/javascript") for name in SCRIPTS},
 }
 """The files of the page, by their path below the token."""
 VIEWERS = 32

@@ -56,7 +56,8 @@ class Viewer:
         yield event("clock", encoded({"now": now, "rate": rate, "trouble": host.trouble}))
         yield from self._list()
         if self._ref:
-            yield from self._part("cluster", self._board.detail(self._ref))
+            detail = self._board.detail(self._ref)
+            yield from self._part("cluster", msgspec.Raw(detail) if detail is not None else None)
             yield from self._timeline()
         yield from self._part("extra", host.extra())
 

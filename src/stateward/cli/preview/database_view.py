@@ -23,7 +23,7 @@ from stateward.packages.format.trees import at, text
 from stateward.planning.model.database import Database, Unknown
 
 ATTEMPTS = 3
-"""Of several operator processes only the leader knows the clusters, and the Service chooses one of them."""
+"""The Service chooses one of several operator processes, which may be starting or ending."""
 NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (`stateward manifests --database-view`)"
 NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
 SECONDS = 600

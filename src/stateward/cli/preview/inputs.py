@@ -73,6 +73,8 @@ class PlanInputs:
     pacing: Pacing = field(default_factory=Pacing)
     obstacles: tuple[Problem, ...] = ()
     """What keeps a new pod from starting, according to the server's present nodes and classes."""
+    reported: Database | None = None
+    """What the database itself reported; None if only the status is known."""
 
 
 async def read_inputs(
@@ -106,8 +108,7 @@ async def read_inputs(
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
     database, notes = await ask(session, family, existing) if exists else NOT_FORMED
     notes += tuple(f"you may not list {plural_of(kind)}: {MISSED[kind]}" for kind in denied)
-    notes += (outdated(pending),) if (pending := cluster.status.outdated_pods) else ()
-    notes += (*access_notes(cluster), *exporter_notes(cluster), *remote_notes(cluster))
+    notes += notes_on(cluster)
     problems = (*validate(cluster), *validate_access(cluster))
     observed = observation(existing, desired_or_refused(family, cluster, level), database, family.container)
     if SECRETS.kind in denied:
@@ -115,11 +116,19 @@ async def read_inputs(
     if isinstance(database, Unknown) and exists:
         observed, more = with_recorded_database(observed, cluster)
         notes += more
-    silent = isinstance(database, Unknown) or is_secured(cluster)
-    known = Speed() if silent else await recovery_speed(family.engine, target_of(family, existing))
+    reported = database if isinstance(database, Database) else None
+    known = await speed_of(session, family, existing) if reported is not None else Speed()
     history = (await read_history(session, existing.cluster)).history if exists else History()
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
-    return PlanInputs(cluster, observed, problems, notes, exists, pacing(existing, history, known), obstacles)
+    paced = pacing(existing, history, known)
+    return PlanInputs(cluster, observed, problems, notes, exists, paced, obstacles, reported)
+
+
+def notes_on(cluster: Cluster) -> tuple[str, ...]:
+    """Return what a cluster's own spec and status say that a plan does not show."""
+    pending = cluster.status.outdated_pods
+    more = (*access_notes(cluster), *exporter_notes(cluster), *remote_notes(cluster))
+    return (outdated(pending), *more) if pending else more
 
 
 def with_written_configuration(observed: Observation) -> Observation:
@@ -155,7 +164,13 @@ NOT_FORMED: tuple[Database | Unknown, tuple[str, ...]] = (Unknown("not formed ye
 
 
 async def ask(session: Session, family: Family, existing: ClusterObjects) -> tuple[Database | Unknown, tuple[str, ...]]:
-    """Return the database's answer, with the viewer's rights or from the operator, and a note without one."""
+    """Return the database's answer, with the viewer's rights or from the operator, and a note without one.
+
+    In the operator's own process only the operator's reading counts.
+    """
+    if session.reads is not None:
+        said = await session.reads.report(existing.cluster)
+        return said, () if isinstance(said, Database) else (unread(said),)
     answer: Database | Unknown = Unknown("it is secured, and only the operator has credentials")
     if not is_secured(existing.cluster):
         answer = await observe_read_only(family.engine, target_of(family, existing))
@@ -165,6 +180,20 @@ async def ask(session: Session, family: Family, existing: ClusterObjects) -> tup
     if isinstance(said, Database):
         return said, ()
     return answer, (f"the database could not be reached from here: {answer.why}; {said.why}",)
+
+
+def unread(answer: Unknown) -> str:
+    """Return the note about a database that the operator itself could not read."""
+    return f"the operator could not read the database: {answer.why}"
+
+
+async def speed_of(session: Session, family: Family, existing: ClusterObjects) -> Speed:
+    """Return the recovery speed of a database that has answered; unknown values if it cannot be read."""
+    if session.reads is not None:
+        return await session.reads.speed(existing.cluster)
+    if is_secured(existing.cluster):
+        return Speed()
+    return await recovery_speed(family.engine, target_of(family, existing))
 
 
 def is_secured(cluster: Cluster) -> bool:

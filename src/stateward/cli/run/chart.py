@@ -15,6 +15,7 @@ import yaml
 from gotpl.funcs.sprig import text_func_map
 
 import stateward
+from stateward.api.yaml_writer import NO_FOLD, to_yaml
 from stateward.cli.shared.failures import Failure
 
 Values = Mapping[str, Any]
@@ -164,4 +165,4 @@ def _templates(folder: Path) -> gotpl.Template:
 
 
 def _as_yaml(value: object) -> str:
-    return yaml.safe_dump(value, sort_keys=True, width=10_000).rstrip("\n")
+    return to_yaml(value, sort_keys=True, width=NO_FOLD).rstrip("\n")

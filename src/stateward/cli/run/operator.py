@@ -110,7 +110,7 @@ OPTIONS = (
     option(
         "page_host",
         "A loopback address is for an authenticating proxy in the same pod. At another one, clients show a token of"
-        " Kubernetes, and must be allowed to list all clusters.",
+        " Kubernetes, and must be allowed to list and get all clusters.",
     ),
     option("page_port", "Of the page; 0 chooses a free port.", PORT, envvar="STATEWARD_PAGE_LISTEN_PORT"),
     option("max_replacements", "Automatic replacements in progress at once, over all clusters.", AT_LEAST_ONE),

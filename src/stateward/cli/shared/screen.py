@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-import yaml
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
+
+from stateward.api.yaml_writer import to_yaml
 
 WIDE = 250
 """Columns without a terminal, if no line is longer."""
@@ -37,4 +38,4 @@ def show_document(document: Any, form: str) -> None:
     if form == "json":
         print(json.dumps(document, indent=2))
     else:
-        print(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), end="")
+        print(to_yaml(document), end="")

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import click
 
+from stateward.api.kinds.cluster import Cluster
+from stateward.engines.connection.base import Speed
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.client.exec import Execute, no_exec
@@ -15,6 +17,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
 from stateward.operator.runtime import logs
+from stateward.planning.model.database import Database, Unknown
 
 OPERATOR_NAMESPACE = "stateward-system"
 
@@ -36,6 +39,18 @@ async def no_lines(request: RawRequest) -> AsyncGenerator[bytes]:  # noqa: ARG00
     """Follow nothing."""
     for line in ():
         yield line
+
+
+class DatabaseReads(Protocol):
+    """Reads databases directly, as only the operator's own process can."""
+
+    async def report(self, cluster: Cluster) -> Database | Unknown:
+        """Return what the cluster's database reports, or why that is not known."""
+        ...
+
+    async def speed(self, cluster: Cluster) -> Speed:
+        """Return how fast the database recovers copies; unknown values if it does not answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,8 @@ class Session:
     """Where the operator runs."""
     kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
     """The kinds of clusters to use."""
+    reads: DatabaseReads | None = None
+    """How databases are read in the operator's process: then not through `pods/proxy` or the database view."""
 
     def key(self, name: str) -> Key:
         """Return the key of a cluster with this name."""

@@ -12,7 +12,7 @@ import structlog
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import FIELD_MANAGER
-from stateward.engines.connection.base import Target
+from stateward.engines.connection.base import Speed, Target
 from stateward.kube.cache.apply import Applier
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import ReflectorOptions
@@ -28,6 +28,7 @@ from stateward.operator.act.act import Actor
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import SharedObjects
+from stateward.operator.clusters.database_reads import DatabaseReads
 from stateward.operator.clusters.exit_watch import ExitWatch
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.clusters.forecasts import Forecasts
@@ -37,7 +38,6 @@ from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, Objects
-from stateward.operator.observe.read_only_session import observe_read_only
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing
@@ -118,6 +118,7 @@ class Controller:
         common.limit.count(self.caches.clusters)
         reconciler = self._reconciler = Reconciler(api, parts)
         listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
+        self._reads = DatabaseReads(api, family, self.caches)
         self._pace = EventPace(self.queue, clock)
         self._workers = Workers(self.queue, self._reconcile, count=common.workers, clock=clock, observer=observer)
         self._workers.tell(listener)
@@ -149,8 +150,11 @@ class Controller:
 
     async def report(self, key: Key) -> Database | Unknown | None:
         """Return what a cluster's database reports now, by reads alone; None if there is no such cluster here."""
-        target = self._reconciler.target(key)
-        return None if target is None else await observe_read_only(self.family.engine, target)
+        return await self._reads.report(key, self._reconciler.target(key))
+
+    async def speed(self, key: Key) -> Speed:
+        """Return how fast a cluster's database recovers copies; unknown values if it does not answer."""
+        return await self._reads.speed(key, self._reconciler.target(key))
 
     async def run(self) -> None:
         """Work on the clusters, once all of them are known, until the queue is closed."""

@@ -37,7 +37,7 @@ async def user_of(api: Api, token: str) -> User | None:
 
 
 async def may_get(api: Api, user: User, plural: str, key: Key) -> bool:
-    """Return whether a user may get a cluster; raise ApiError."""
+    """Return whether a user may get a cluster, or with an empty name all of a namespace; raise ApiError."""
     return allowed(await _asked(api, ACCESS, access_review(user, plural, key)))
 
 

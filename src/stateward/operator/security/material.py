@@ -117,10 +117,7 @@ def desired_material(cluster: SearchCluster, stored: Stored, now: float) -> Mate
     all_heard = rotation.heard(cluster, _mark(stored))
     authority = current_authority(cluster, stored, now, faults, all_heard=all_heard)
     if authority is None:
-        before = stored.operator or {}
-        return MaterialResult(
-            None, faults, access=_access(cluster, before) if before.keys() >= {CERTIFICATE, TRUSTED} else None
-        )
+        return MaterialResult(None, faults, access=stored_access(cluster, stored.operator))
     days = lifetime(security) / DAY
     names = alternatives(cluster)
     member = still_good(stored.members, authority, names, now) or pki.issue(
@@ -138,6 +135,11 @@ def desired_material(cluster: SearchCluster, stored: Stored, now: float) -> Mate
     material = Material(authority, member, server, operator, trusted, *_users(cluster, stored), last, remote)
     said = rotation.sentence(authority, now, all_heard=all_heard)
     return MaterialResult(material, faults, said, material.access(cluster))
+
+
+def stored_access(cluster: SearchCluster, files: Files | None) -> Access | None:
+    """Return how the operator gets in with the content of its Secret as it is; None if that is not enough."""
+    return _access(cluster, files) if files is not None and files.keys() >= {CERTIFICATE, TRUSTED} else None
 
 
 def _access(cluster: SearchCluster, files: Files) -> Access:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from yaml.nodes import Node
 
+from stateward.api import yaml_writer
 from stateward.packages.format.yaml_loader import DEEPEST, MOST_NODES, Loader, bound
 from stateward.packages.format.yaml_scalars import TAG
 
@@ -94,15 +95,6 @@ def _written(node: Node | None) -> Any:
     return node.value
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes out what occurs twice, and puts quotes around what a reader would take for something else than text."""
-
-    yaml_implicit_resolvers = Loader.yaml_implicit_resolvers
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the signature is PyYAML's
-        return True
-
-
 def to_yaml(value: object) -> str:
     """Return a value as YAML, keys in order."""
-    return yaml.dump(value, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=10**9)
+    return yaml_writer.to_yaml(value, sort_keys=True, width=yaml_writer.NO_FOLD)

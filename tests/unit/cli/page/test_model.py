@@ -8,10 +8,10 @@ import pytest
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.parse import convert_cluster
 from stateward.api.values.base import Condition
-from stateward.cli.page.model import NO_OPERATOR, Shard, copies_by_member, detail_of, row_of
+from stateward.cli.page.model import NO_OPERATOR, detail_of, row_of
+from stateward.cli.page.shards import DRAWN, Shard, copies_by_member, summary
 from stateward.cli.page.tone import Tone
 from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unit
-from tests.unit.cli.clusters import running
 from tests.unit.cli.samples import CLUSTER
 
 SINCE = "2026-11-21T11:50:00Z"
@@ -152,17 +152,38 @@ def test_shards_and_disks_come_from_the_database() -> None:
     moving = Unit("docs[1]", 1, (Copy(CopyState.RELOCATING, primary=True, member="logs-hot-0", target="logs-hot-1"),))
     node = Node("logs-hot-0", "2.17.1", data=True, voting=False, disk_total=100, disk_free=40)
     database = Database("u", Health.YELLOW, {"logs-hot-0": node}, (moving, unit), leader="logs-managers-0")
-    detail = detail_of(sample(), msgspec.structs.replace(running(), database=database), ("a note",))
+    detail = detail_of(sample(), summary(database), ("a note",))
     card = detail.members[0]
     assert card.shards == (Shard("docs[0]", primary=True, moving=False), Shard("docs[1]", primary=True, moving=False))
     assert (card.disk_used, card.disk_total, card.shards_known) == (60, 100, True)
+    assert (card.shard_count, card.primaries, card.moving) == (2, 2, 0)
+    assert [found.moving for found in detail.members] == [0, 1, 0, 0, 0][: len(detail.members)]
+    assert (detail.data_known, detail.shards, detail.unassigned) == (True, 2, 0)
     assert copies_by_member(database)["logs-hot-1"] == [Shard("docs[1]", primary=False, moving=True)]
     assert [card.name for card in detail.members if card.leader] == ["logs-managers-0"]
     assert detail.notes == ("a note",)
 
 
 def test_without_the_database_shards_are_not_known_and_not_zero() -> None:
-    assert not any(card.shards_known for card in detail_of(sample()).members)
+    detail = detail_of(sample())
+    assert not detail.data_known
+    assert not any(card.shards_known for card in detail.members)
+
+
+def test_a_database_without_an_index_has_no_shards_which_is_known() -> None:
+    detail = detail_of(sample(), summary(Database("u", Health.GREEN, {})))
+    assert detail.data_known
+    assert all((card.shards_known, card.shard_count) == (True, 0) for card in detail.members)
+
+
+def test_of_many_shards_of_a_member_those_are_sent_that_are_drawn_and_all_are_counted() -> None:
+    own = Copy(CopyState.STARTED, primary=True, member="logs-hot-0")
+    lost = Copy(CopyState.UNASSIGNED)
+    units = tuple(Unit(f"docs[{number:03}]", 1, (own, lost)) for number in range(DRAWN + 5))
+    detail = detail_of(sample(), summary(Database("u", Health.YELLOW, {}, units)))
+    assert len(detail.members[0].shards) == DRAWN
+    assert (detail.members[0].shard_count, detail.members[0].primaries) == (DRAWN + 5, DRAWN + 5)
+    assert (detail.shards, detail.unassigned) == (DRAWN + 5, DRAWN + 5)
 
 
 @pytest.mark.parametrize(("paused", "offered"), [(False, "pause"), (True, "resume")])

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from stateward.cli.dashboard.host import opened
-from stateward.cli.page.server import open_page
+from stateward.cli.page.server import FILES, SCRIPTS, open_page
 from tests.support.memory_server import MemoryServer, many
 from tests.unit.cli.page.conftest import Open
 
@@ -31,7 +31,7 @@ async def status(page: Open, method: str, url: str, **headers: str) -> int:
 
 
 async def test_the_files_of_the_page_have_a_policy_without_inline_scripts(page: Open) -> None:
-    for path in ("", "page.css", "page.js"):
+    for path in FILES:
         async with page.http.get(page.url + path) as answer:
             policy = answer.headers["Content-Security-Policy"]
             assert answer.status == 200
@@ -165,8 +165,18 @@ async def test_the_page_ends_at_once_although_viewers_are_connected() -> None:
 
 
 def test_the_script_sets_text_and_never_markup() -> None:
-    script = (ASSETS / "page.js").read_text(encoding="utf-8")
-    assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script)
+    for name in SCRIPTS:
+        script = (ASSETS / name).read_text(encoding="utf-8")
+        assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script)
+
+
+def test_each_script_is_served_and_imports_only_others_that_are() -> None:
+    assert {file.name for file in ASSETS.iterdir()} == {name for name, _ in FILES.values()}
+    for name in SCRIPTS:
+        script = (ASSETS / name).read_text(encoding="utf-8")
+        assert set(re.findall(r'from "\./([^"]+)"', script)) <= set(SCRIPTS) - {"page.js"}
+        assert "import(" not in script
+        assert len(re.findall(r"\bfrom \"", script)) == len(re.findall(r"^import ", script, re.MULTILINE))
 
 
 def test_the_page_loads_nothing_from_elsewhere() -> None:

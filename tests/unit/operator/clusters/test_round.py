@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.connection.base import Target
+from stateward.engines.connection.base import Speed, Target
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
-from stateward.operator.clusters import controller, reconcile
+from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.controller import Controller
 from stateward.operator.clusters.reconcile import Reconciler
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -154,18 +154,14 @@ async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failu
 
 
 @pytest.mark.parametrize("target", [None, Target((), "logs")])
-async def test_a_database_that_was_never_reached_is_not_asked_what_it_reports(
-    monkeypatch: pytest.MonkeyPatch, target: Target | None
-) -> None:
+async def test_who_looks_at_a_database_reaches_it_as_its_last_round_did(target: Target | None) -> None:
+    reads: Any = Recorded(report=soon(Unknown("x"))(), speed=soon(Speed())())
+
     class Reporting(Controller):
         def __init__(self) -> None:
             known: Any = SimpleNamespace(target=always(target))
-            self._reconciler = known
-            family: Any = SimpleNamespace(engine=None)
-            self.family = family
+            self._reconciler, self._reads = known, reads
 
-    async def observe(_engine: Any, asked: Target) -> Unknown:
-        return Unknown(asked.name)
-
-    monkeypatch.setattr(controller, "observe_read_only", observe)
-    assert await Reporting().report(KEY) == (None if target is None else Unknown("logs"))
+    assert await Reporting().report(KEY) == Unknown("x")
+    assert await Reporting().speed(KEY) == Speed()
+    assert reads.calls == {"report": (KEY, target), "speed": (KEY, target)}

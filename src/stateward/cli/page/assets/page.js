@@ -1,79 +1,9 @@
-// Draws what the server sends, and decides nothing. All text is set as text: names and messages may be hostile.
-const $ = (id) => document.getElementById(id);
-const state = { hello: {}, rows: new Map(), ref: "", detail: null, timeline: null, changes: [], extra: null, clock: null, rates: [], spoken: "" };
+// Draws what the server sends, and decides nothing.
+import { $, state, el, svg, toned, coded, put, once, drawn, now, age, aged, offset, wall, day, count, counted, gib } from "./elements.js";
+import { dark, drawTimeline } from "./timeline.js";
+
 let source = null;
-
-// --- elements ---
-
-function el(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else made.setAttribute(name, value === true ? "" : value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
-}
-
-function svg(tag, attributes = {}, text) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-const ICONS = {
-  good: "M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zm-1 9.6L3.9 8l1.2-1.2L7 8.7l3.9-3.9L12.100 6z",
-  busy: "M8 1.500a6.500 6.500 0 1 0 6.500 6.500h-2a4.500 4.500 0 1 1-4.500-4.500z",
-  wait: "M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zm0 1.800a4.700 4.700 0 1 1 0 9.400 4.700 4.700 0 0 1 0-9.400zM7.200 4.600v4l3 1.800.8-1.300-2.200-1.300V4.600z",
-  bad: "M5.200 1.500 1.500 5.200v5.600l3.700 3.700h5.600l3.700-3.700V5.200l-3.700-3.700zM5.700 4.500 8 6.800l2.300-2.300 1.200 1.200L9.200 8l2.300 2.300-1.200 1.200L8 9.200l-2.300 2.300-1.200-1.200L6.800 8 4.500 5.700z",
-  off: "M2.500 2.500h11v11h-11z",
-  unknown: "M8 1.500a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13zm-.9 9.100h1.800v1.700H7.100zm-2-4.500C5.200 4.500 6.400 3.600 8 3.600s2.900.9 2.900 2.400c0 1.900-2 2-2 3.500H7.200c0-2.100 1.900-2.300 1.900-3.400 0-.6-.4-1-1.100-1s-1.200.4-1.200 1z",
-};
-
-function icon(tone) {
-  const made = svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" });
-  made.append(svg("path", { d: ICONS[tone] || ICONS.unknown, fill: "currentColor", "fill-rule": "evenodd" }));
-  return made;
-}
-
-const toned = (tone, text, more = "") => el("span", { class: `tone ${tone} ${more}` }, icon(tone), text);
 const SHOWN = 4;
-/** Text with the parts between backquotes as code. */
-const coded = (text) => text.split("`").map((part, at) => (at % 2 ? el("code", {}, part) : part));
-const put = (id, ...children) => $(id).replaceChildren(...children.filter((child) => child !== null));
-const once = new Map();
-
-/** Draw a part again only if what it is drawn from has changed: focus, selection and speed stay. */
-function drawn(id, from, draw) {
-  const key = JSON.stringify(from);
-  if (once.get(id) === key) return;
-  once.set(id, key);
-  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.key : "";
-  draw();
-  if (focused) document.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
-}
-
-// --- time ---
-
-const now = () => (state.clock ? state.clock.now + ((performance.now() - state.clock.got) / 1000) * state.clock.rate : Date.now() / 1000);
-
-function duration(seconds) {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 120) return `${whole}s`;
-  if (whole < 7200) return `${Math.floor(whole / 60)}m`;
-  if (whole < 172800) return `${Math.floor(whole / 3600)}h${String(Math.floor(whole / 60) % 60).padStart(2, "0")}m`;
-  return `${Math.floor(whole / 86400)}d`;
-}
-
-const age = (since) => (since ? duration(now() - since) : "");
-const aged = (since) => el("span", { "data-since": since || null }, age(since));
-const offset = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
-const wall = (at) => new Date(at * 1000).toISOString().slice(11, 19);
-const day = (at) => (at ? new Date(at * 1000).toISOString().slice(0, 10) : "");
-const count = (number) => Math.round(number).toLocaleString("en");
-const gib = (bytes) => `${(bytes / 2 ** 30).toFixed(bytes < 2 ** 30 * 10 ? 1 : 0)} GiB`;
 
 // --- the stream ---
 
@@ -248,16 +178,15 @@ function drawMap(detail) {
 
 /** What is known of a member, in words. */
 function known(member) {
-  const primaries = member.shards.filter((shard) => shard.primary).length, moving = member.shards.filter((shard) => shard.moving).length;
   return [member.version ? `version ${member.version}` : "has not joined yet", member.node ? `on ${member.node}` : "", member.leader ? "elected manager" : "",
-    member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} of its disk used` : "", member.shardsKnown ? `${member.shards.length} shards, ${primaries} primary${moving ? `, ${moving} being copied` : ""}` : "", member.pending ? `pending: ${member.pending}` : ""].filter(Boolean).join(", ");
+    member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} of its disk used` : "", member.shardsKnown ? `${counted(member.shardCount, "shard")}, ${member.primaries} primary${member.moving ? `, ${member.moving} being copied` : ""}` : "shards not known", member.pending ? `pending: ${member.pending}` : ""].filter(Boolean).join(", ");
 }
 
 function card(member, compact) {
   const spoken = [member.name, member.state, known(member), member.reason].filter(Boolean).join(", ");
   const button = (...inside) => el("button", { type: "button", class: `card ${member.tone}`, "aria-label": spoken, title: spoken, "data-key": `member ${member.name}`, onclick: () => explain(member.name) }, ...inside);
   if (compact) {
-    const about = [member.leader ? "★ leader" : "", member.version || "–", member.shardsKnown ? `${member.shards.length} shards` : "", member.diskTotal ? `disk ${Math.round((100 * member.diskUsed) / member.diskTotal)} %` : ""];
+    const about = [member.leader ? "★ leader" : "", member.version || "–", member.shardsKnown ? counted(member.shardCount, "shard") : "shards not known", member.diskTotal ? `disk ${Math.round((100 * member.diskUsed) / member.diskTotal)} %` : ""];
     return button(toned(member.tone, member.short), member.tone === "good" ? null : el("span", { class: "word" }, member.state), el("span", { class: "about" }, about.filter(Boolean).join(" · ")));
   }
   const disk = el("span", { class: `disk ${member.diskTotal ? "" : "empty"}`, title: member.diskTotal ? `${gib(member.diskUsed)} of ${gib(member.diskTotal)} used` : null }, el("i"));
@@ -265,7 +194,7 @@ function card(member, compact) {
   return button(
     el("b", {}, el("span", {}, member.short), member.leader ? el("span", { class: "leader" }, "★ leader") : null),
     el("span", { class: "state" }, toned(member.tone, member.state), aged(member.missing || member.since)),
-    el("span", { class: "shards" }, ...member.shards.slice(0, 40).map((shard) => el("i", { class: `shard ${shard.primary ? "primary" : ""} ${shard.moving ? "moving" : ""}`, title: shard.name })), member.shards.length > 40 ? `+${member.shards.length - 40}` : null),
+    el("span", { class: "shards" }, ...(member.shardsKnown ? member.shards.map((shard) => el("i", { class: `shard ${shard.primary ? "primary" : ""} ${shard.moving ? "moving" : ""}`, title: shard.name })) : ["shards not known"]), member.shardCount > member.shards.length ? `+${member.shardCount - member.shards.length}` : null),
     disk,
     el("span", { class: "about" }, el("span", { class: `version ${member.current ? "current" : ""}` }, member.version || "–"), el("span", {}, member.node)));
 }
@@ -286,9 +215,10 @@ function drawWaits(detail) {
 
 function drawFacts(detail) {
   const secured = detail.certificates;
-  drawn("facts", [detail.pools, detail.shards, detail.unassigned, detail.certificates, detail.notes], () => {
+  drawn("facts", [detail.pools, detail.dataKnown, detail.shards, detail.unassigned, detail.certificates, detail.notes], () => {
     const lines = detail.pools.map((pool) => [`pool ${pool.name}`, `${pool.ready}/${pool.desired} ready, ${pool.version || "no version yet"}${pool.upgrade ? `, ${pool.upgrade.toLowerCase()}` : ""}`]);
-    if (detail.shards) lines.push(["shards", `${detail.shards}${detail.unassigned ? `, ${detail.unassigned} copies without a member` : ", all copies have a member"}`]);
+    const placed = detail.unassigned ? `${counted(detail.unassigned, "copy", "copies")} without a member` : "all copies have a member";
+    lines.push(["shards", !detail.dataKnown ? "not known" : detail.shards ? `${detail.shards}, ${placed}` : "none"]);
     lines.push(["certificates", secured.secured ? `first expires ${day(secured.expire)}, renewed ${day(secured.renewal)}; CA until ${day(secured.caExpires)}` : secured.reason || "none: the cluster is not secured"]);
     if (secured.rotation) lines.push(["new CA", secured.rotation]);
     detail.notes.forEach((note) => lines.push(["not known", note]));
@@ -308,68 +238,6 @@ function drawNews() {
 /** A time of the day; in the tour, the time since its begin. */
 const timed = (at) => (state.extra?.kind === "tour" ? offset(Math.max(0, state.extra.time - (now() - at))) : wall(at));
 const say = (text) => { $("spoken").textContent = text; };
-
-// --- the timeline ---
-
-const LEFT = 150, ROW = 20, TOP = 46, LEVELS = 3;
-const dark = matchMedia("(prefers-color-scheme: dark)");
-let lineDrawn = 0;
-
-function drawTimeline() {
-  const line = state.timeline;
-  if (!line || performance.now() - lineDrawn < 400) return;
-  lineDrawn = performance.now();
-  const names = [...line.bands.map((band) => band.name), ...line.rows.map((row) => row.name)];
-  const width = Math.max(480, $("line").clientWidth), until = Math.max(now(), line.begin + 60), height = TOP + names.length * ROW + 20;
-  const x = (at) => LEFT + ((Math.max(at, line.begin) - line.begin) / (until - line.begin)) * (width - LEFT - 12);
-  const place = new Map(names.map((name, at) => [name, TOP + at * ROW]));
-  const made = svg("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": described(line) });
-  names.forEach((name) => made.append(svg("text", { class: "name", x: LEFT - 10, y: place.get(name) + 13, "text-anchor": "end" }, short(name)), svg("rect", { class: "lane", x: LEFT, y: place.get(name) + 2, width: width - LEFT - 12, height: ROW - 5, rx: 3 })));
-  ticks(line.begin, until, width).forEach((at) => made.append(svg("line", { class: "grid", x1: x(at), x2: x(at), y1: TOP - 6, y2: height - 16 }), svg("text", x(at) + 60 > width ? { x: x(at) - 3, y: height - 5, "text-anchor": "end" } : { x: x(at) + 3, y: height - 5 }, state.extra?.kind === "tour" ? offset(at - line.begin) : wall(at))));
-  const bars = [...line.bands.flatMap((band) => band.stretches.map((part) => ({ ...part, row: band.name, word: part.value, look: state.hello.bands?.[part.value] || state.hello.bands?.unknown, text: "" }))),
-    ...line.spans.map((span) => ({ ...span, word: span.phase, look: state.hello.phases?.[span.phase] }))];
-  bars.filter((bar) => bar.look && place.has(bar.row)).forEach((bar) => made.append(...barShapes(bar, x, place.get(bar.row), until)));
-  const ends = Array(LEVELS).fill(-1e9);
-  line.marks.forEach((mark) => {
-    const text = mark.text.length > 46 ? `${mark.text.slice(0, 44)}…` : mark.text, size = text.length * 6.6 + 8, at = x(mark.at), right = at + size > width;
-    const from = right ? at - size : at, level = ends.findIndex((end) => end <= from);
-    if (level < 0) { made.append(svg("line", { class: "mark", x1: at, x2: at, y1: TOP - 6, y2: height - 16 })); made.lastChild.append(svg("title", {}, mark.text)); return; }
-    ends[level] = from + size;
-    const shown = svg("text", { class: "mark-text", x: right ? at - 4 : at + 4, y: 11 + level * 12, "text-anchor": right ? "end" : "start" }, text);
-    shown.append(svg("title", {}, mark.text));
-    made.append(svg("line", { class: "mark", x1: at, x2: at, y1: 4 + level * 12, y2: height - 16 }), shown);
-  });
-  $("line").replaceChildren(made);
-  const present = [...new Set(line.spans.map((span) => span.phase))].filter((phase) => state.hello.phases?.[phase]).sort();
-  drawn("phases", [present, dark.matches], () => put("phases", ...present.map((phase) => el("span", {}, el("i", { class: "swatch", "data-color": colour(state.hello.phases[phase]) }, state.hello.phases[phase].letter), `${phase}: ${state.hello.phases[phase].meaning}`))));
-  document.querySelectorAll("#phases .swatch").forEach((swatch) => { swatch.style.background = swatch.dataset.color; swatch.style.color = ink(swatch.dataset.color); });
-}
-
-const colour = (look) => (dark.matches ? look.dark : look.light);
-/** Black or white, whichever reads better on a colour. */
-const ink = (hex) => { const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)); return 0.3 * r + 0.59 * g + 0.11 * b > 125 ? "#10151f" : "#ffffff"; };
-
-function barShapes(bar, x, y, until) {
-  const from = x(bar.begin), to = Math.max(from + 2.5, x(bar.end ?? until)), fill = colour(bar.look);
-  const shape = svg("rect", { class: "span", x: from, y: y + 2, width: to - from, height: ROW - 5, rx: 3, fill });
-  shape.append(svg("title", {}, `${bar.row}: ${bar.word}, ${bar.look.meaning}, ${duration((bar.end ?? until) - bar.begin)}${bar.text ? `\n${bar.text}` : ""}`));
-  const room = to - from, text = room > 8 * bar.word.length + 6 ? bar.word : room > 11 ? bar.look.letter : "";
-  return text ? [shape, svg("text", { class: "label", x: from + 5, y: y + 13, fill: ink(fill) }, text)] : [shape];
-}
-
-function ticks(begin, until, width) {
-  const wanted = ((until - begin) * 110) / (width - LEFT), step = [10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400].find((size) => size >= wanted) || 86400;
-  const found = [];
-  for (let at = state.extra?.kind === "tour" ? begin : Math.ceil(begin / step) * step; at <= until; at += step) found.push(at);
-  return found;
-}
-
-const short = (row) => { const name = state.detail ? row.replace(`${state.detail.row.name}-`, "") : row; return name.length > 22 ? `…${name.slice(-21)}` : name; };
-
-function described(line) {
-  const open = line.spans.filter((span) => span.end === null).map((span) => `${short(span.row)} ${span.phase}`);
-  return `Timeline of ${line.rows.length} rows over ${duration(now() - line.begin)}. ${open.length ? `Now: ${open.join(", ")}.` : "No member is changing."} The latest changes are listed as text beside it.`;
-}
 
 // --- dialogs ---
 
