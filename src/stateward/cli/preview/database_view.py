@@ -22,8 +22,8 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.packages.format.trees import at, text
 from stateward.planning.model.database import Database, Unknown
 
-ATTEMPTS = 3
-"""The Service chooses one of several operator processes, which may be starting or ending."""
+ATTEMPTS = 8
+"""The Service chooses one of the operator's processes at random; only the one that works previews resources."""
 NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (`stateward manifests --database-view`)"
 NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
 SECONDS = 600

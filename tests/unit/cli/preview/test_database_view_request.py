@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli.main import cli
+from stateward.cli.preview.database_view import ATTEMPTS
 from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
@@ -118,7 +119,11 @@ def test_a_user_without_a_token_that_gets_none_is_told(viewer: Viewer, answer: E
     ("error", "says", "times"),
     [
         (Forbidden("you may not get osclusters default/logs"), "you may not get osclusters default/logs", 1),
-        (UnknownResource("this operator process manages no osclusters default/logs"), "manages no osclusters", 3),
+        (
+            UnknownResource("this process manages no osclusters default/logs"),
+            "manages no osclusters",
+            ATTEMPTS,
+        ),
     ],
 )
 def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Exception, says: str, times: int) -> None:
