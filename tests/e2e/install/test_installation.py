@@ -1,6 +1,6 @@
 """The operator as users install it, by Helm, on real databases: upgraded, tried on a wave first, and uninstalled.
 
-Nobody's process restarts for any of it. What a member is made by shows in its pod: the version of its agent.
+No process of a database restarts for any of it. A pod shows which version of the operator made it: that of its agent.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.names import ANNOTATION_AGENT, ANNOTATION_CLAIM, LABEL_WAVE
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
+from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS
 from tests.e2e.clusters import Clusters, Database, pool, settled
 from tests.e2e.install.releases import CANARY, NEW, OLD, WAVE, Releases
-from tests.e2e.operators import NAMESPACE, WEBHOOK
+from tests.e2e.operators import NAMESPACE, WEBHOOK, registered
 from tests.e2e.secured import DirectDatabase, client, ready
 from tests.e2e.witness import Writer
 
@@ -46,7 +47,7 @@ async def program(sandbox: Sandbox, *words: str) -> "subprocess.CompletedProcess
     """Run the command line as a user does, from outside the sandbox."""
     environment = {"KUBECONFIG": str(sandbox.kubeconfig_path), "PATH": "/usr/bin:/bin"}
     return await asyncio.to_thread(
-        subprocess.run, [PROGRAM, *words], env=environment, capture_output=True, text=True, check=False, timeout=60
+        subprocess.run, [PROGRAM, *words], env=environment, capture_output=True, text=True, check=False, timeout=240
     )
 
 
@@ -121,7 +122,7 @@ async def test_an_upgrade_restarts_no_database_and_a_wave_has_it_first(
         born = await members(clusters, "first", first) | await members(clusters, "later", later)
         async with Writer(first, "of-first") as to_first, Writer(later, "of-later") as to_later:
             await take_over_the_first(release, clusters, stateward)
-            await upgrade_the_others(release, clusters)
+            await upgrade_the_others(release, clusters, stateward)
             await return_the_first(release, clusters)
             now = await members(clusters, "first", first) | await members(clusters, "later", later)
         assert born.items() <= now.items()
@@ -146,11 +147,12 @@ async def take_over_the_first(release: Releases, clusters: Clusters, stateward: 
     assert not claimed(await clusters.get("later"))
 
 
-async def upgrade_the_others(release: Releases, clusters: Clusters) -> None:
-    """The newer operator says that pods are outdated, leaves them as they are, and carries out an edit."""
+async def upgrade_the_others(release: Releases, clusters: Clusters, stateward: Sandbox) -> None:
+    """The newer operator judges edits, says that pods are outdated, leaves them as they are, and applies an edit."""
     before = await templates(clusters, "later")
     assert (await clusters.get("later")).status.outdated_pods == 0
     await release.upgrade()
+    await asyncio.to_thread(registered, stateward)
     await clusters.until("later", lambda c: settled(c) and c.status.outdated_pods == 2)
     await clusters.apply("later", **spec(NODES, MORE, secured=False, note="upgraded"))
     await noted(clusters, "later", "upgraded")
@@ -175,16 +177,19 @@ async def test_databases_run_on_without_an_operator_and_a_new_release_restarts_n
 ) -> None:
     """Meanwhile users can edit and delete whatever they could, and a deleted pod comes back by itself."""
     await clusters.apply("kept", **spec(NODES, secured=True))
-    await clusters.apply("leaving", **spec(NODES, secured=False))
+    # What looks for its missing members is in the operator's namespace, and does not go with it.
+    await clusters.apply("leaving", **spec(NODES, secured=False), replacement={"enabled": True})
     await clusters.until("kept", ready, seconds=600)
     await clusters.until("leaving", settled, seconds=600)
     async with secured_database(stateward, clusters, "kept") as database:
         await database.create_index("docs", replicas=0)
         born = await members(clusters, "kept", database)
         async with Writer(database, "docs") as writer:
+            await looked_for(clusters, ["leaving"])
             said = await release.uninstall("stateward", NAMESPACE)
             assert "kept due to the resource policy" in said
             await nothing_judges(release)
+            await looked_for(clusters, ["leaving"])
             written = len(writer.acknowledged)
             await edit_and_delete(release, clusters)
             assert len(writer.acknowledged) > written
@@ -194,7 +199,9 @@ async def test_databases_run_on_without_an_operator_and_a_new_release_restarts_n
             alone = await members(clusters, "kept", database)
             await said_of_silence(stateward, clusters)
             await release.install()
+            await asyncio.to_thread(registered, stateward)
             await clusters.until("kept", has_more, seconds=300)
+            await looked_for(clusters, [])
             now = await members(clusters, "kept", database)
         assert alone.items() <= now.items()
         assert len(now) == 2
@@ -207,6 +214,17 @@ async def nothing_judges(release: Releases) -> None:
     found = json.loads(await release.kubectl("get", kinds_of_webhooks, "-o", "json"))["items"]
     services = [hook["clientConfig"].get("service", {}) for each in found for hook in each["webhooks"]]
     assert [each for each in services if each.get("namespace") == NAMESPACE] == []
+
+
+async def looked_for(clusters: Clusters, wanted: list[str]) -> None:
+    """Wait until these clusters of the case have a CronJob that looks for missing members."""
+    async with asyncio.timeout(90):
+        while True:
+            page = await clusters.api.list(kinds.CRON_JOBS, Selection(NAMESPACE, labels=LABEL_DETECTS))
+            found = [job.metadata.annotations[ANNOTATION_CLUSTER].split("/") for job in page.items]
+            if [name for namespace, name in found if namespace == clusters.namespace] == wanted:
+                return
+            await asyncio.sleep(0.5)
 
 
 async def edit_and_delete(release: Releases, clusters: Clusters) -> None:
@@ -236,7 +254,13 @@ async def delete_the_pod(release: Releases, clusters: Clusters) -> None:
 
 
 async def the_database_answers(database: Database) -> None:
-    assert (await database.health())["status"] == "green"
+    """The Service leads to the new pod a moment after it is ready."""
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(ApiError):
+                if (await database.health())["status"] == "green":
+                    break
+            await asyncio.sleep(0.5)
     await database.ask("docs/_doc/alone", "PUT", {"number": 0})
     assert (await database.ask("docs/_doc/alone"))["found"]
 
