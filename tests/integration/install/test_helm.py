@@ -137,6 +137,15 @@ def test_uninstall_leaves_clusters_and_says_so_and_a_new_release_manages_them_ag
     server.said(server.kubectl, "delete", "oscluster", "logs", "-n", release)
 
 
+def test_a_release_is_installed_again_after_another_version_was_tried_beside_it(server: Tools, release: str) -> None:
+    """The CRDs of the other version were applied by kubectl, as docs/install.md says: Helm still knows them."""
+    definitions = [each for each in objects({}) if each["kind"] == "CustomResourceDefinition"]
+    words = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+    server.said(server.kubectl, *words, stdin=yaml.safe_dump_all(definitions))
+    server.said(server.helm, "uninstall", release, f"--namespace={release}")
+    server.said(server.helm, "install", release, str(CHART), f"--namespace={release}", "--set=replicas=0")
+
+
 def test_warnings_say_what_uninstall_deletes_without_kept_crds(server: Tools, release: str) -> None:
     words = ("upgrade", release, str(CHART), f"--namespace={release}", "--set=crds.keep=false", "--set=replicas=0")
     assert "deletes ALL CLUSTERS" in " ".join(server.said(server.helm, *words).split())

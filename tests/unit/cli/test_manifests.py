@@ -152,3 +152,12 @@ def test_manifests_can_leave_the_crds_out(run: Run) -> None:
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:
     found = list(yaml.safe_load_all(run("manifests", "--crds-only").output))
     assert {document["kind"] for document in found} == {"CustomResourceDefinition"}
+
+
+def test_crds_do_not_take_away_the_label_by_which_helm_knows_its_own(run: Run) -> None:
+    """They are applied for another version with forced conflicts; Helm would then not install its release again."""
+    found = list(yaml.safe_load_all(run("manifests").output))
+    label = "app.kubernetes.io/managed-by"
+    labelled = {document["kind"] for document in found if label in document["metadata"].get("labels", {})}
+    assert "Deployment" in labelled
+    assert "CustomResourceDefinition" not in labelled
