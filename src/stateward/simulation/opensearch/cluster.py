@@ -112,6 +112,7 @@ class Cluster(ClusterState):
     ) -> None:
         """Create an index of one shard; with `first`, its primary goes to the node of that name."""
         copies = [Copy(primary=number == 0, since=self._context.now) for number in range(replicas + 1)]
+        self.objects.indices.add(name)
         self.shards.append(Shard(name, 0, size, rate, copies, spread, first=first))
         self.version += 1
         self.allocator.reroute()
