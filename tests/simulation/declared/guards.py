@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import Claim, Drift
+from stateward.api.kinds.snapshots.restore import ExistingIndices
 from stateward.engines.search.declared import decision
 from stateward.engines.search.declared.decision import Decision, Do
-from stateward.operator.declared import database, reconcile, resource
+from stateward.engines.search.declared.identity import declared
+from stateward.engines.search.snapshots.decision import DesiredSnapshot
+from stateward.operator.declared import database, resource
 from stateward.operator.declared.reconcile import ObjectReconciliation
+from stateward.operator.declared.snapshots import restore, schedule, snapshot
 
 Removal = Callable[[pytest.MonkeyPatch], None]
 
@@ -20,11 +25,6 @@ Removal = Callable[[pytest.MonkeyPatch], None]
 def mixed_versions(patch: pytest.MonkeyPatch) -> None:
     original = decision.doubt
     patch.setattr(decision, "doubt", lambda versions: None if versions else original(versions))
-
-
-def unknown_versions(patch: pytest.MonkeyPatch) -> None:
-    original = decision.doubt
-    patch.setattr(decision, "doubt", lambda versions: original(versions) if versions else None)
 
 
 def existing(patch: pytest.MonkeyPatch) -> None:
@@ -60,6 +60,22 @@ def removed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ObjectReconciliation, "leaves_something", lambda _: False)
 
 
+def written_by_it(patch: pytest.MonkeyPatch) -> None:
+    original = decision.remove
+
+    def remove(desired: Any, observed: Any) -> Decision:
+        return original(replace(desired, memory=replace(desired.memory, claim=Claim.OWNED)), observed)
+
+    async def clear(self: ObjectReconciliation, target: Any) -> Any:
+        return await self.removed(target, self._desired(declared(self.live.spec), self.live.spec.body))
+
+    patch.setattr(database, "remove", remove)
+    patch.setattr(ObjectReconciliation, "clear", clear)
+    patch.setattr(
+        ObjectReconciliation, "leaves_something", lambda self: self.live.spec.deletion_policy is Retention.DELETE
+    )
+
+
 def hidden(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(resource, "without_values", lambda text, _: text)
 
@@ -72,14 +88,40 @@ def compared(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(decision, "_agrees", lambda *_: False)
 
 
-def told(patch: pytest.MonkeyPatch) -> None:
-    """Report each wait as success."""
-    original = reconcile.ObjectReconciliation.settle
+def retained_snapshot(patch: pytest.MonkeyPatch) -> None:
+    original = snapshot.remove
 
-    async def settle(self: ObjectReconciliation, target: Any) -> Any:
-        try:
-            return await original(self, target)
-        except resource.StopError:
-            return resource.Outcome(resource.Stage.READY, resource.APPLIED)
+    def remove(desired: DesiredSnapshot, *rest: Any, **more: Any) -> Decision:
+        spec = structs.replace(desired.spec, deletion_policy=Retention.DELETE)
+        return original(replace(desired, spec=spec), *rest, **more)
 
-    patch.setattr(ObjectReconciliation, "settle", settle)
+    patch.setattr(snapshot, "remove", remove)
+    patch.setattr(snapshot.SnapshotReconciliation, "leaves_something", lambda self: bool(self.live.status.claim))
+
+
+def kept_snapshots(patch: pytest.MonkeyPatch) -> None:
+    original = schedule.expired
+
+    def expired(desired: Any, found: Any) -> list[str]:
+        kept = structs.replace(desired.spec.retention, max_count=1)
+        return original(replace(desired, spec=structs.replace(desired.spec, retention=kept)), found)
+
+    patch.setattr(schedule, "expired", expired)
+
+
+def refused_indices(patch: pytest.MonkeyPatch) -> None:
+    original = restore.planned
+    patch.setattr(
+        restore, "planned", lambda spec, *rest: original(structs.replace(spec, existing=ExistingIndices.REPLACE), *rest)
+    )
+
+
+def restored_once(patch: pytest.MonkeyPatch) -> None:
+    original = restore.RestoreReconciliation.check
+
+    def check(self: restore.RestoreReconciliation) -> None:
+        if self.live.status.phase == restore.RestorePhase.DONE:
+            self.keep(restore.SearchRestoreStatus(conditions=self.live.status.conditions))
+        original(self)
+
+    patch.setattr(restore.RestoreReconciliation, "check", check)

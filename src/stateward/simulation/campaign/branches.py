@@ -12,6 +12,7 @@ from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Effect
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, FOUNDATIONDB
 from stateward.simulation.users.declared.people import DECLARATIONS
+from stateward.simulation.users.declared.snapshots import SNAPSHOT_EDITS
 from stateward.simulation.users.member_requests import REQUESTS
 from stateward.simulation.users.user import DRAWN
 from stateward.simulation.world.engine_products import DEFAULT
@@ -67,7 +68,7 @@ def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator
     yield from (f"lasting fault: {lasting_faults.name}" for lasting_faults in setup.lasting_faults)
     if setup.declared_faults:
         yield from (f"fault: {fault.name}" for fault in setup.declared_faults)
-        yield from (f"user: {what}" for what in DECLARATIONS)
+        yield from (f"user: {what}" for what in (*DECLARATIONS, *SNAPSHOT_EDITS))
     yield from (f"user: {edit.name}" for edit in setup.edits)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from DRAWN

@@ -4,8 +4,10 @@ import random
 from collections.abc import Mapping
 
 from stateward.simulation.apiserver.audit import Audits
+from stateward.simulation.opensearch.http import DatabaseAudits
 from stateward.simulation.properties.declared.goal import unmet_declared
 from stateward.simulation.properties.declared.secrecy import Secrecy
+from stateward.simulation.properties.declared.snapshots import SnapshotWatchdog
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.users.declared.people import Declarations
@@ -31,22 +33,23 @@ class DeclaredPart:
         self.declarations = Declarations(world)
         self._world = world
         self._watchdog = DeclaredWatchdog(world, violations)
+        self._snapshots = SnapshotWatchdog(world, violations)
         self._secrecy = Secrecy(world, violations, self.declarations.values)
 
     @property
     def requests(self) -> int:
         """How many requests of the operator have changed objects in databases."""
-        return self._watchdog.requests
+        return self._watchdog.requests + self._snapshots.requests
 
     def attach(self, process: Process) -> None:
         """Let a process keep declared resources, and check what it does."""
         process.declares = True
-        process.audit = Audits(process.audit, self._watchdog)
-        process.database_audit = self._watchdog
+        process.audit = Audits(process.audit, self._watchdog, self._snapshots)
+        process.database_audit = DatabaseAudits(self._watchdog, self._snapshots)
 
     def unmet(self) -> list[str]:
         """Return the differences between what is declared and the database."""
-        return list(unmet_declared(self._world, self._watchdog))
+        return [*unmet_declared(self._world, self._watchdog), *self._snapshots.unmet()]
 
     def logged(self, event: str, values: Mapping[str, object]) -> None:
         """Check a line of the operator's log."""

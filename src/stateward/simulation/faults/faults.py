@@ -64,8 +64,8 @@ FAULTS = (
 )
 
 DECLARED_FAULTS = (
-    Fault("declared resource edited", declared_faults.edit, (40, 300), 1.0),
-    Fault("object changed by another client", declared_faults.interfere, (60, 600), 1.0),
+    Fault("declared resource edited", declared_faults.edit, (15, 150), 1.0),
+    Fault("object changed by another client", declared_faults.interfere, (30, 300), 1.0),
 )
 """Only in runs in which users declare objects of the database."""
 

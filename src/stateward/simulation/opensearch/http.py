@@ -16,6 +16,7 @@ from stateward.simulation.opensearch import responses
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.opensearch.node import Node, Stage
+from stateward.simulation.opensearch.snapshots import about_snapshots
 from stateward.simulation.opensearch.stored_objects import concerned
 
 USERS = "/_plugins/_security/api/internalusers"
@@ -101,6 +102,28 @@ class DatabaseAudit(Protocol):
         ...
 
 
+class DatabaseAudits:
+    """Several audits of the same client, in order."""
+
+    def __init__(self, *audits: DatabaseAudit) -> None:
+        self._audits = audits
+
+    def began(self) -> None:
+        """Note the greeting with which a session begins."""
+        for audit in self._audits:
+            audit.began()
+
+    def performing(self, cluster: Cluster, call: Call) -> None:
+        """Check a request right before the database performs it."""
+        for audit in self._audits:
+            audit.performing(cluster, call)
+
+    def performed(self, cluster: Cluster, call: Call, status: int) -> None:
+        """Note a request that was performed, before its response is sent."""
+        for audit in self._audits:
+            audit.performed(cluster, call, status)
+
+
 class UnauditedDatabase:
     """An audit of databases that records nothing."""
 
@@ -122,7 +145,8 @@ def tells_the_state(call: Call) -> bool:
     """
     greeting = call.path.startswith("/_cluster/state") and "routing_table" not in call.path
     versions = call.path == "/_nodes/http" and "timeout" not in (call.params or {})
-    read = call.method == "GET" and not concerned(call.path)
+    others = concerned(call.path) or about_snapshots(call.method, call.path, call.params or {})
+    read = call.method == "GET" and not others
     return (read and not greeting and not versions) or "explain" in call.path
 
 
@@ -201,7 +225,12 @@ class WorldTransport:
         """Return the response to a request for one of the stored objects; None for all others."""
         if call.method != "GET" and cluster.read_only:
             return None  # Refused with all other commands.
-        reply = cluster.objects.answer(call.method, call.path, params, call.body or {})
+        if about_snapshots(call.method, call.path, params):
+            known = cluster.objects.repositories()
+            cluster.snapshots.repositories = {name: self._databases.repositories.setdefault(name, {}) for name in known}
+            reply = cluster.snapshots.answer(call.method, call.path, params, call.body or {})
+        else:
+            reply = cluster.objects.answer(call.method, call.path, params, call.body or {})
         return None if reply is None else self._ok(reply[1], reply[0], observed=False)
 
     async def _read(self, cluster: Cluster, call: Call) -> Answer:

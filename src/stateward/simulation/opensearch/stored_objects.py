@@ -54,7 +54,8 @@ def changed_by(method: str, path: str, body: Json) -> dict[str, bool]:
     if path == "/_aliases":
         actions = [next(iter(action.items())) for action in body["actions"]]
         return {alias_path(asked["index"], asked["alias"]): verb == "remove" for verb, asked in actions}
-    if method == "GET" or not path.startswith(_ROOTS) or path.endswith("/_verify"):
+    inside = path.startswith(_REPOSITORIES) and "/" in path.removeprefix(_REPOSITORIES)
+    if method == "GET" or not path.startswith(_ROOTS) or inside:
         return {}
     return {path: method == "DELETE"}
 
@@ -83,6 +84,10 @@ class StoredObjects:
     def users(self) -> list[str]:
         """Return the names of the internal users."""
         return sorted(path.removeprefix(USERS) for path in self.by_path if path.startswith(USERS))
+
+    def repositories(self) -> list[str]:
+        """Return the names of the snapshot repositories."""
+        return [path.removeprefix(_REPOSITORIES) for path in self.by_path if path.startswith(_REPOSITORIES)]
 
     def content(self, path: str) -> Json | None:
         """Return the object at a path as it is stored, also an alias of one index; None if there is none."""

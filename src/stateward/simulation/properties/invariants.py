@@ -31,12 +31,10 @@ from stateward.simulation.properties.operator_knowledge import (
 from stateward.simulation.properties.pool_sizes import POOL_SCALES, with_sizes
 from stateward.simulation.properties.volume_growth import GrowthRequest, growth_problems
 from stateward.simulation.timing.loop import EPOCH
-from stateward.simulation.world.declared_objects import OBJECTS
+from stateward.simulation.world.declared_objects import DECLARED
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
-DECLARED = frozenset({OBJECTS})
-"""Declared resources, of which `properties.declared` checks the writes."""
 OWN_RECORDS = frozenset({"events.k8s.io/events", "coordination.k8s.io/leases"})
 
 

@@ -15,6 +15,11 @@ from stateward.simulation.opensearch.stored_objects import alias_path
 from stateward.simulation.world.world import World
 
 OBJECTS = "stateward.dev/searchobjects"
+SNAPSHOTS = "stateward.dev/searchsnapshots"
+SCHEDULES = "stateward.dev/searchsnapshotschedules"
+RESTORES = "stateward.dev/searchrestores"
+DECLARED = frozenset({OBJECTS, SNAPSHOTS, SCHEDULES, RESTORES})
+"""The kinds of declared resources of a world, of which the operator writes the status and the finalizers."""
 SECRETS = "/secrets"
 NOTE = "stateward.dev/search-object"
 """The key under which an object may name its owner."""
@@ -22,6 +27,7 @@ _COMMON = {
     "componentTemplate": "/_component_template/",
     "indexTemplate": "/_index_template/",
     "ingestPipeline": "/_ingest/pipeline/",
+    "snapshotRepository": "/_snapshot/",
 }
 ROOTS: Mapping[str, Mapping[str, str]] = {
     "opensearch": {**_COMMON, "role": "/_plugins/_security/api/roles/", "ismPolicy": "/_plugins/_ism/policies/"},

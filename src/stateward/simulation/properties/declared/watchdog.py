@@ -18,7 +18,7 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import changed_by, concerned
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.declared_objects import OBJECTS, owner_in, path_of
+from stateward.simulation.world.declared_objects import DECLARED, OBJECTS, owner_in, path_of
 from stateward.simulation.world.world import World
 
 DONE = 300
@@ -91,11 +91,11 @@ class DeclaredWatchdog:
 
     def writing(self, write: Write) -> None:
         """Check that the operator writes nothing of a resource but its status and its finalizers."""
-        if write.kind != OBJECTS or write.subresource == "status":
+        if write.kind not in DECLARED or write.subresource == "status":
             return
         meta = part(write.body, "metadata").keys() - {"uid", "resourceVersion", "finalizers"}
         if write.verb != "patch" or meta or write.body.keys() - {"metadata"}:
-            self._violated("f", f"{write.verb} of the SearchObject {write.key.name}, which belongs to its users")
+            self._violated("f", f"{write.verb} of {write.kind} {write.key.name}, which belongs to its users")
 
     def wrote(self, write: Write) -> None:
         """Do nothing."""

@@ -4,6 +4,7 @@ from stateward.api.values.base import Json
 from stateward.simulation.world.declared_objects import ROOTS
 
 TOKEN_SECRET, TOKEN_KEY = "pipeline-token", "token"
+REPOSITORY = "backup"
 INDEX = "first-0"
 """The index with the alias."""
 _NAMES = {
@@ -11,6 +12,7 @@ _NAMES = {
     "indexTemplate": "logs",
     "ingestPipeline": "clean",
     "role": "reader",
+    "snapshotRepository": REPOSITORY,
     "ismPolicy": "keep",
     "ilmPolicy": "keep",
 }
@@ -37,6 +39,10 @@ def spec_of(engine: str, label: str, number: int) -> Json:
         "role": {"cluster_permissions": [right]} if engine == "opensearch" else {"cluster": [right]},
         "ismPolicy": {"policy": {"description": f"version {number}"}},
         "ilmPolicy": {"policy": {"phases": {"delete": {"min_age": f"{number}d", "actions": {}}}}},
+        "snapshotRepository": {
+            "type": "fs",
+            "settings": {"location": "/backup", "max_snapshot_bytes_per_sec": f"{number}mb"},
+        },
         "alias": {"filter": {"term": {"level": number}}},
     }
     return {"body": bodies[kind], **_values("/processors/0/set/value" if kind == "ingestPipeline" else "")}

@@ -13,12 +13,15 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.users.declared.bodies import TOKEN_KEY, TOKEN_SECRET, labels, name_of, refused_spec, spec_of
+from stateward.simulation.users.declared.snapshots import SnapshotUsers
 from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, path_of
 from stateward.simulation.world.world import NAME, NAMESPACE, SYSTEM, World
 
 FOREIGN = 100
 """The smallest number of a body that another client writes: those of declared bodies are smaller."""
 USER = "kubectl"
+SNAPSHOTS_SHARE = 0.35
+"""The part of what people do that concerns snapshots."""
 DECLARATIONS: Mapping[str, int] = {
     "object declared": 3,
     "body edited": 5,
@@ -51,6 +54,7 @@ class Declarations:
         self._rng = world.context.stream("declarations")
         self._labels = labels(world.product.engine)
         self._numbers = 0
+        self._snapshots = SnapshotUsers(world)
 
     def begin(self) -> None:
         """Create the Secrets, and declare half of the objects."""
@@ -64,6 +68,9 @@ class Declarations:
 
     def edit(self) -> None:
         """Do one thing, if it is possible now."""
+        if self._rng.random() < SNAPSHOTS_SHARE:
+            self._snapshots.edit()
+            return
         what = self._rng.choices(list(DECLARATIONS), list(DECLARATIONS.values()))[0]
         label = self._rng.choice(self._labels)
         if self._do(what, label):
@@ -90,6 +97,7 @@ class Declarations:
 
     def make_satisfiable(self) -> None:
         """End what cannot be satisfied: pauses, refused bodies, names that are taken, objects that others need."""
+        self._snapshots.make_satisfiable()
         for stored in self._all():
             spec: Json = stored.doc["spec"]
             label = spec["object"]
@@ -104,6 +112,7 @@ class Declarations:
 
     def resolve(self) -> None:
         """Do what the statuses ask people to do about resources that are being deleted."""
+        self._snapshots.resolve()
         database = self._world.database()
         for stored in self._all():
             reasons = self._reasons(stored)
