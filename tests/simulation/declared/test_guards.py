@@ -24,7 +24,7 @@ TRIES = 12
         (guards.retained, "m", 5),
         (guards.removed, "m", 3),
         (guards.written_by_it, "m", 4),
-        (guards.hidden, "n", 1),
+        (guards.hidden, "n", 14),
         (guards.corrected, "g", 1),
         (guards.compared, "eg", 1),
         (guards.retained_snapshot, "o", 7),
