@@ -47,3 +47,25 @@ class Unaudited:
 
     def wrote(self, write: Write) -> None:
         """Do nothing."""
+
+
+class Audits:
+    """Several audits of the same client, in order."""
+
+    def __init__(self, *audits: Audit) -> None:
+        self._audits = audits
+
+    def read(self, kind: str, key: Key) -> None:
+        """Note a live read of one object."""
+        for audit in self._audits:
+            audit.read(kind, key)
+
+    def writing(self, write: Write) -> None:
+        """Check a write right before the server performs it."""
+        for audit in self._audits:
+            audit.writing(write)
+
+    def wrote(self, write: Write) -> None:
+        """Note a write that changed something."""
+        for audit in self._audits:
+            audit.wrote(write)

@@ -11,6 +11,8 @@ from stateward.planning.model import actions
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Effect
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, FOUNDATIONDB
+from stateward.simulation.users.declared.people import DECLARATIONS
+from stateward.simulation.users.declared.snapshots import SNAPSHOT_EDITS
 from stateward.simulation.users.member_requests import REQUESTS
 from stateward.simulation.users.user import DRAWN
 from stateward.simulation.world.engine_products import DEFAULT
@@ -64,6 +66,9 @@ def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator
     setup = ENGINE_SETUPS[engine]
     yield from (f"fault: {fault.name}" for fault in setup.faults)
     yield from (f"lasting fault: {lasting_faults.name}" for lasting_faults in setup.lasting_faults)
+    if setup.declared_faults:
+        yield from (f"fault: {fault.name}" for fault in setup.declared_faults)
+        yield from (f"user: {what}" for what in (*DECLARATIONS, *SNAPSHOT_EDITS))
     yield from (f"user: {edit.name}" for edit in setup.edits)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from DRAWN

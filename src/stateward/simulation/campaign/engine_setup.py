@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from stateward.api.values.base import Json
-from stateward.simulation.faults.faults import FAULTS, LASTING_FAULTS, Fault, LastingFault
+from stateward.simulation.faults.faults import DECLARED_FAULTS, FAULTS, LASTING_FAULTS, Fault, LastingFault
 from stateward.simulation.properties.goal import unmet
 from stateward.simulation.users.edits import Edit
 from stateward.simulation.users.profiles import PROFILES, Profile, pools_of
@@ -34,6 +34,11 @@ class EngineSetup(Protocol):
     @property
     def lasting_faults(self) -> Sequence[LastingFault]:
         """The lasting faults of the engine."""
+        ...
+
+    @property
+    def declared_faults(self) -> Sequence[Fault]:
+        """The events of runs with declared resources; none if the engine has no such resources."""
         ...
 
     @property
@@ -85,6 +90,7 @@ class SearchSetup:
     )
     faults: Sequence[Fault] = FAULTS
     lasting_faults: Sequence[LastingFault] = LASTING_FAULTS
+    declared_faults: Sequence[Fault] = DECLARED_FAULTS
     profiles: Sequence[Profile] = PROFILES
     edits: Sequence[Edit] = CHOICE
 

@@ -112,6 +112,7 @@ class FoundationDBSetup:
     )
     faults: Sequence[Fault] = FOUNDATIONDB_FAULTS
     lasting_faults: Sequence[LastingFault] = FOUNDATIONDB_LASTING_FAULTS
+    declared_faults: Sequence[Fault] = ()
     profiles: Sequence[Profile] = FOUNDATIONDB_PROFILES
     edits: Sequence[Edit] = CHOICE
 

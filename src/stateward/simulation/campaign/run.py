@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.campaign.declared import DeclaredPart, drawn
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
 from stateward.simulation.campaign.quiet_period import QuietPeriod
 from stateward.simulation.faults.faults import FaultSchedule
@@ -58,6 +59,8 @@ class Plan(Struct, frozen=True):
     """Whether pods have agents; None lets the seed choose."""
     profile: str | None = None
     """The name of a profile; None lets the seed choose if nothing else is set, and "" means no profile."""
+    declared: bool | None = None
+    """Whether users declare objects of the database; None lets the seed choose if nothing else is set."""
     trace: bool = False
     bounds: Bounds = Bounds()
 
@@ -110,14 +113,17 @@ class Run:
         rng = random.Random(f"{seed}/run")  # noqa: S311 - the seed repeats the run
         self.seed, self.plan = seed, plan
         self.setup = ENGINE_SETUPS[plan.engine]
-        profile, drawn = chosen(plan, seed, self.setup.profiles), rng.choice(self.setup.layouts)
-        self.world = self.setup.world(seed, plan.layout or (profile and profile.layout) or drawn, loop)
+        profile, layout = chosen(plan, seed, self.setup.profiles), rng.choice(self.setup.layouts)
+        self.world = self.setup.world(seed, plan.layout or (profile and profile.layout) or layout, loop)
         if profile is not None:
             self.world.context.count(f"profile: {profile.name}")
         self.violations: list[Violation] = []
         self.stage = "the start"
         """The current stage of the run, for messages."""
         self.watchdog = Watchdog(self.world, self.violations)
+        able = bool(self.setup.declared_faults)
+        declares = able and first_set(plan.declared, free(plan) and plan.profile is None and drawn(seed))
+        self.declared = DeclaredPart(self.world, self.violations) if declares else None
         if plan.trace:
             self.world.context.trace_lines = []
         by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - the seed repeats the run
@@ -133,9 +139,11 @@ class Run:
         self.user = self.setup.user(self.world, deepcopy(self.spec), frequent_edits)
         self.user.validation_failed = lambda text: self._violated("edit", text)
         stage = FaultTargets(self.world, self.processes, self.user, self.world.context.stream("faults"))
-        self.fault_schedule = FaultSchedule(
-            stage, (self.setup.faults, self.setup.lasting_faults), plan.only, plan.slower, profile
-        )
+        faults = self.setup.faults
+        if self.declared is not None:
+            stage.declarations = self.declared.declarations
+            faults = (*faults, *self.setup.declared_faults)
+        self.fault_schedule = FaultSchedule(stage, (faults, self.setup.lasting_faults), plan.only, plan.slower, profile)
         self.quiet_start = first_set(plan.quiet_start, profile and profile.quiet_start, rng.random() < 0.6)
 
     async def execute(self) -> Outcome:
@@ -145,6 +153,8 @@ class Run:
             for process in self.processes:
                 process.start()
             self.user.create()
+            if self.declared is not None:
+                self.declared.declarations.begin()
             self.stage = "the creation of the cluster"
             if self.quiet_start:
                 await self.until_formed()
@@ -154,6 +164,8 @@ class Run:
             self.fault_schedule.end()
             await asyncio.sleep(60.0)
             self.user.request_satisfiable_spec()
+            if self.declared is not None:
+                self.declared.declarations.make_satisfiable()
             self.stage = "the time to reach the desired state"
             await self.settle()
             for process in self.processes:
@@ -164,15 +176,15 @@ class Run:
         """Wait until the cluster is formed, and write some data."""
         for _ in range(120):
             await asyncio.sleep(5.0)
-            if not self.unmet():
+            if not self.setup.unmet(self.world):
                 self.setup.fill(self.world)
                 await asyncio.sleep(60.0)
                 return
-        self._violated("g", f"the cluster was not created: {'; '.join(self.unmet()[:4])}")
+        self._violated("g", f"the cluster was not created: {'; '.join(self.setup.unmet(self.world)[:4])}")
 
     def unmet(self) -> list[str]:
         """Return the differences from the desired state."""
-        return self.setup.unmet(self.world)
+        return [*self.setup.unmet(self.world), *(self.declared.unmet() if self.declared is not None else [])]
 
     async def live(self, seconds: float) -> None:
         """Let time pass; if faults are rare, skip the quiet periods between them."""
@@ -202,6 +214,8 @@ class Run:
             if self.violations or not self.unmet():
                 break
             self.user.resolve_waits()
+            if self.declared is not None:
+                self.declared.declarations.resolve()
         missing = self.unmet()
         if missing and not self.violations:
             self._violated("g", f"the desired state was not reached: {'; '.join(missing[:6])}")
@@ -209,7 +223,7 @@ class Run:
             return
         self.stage = "the time in which nothing may be written"
         await asyncio.sleep(180.0)
-        before = self.watchdog.writes
+        before, requests = self.watchdog.writes, self._requests
         pods = {pod.uid for pod in self.world.store.all("/pods")}
         await asyncio.sleep(quiet)
         missing = self.unmet()
@@ -220,8 +234,15 @@ class Run:
             self._violated(
                 "e", f"a settled cluster caused {self.watchdog.writes - before} writes, the latest: {latest}"
             )
+        if self._requests != requests:
+            self._violated("e", f"a settled cluster's objects were written {self._requests - requests} times")
         if pods != {pod.uid for pod in self.world.store.all("/pods")}:
             self._violated("e", "pods were recreated in a settled cluster")
+
+    @property
+    def _requests(self) -> int:
+        """How many requests have changed objects in databases."""
+        return self.declared.requests if self.declared is not None else 0
 
     def _measurements(self, quiet: float) -> int:
         """Return how often measurements of pools may be written: of disks once an hour, of loads once a minute."""
@@ -258,10 +279,14 @@ class Run:
         process.stopping = self.watchdog.stopping
         process.agent_image = AGENT_IMAGE if self.agents else ""
         process.failed = lambda error: self._violated("crash", f"{type(error).__name__}: {error}")
+        if self.declared is not None:
+            self.declared.attach(process)
         return process
 
     def _on_log_event(self, event: str, values: Mapping[str, object]) -> None:
         """Handle an event of the operator's log."""
+        if self.declared is not None:
+            self.declared.logged(event, values)
         error = values.get("exc_info")
         if isinstance(error, BaseException) and not log_capture.expected(error):
             self._violated("crash", f"{event}: {type(error).__name__}: {error}")
@@ -283,8 +308,12 @@ def chosen(plan: Plan, seed: int, profiles: Sequence[Profile]) -> Profile | None
     """Return the profile of a run: none if the plan gives cluster and faults, or for ordinary operation."""
     if plan.profile is not None:
         return next((profile for profile in profiles if profile.name == plan.profile), None)
-    free = plan.only is None and plan.layout is None and plan.spec is None and plan.slower <= 1.0
-    return profile_of(seed, profiles) if free else None
+    return profile_of(seed, profiles) if free(plan) else None
+
+
+def free(plan: Plan) -> bool:
+    """Return whether a plan is of a storm, and leaves cluster and faults to the seed."""
+    return plan.only is None and plan.layout is None and plan.spec is None and plan.slower <= 1.0
 
 
 def first_set(*words: bool | None) -> bool:

@@ -11,6 +11,7 @@ from copy import deepcopy
 from msgspec import Struct, structs
 
 from stateward.api.values.base import Json
+from stateward.simulation.campaign.declared import COUNTED
 from stateward.simulation.campaign.run import Outcome, Plan
 from stateward.simulation.properties.invariants import Violation
 
@@ -72,11 +73,11 @@ def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
     for factor in (0.5, 0.75):
         if plan.chaos * factor >= SHORTEST:
             yield structs.replace(plan, chaos=plan.chaos * factor // 60 * 60)
-    if plan.profile is None:
-        # The seed chooses a profile only if it chooses everything; a named profile stays when faults are removed.
-        plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
-    elif plan.profile:
+    if plan.profile:
         yield structs.replace(plan, profile="")
+    plan = chosen_by_seed(outcome, plan)
+    if plan.declared:
+        yield structs.replace(plan, declared=False)
     for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "lasting fault"))):
         yield structs.replace(plan, only=only)
     if plan.processes != 1:
@@ -85,6 +86,16 @@ def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
         yield structs.replace(plan, agents=False)
     for spec in smaller_specs(plan.spec or outcome.spec):
         yield structs.replace(plan, spec=spec)
+
+
+def chosen_by_seed(outcome: Outcome, plan: Plan) -> Plan:
+    """Return the plan with what its seed has chosen, so that it stays when faults are removed.
+
+    A seed chooses a profile and declared resources only if it chooses everything.
+    """
+    if plan.profile is None:
+        plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
+    return plan if plan.declared is not None else structs.replace(plan, declared=COUNTED in outcome.counts)
 
 
 def fewer(only: frozenset[str] | None, occurred: frozenset[str]) -> Iterator[frozenset[str]]:

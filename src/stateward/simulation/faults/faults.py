@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from stateward.simulation.faults import lasting_faults, node_faults, object_faults, process_faults
+from stateward.simulation.faults import declared_faults, lasting_faults, node_faults, object_faults, process_faults
 from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.users.profiles import OTHER_FAULTS, POOL_SCALE_WRITTEN, Profile
 
@@ -20,7 +20,7 @@ class Fault(Struct, frozen=True):
     strike: Callable[[FaultTargets], None]
     gap: tuple[float, float]
     likelihood: float = 0.35
-    """The probability that a run has this fault."""
+    """The probability that a run has this fault; with 1 or more, each run that may have it does."""
     ordinary: float = 0.0
     """The shortest mean pause on ordinary days, in seconds, of a fault that is frequent in storms."""
 
@@ -62,6 +62,12 @@ FAULTS = (
     Fault(POOL_SCALE_WRITTEN, object_faults.pool_scale_written, (120, 1200), 0.0),
     Fault("user edit", object_faults.edit, (120, 900), 0.9),
 )
+
+DECLARED_FAULTS = (
+    Fault("declared resource edited", declared_faults.edit, (15, 150), 1.0),
+    Fault("object changed by another client", declared_faults.interfere, (30, 300), 1.0),
+)
+"""Only in runs in which users declare objects of the database."""
 
 LASTING_FAULTS = (
     LastingFault("API errors", lasting_faults.rate("api_rates", "error", 0.01, 0.2)),
@@ -107,7 +113,10 @@ class FaultSchedule:
         self.targets = targets
         self._slower = slower
         self._active_episodes = 0
-        likely = {f.name: 1.0 if f.name in frequent_faults else f.likelihood * usual for f in (*kinds[0], *kinds[1])}
+        likely = {
+            f.name: 1.0 if f.name in frequent_faults or f.likelihood >= 1.0 else f.likelihood * usual
+            for f in (*kinds[0], *kinds[1])
+        }
         self.faults = [f for f in kinds[0] if _on(f.name, likely[f.name], rng, only)]
         self.lasting_faults = [w for w in kinds[1] if _on(w.name, likely[w.name], rng, only)]
         self.gaps = {f.name: slower * rng.uniform(*f.gap) / frequent_faults.get(f.name, 1.0) for f in self.faults}

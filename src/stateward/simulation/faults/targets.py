@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from stateward.simulation.users.declared.people import Declarations
 from stateward.simulation.users.user import User
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import World
@@ -19,6 +20,8 @@ class FaultTargets:
     rng: random.Random
     reverts: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """Functions that revert active faults when the schedule ends."""
+    declarations: Declarations | None = None
+    """The declared resources, in runs that have them."""
     empty: bool | None = None
     """True while empty volumes are lost, so no data may be written; False once there is data."""
 

@@ -12,6 +12,9 @@ from stateward.simulation.opensearch.state import ClusterState
 from stateward.simulation.opensearch.versions import may_join
 from stateward.simulation.opensearch.voting import quorum, reconfigure
 
+DOCUMENTS = 100
+"""Documents of an index, as the APIs of snapshots show it."""
+
 
 class Processes(Protocol):
     """All database processes of a world, in a cluster or not."""
@@ -112,6 +115,8 @@ class Cluster(ClusterState):
     ) -> None:
         """Create an index of one shard; with `first`, its primary goes to the node of that name."""
         copies = [Copy(primary=number == 0, since=self._context.now) for number in range(replicas + 1)]
+        self.objects.indices.add(name)
+        self.snapshots.add_index(name, DOCUMENTS)
         self.shards.append(Shard(name, 0, size, rate, copies, spread, first=first))
         self.version += 1
         self.allocator.reroute()

@@ -13,6 +13,7 @@ from stateward.simulation.opensearch.behavior import DatabaseBehavior
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.node import Node, Stage
 from stateward.simulation.opensearch.shards import Disk
+from stateward.simulation.opensearch.snapshots import ModelSnapshot
 
 FILE_SYSTEM = 97
 """Percent of a volume that its file system leaves for data."""
@@ -53,6 +54,8 @@ class Databases:
         self.nodes: dict[str, Node] = {}
         """The newest process of each pod, by the pod's UID."""
         self.clusters: dict[str, Cluster] = {}
+        self.repositories: dict[str, dict[str, ModelSnapshot]] = {}
+        """The files of snapshot repositories by name, which outlive each database."""
         self.damage = Damage()
         self._numbers = 0
 

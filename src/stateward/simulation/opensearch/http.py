@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,6 +16,8 @@ from stateward.simulation.opensearch import responses
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.opensearch.node import Node, Stage
+from stateward.simulation.opensearch.snapshots import about_snapshots
+from stateward.simulation.opensearch.stored_objects import concerned
 
 USERS = "/_plugins/_security/api/internalusers"
 UNBLOCKED = frozenset({"/_flush", "/_cluster/allocation/explain"})
@@ -83,13 +86,68 @@ class Wire:
         return bool(rate) and self.rng.random() < rate
 
 
+class DatabaseAudit(Protocol):
+    """Receives the requests of one client to the databases."""
+
+    def began(self) -> None:
+        """Note the greeting with which a session begins."""
+        ...
+
+    def performing(self, cluster: Cluster, call: Call) -> None:
+        """Check a request right before the database performs it."""
+        ...
+
+    def performed(self, cluster: Cluster, call: Call, status: int) -> None:
+        """Note a request that was performed, before its response is sent."""
+        ...
+
+
+class DatabaseAudits:
+    """Several audits of the same client, in order."""
+
+    def __init__(self, *audits: DatabaseAudit) -> None:
+        self._audits = audits
+
+    def began(self) -> None:
+        """Note the greeting with which a session begins."""
+        for audit in self._audits:
+            audit.began()
+
+    def performing(self, cluster: Cluster, call: Call) -> None:
+        """Check a request right before the database performs it."""
+        for audit in self._audits:
+            audit.performing(cluster, call)
+
+    def performed(self, cluster: Cluster, call: Call, status: int) -> None:
+        """Note a request that was performed, before its response is sent."""
+        for audit in self._audits:
+            audit.performed(cluster, call, status)
+
+
+class UnauditedDatabase:
+    """An audit of databases that records nothing."""
+
+    def began(self) -> None:
+        """Do nothing."""
+
+    def performing(self, cluster: Cluster, call: Call) -> None:
+        """Do nothing."""
+
+    def performed(self, cluster: Cluster, call: Call, status: int) -> None:
+        """Do nothing."""
+
+
 def tells_the_state(call: Call) -> bool:
     """Return whether an answer is part of an observation: not that of a command, nor the greeting of an endpoint.
 
     A lost greeting hides nothing: it comes before the observation, or belongs to a command that follows a complete one.
+    What is read about stored objects is none either: the object, and the versions of nodes without a time limit.
     """
     greeting = call.path.startswith("/_cluster/state") and "routing_table" not in call.path
-    return (call.method == "GET" and not greeting) or "explain" in call.path
+    versions = call.path == "/_nodes/http" and "timeout" not in (call.params or {})
+    others = concerned(call.path) or about_snapshots(call.method, call.path, call.params or {})
+    read = call.method == "GET" and not others
+    return (read and not greeting and not versions) or "explain" in call.path
 
 
 class WorldTransport:
@@ -101,9 +159,11 @@ class WorldTransport:
         wire: Wire,
         cluster_observed: Callable[[Cluster], None] = lambda _: None,
         answer_lost: Callable[[], None] = lambda: None,
+        audit: DatabaseAudit | None = None,
     ) -> None:
         """Connect to these databases; the callbacks are for each observed state and each lost response."""
         self.wire = wire
+        self._audit = audit or UnauditedDatabase()
         self._cluster_observed = cluster_observed
         self._answer_lost = answer_lost
         self._databases = databases
@@ -144,6 +204,7 @@ class WorldTransport:
     async def _answer(self, node: Node, call: Call) -> Answer:
         params = dict(call.params or {})
         if params.get("local") == "true":
+            self._audit.began()
             return self._ok(responses.greeting(node, self._databases.cluster_of(node)))
         cluster = self._databases.cluster_of(node)
         if cluster is None or node.stage is not Stage.JOINED or not cluster.leader:
@@ -151,20 +212,29 @@ class WorldTransport:
             cluster = self._databases.cluster_of(node)
             if cluster is None or not cluster.leader:
                 return _refused(503, "master_not_discovered_exception", "no cluster manager")
-        if (reply := self._object(cluster, call, params)) is not None:
-            return reply
-        if call.method == "GET":
-            return await self._read(cluster, call.path)
-        return await self._command(cluster, call.path, call.method, params, call.body or {})
+        self._audit.performing(cluster, call)
+        answer = self._object(cluster, call, params)
+        if answer is None and call.method == "GET":
+            answer = await self._read(cluster, call)
+        elif answer is None:
+            answer = await self._command(cluster, call.path, call.method, params, call.body or {})
+        self._audit.performed(cluster, call, answer.status)
+        return answer
 
     def _object(self, cluster: Cluster, call: Call, params: dict[str, str]) -> Answer | None:
         """Return the response to a request for one of the stored objects; None for all others."""
         if call.method != "GET" and cluster.read_only:
             return None  # Refused with all other commands.
-        reply = cluster.objects.answer(call.method, call.path, params, call.body or {})
-        return None if reply is None else self._ok(reply[1], reply[0])
+        if about_snapshots(call.method, call.path, params):
+            known = cluster.objects.repositories()
+            cluster.snapshots.repositories = {name: self._databases.repositories.setdefault(name, {}) for name in known}
+            reply = cluster.snapshots.answer(call.method, call.path, params, call.body or {})
+        else:
+            reply = cluster.objects.answer(call.method, call.path, params, call.body or {})
+        return None if reply is None else self._ok(reply[1], reply[0], observed=False)
 
-    async def _read(self, cluster: Cluster, path: str) -> Answer:
+    async def _read(self, cluster: Cluster, call: Call) -> Answer:
+        path = call.path
         if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
             # The response waits for unresponsive nodes.
             await asyncio.sleep(5.0)
@@ -181,7 +251,7 @@ class WorldTransport:
             return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
         if name == "/_cluster/state" and "routing_table" in path:  # Node information contains no copies.
             self._cluster_observed(cluster)
-        return self._ok(made[name](cluster))
+        return self._ok(made[name](cluster), observed=tells_the_state(call))
 
     async def _command(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
         if cluster.read_only and path not in UNBLOCKED:
@@ -252,10 +322,10 @@ class WorldTransport:
                 )
         return self._ok({})
 
-    def _ok(self, document: Json, status: int = 200) -> Answer:
+    def _ok(self, document: Json, status: int = 200, *, observed: bool = True) -> Answer:
         whole = msgspec.json.encode(document)
         body = self.wire.body(whole)
-        if body != whole:
+        if body != whole and observed:
             self._answer_lost()
         return Answer(status, body)
 

@@ -16,6 +16,17 @@ Reply = tuple[int, Json]
 SECONDS = 40.0
 """Seconds that a snapshot takes, and a restore."""
 _STATUS = "_status"
+_OF_INDICES = frozenset({"_close", "_open", "_recovery", "_search"})
+
+
+def about_snapshots(method: str, path: str, params: Mapping[str, str]) -> bool:
+    """Return whether a request is about snapshots, restores, or the indices around them."""
+    parts = path.strip("/").split("/")
+    if path.startswith("/_"):
+        active = parts[0] == "_recovery" and params.get("active_only") == "true"
+        listed = parts[:2] in (["_resolve", "index"], ["_cat", "shards"])
+        return active or listed or (parts[0] == "_snapshot" and len(parts) > 2 and parts[2] != "_verify")
+    return len(parts) > 1 and (parts[1] in _OF_INDICES or (method == "GET" and parts[1] == "_settings"))
 
 
 @dataclass(slots=True)
@@ -204,7 +215,7 @@ class Snapshots:
         taken = stored.get(name)
         if taken is None or self.now() < taken.ends:
             return _refusal(500, "snapshot_restore_exception", f"[{repository}:{name}] snapshot does not exist")
-        renamed = {index: _renamed(index, body) for index in body["indices"]}
+        renamed = {index: new_name(index, body) for index in body["indices"]}
         made = dict[str, ModelIndex]()
         for index, copy in taken.indices.items():
             if (copy.stream or index) not in renamed:
@@ -313,7 +324,7 @@ def _chosen(index: str, patterns: list[str]) -> bool:
     return chosen
 
 
-def _renamed(name: str, body: Json) -> str:
+def new_name(name: str, body: Json) -> str:
     """Return the new name for the few patterns that tests use: all of the name, or a part of it."""
     pattern, text = body.get("rename_pattern"), body.get("rename_replacement", "")
     if pattern is None:

@@ -4,6 +4,7 @@ from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.opensearch.settings import Settings
 from stateward.simulation.opensearch.shards import Shard
+from stateward.simulation.opensearch.snapshots import Snapshots
 from stateward.simulation.opensearch.stored_objects import StoredObjects
 
 
@@ -25,6 +26,8 @@ class ClusterState:
         self.settings = Settings()
         self.read_only = False
         """Whether a user has made it read-only: it refuses changes of its metadata."""
+        self.snapshots = Snapshots(lambda: context.clock.now().timestamp())
+        """Its indices as the APIs of snapshots show them; what is restored is not allocated."""
         self.objects = StoredObjects()
         """What clients put into it: templates, policies, roles."""
         self.shards: list[Shard] = []

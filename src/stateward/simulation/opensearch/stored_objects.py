@@ -4,7 +4,7 @@ Written from the reference of the products and from answers of real ones, withou
 mistake in that table is not repeated here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -32,9 +32,32 @@ _PERMANENT = tuple(f"{_SECURITY}{name}" for name in ("securityconfig", "audit"))
 """What the security plugin always has, below the paths where it is read: `config` is where it is written."""
 _OTHERS = ("/_scripts/", "/_ilm/policy/", "/_plugins/_sm/policies/", "/_enrich/policy/")
 _ROOTS = (*_LISTED, *_NUMBERED, *_NAMED, *_OTHERS)
+_ALIAS = "/_alias/"
+_MEDIA_TYPES = frozenset({"application/json", "text/plain", "application/x-www-form-urlencoded"})
 Reply = tuple[int, Json]
 """A status code and a document."""
 _ACKNOWLEDGED: Reply = (200, {"acknowledged": True})
+
+
+def concerned(path: str) -> bool:
+    """Return whether a request to a path is about stored objects."""
+    return path == "/_aliases" or path.startswith((_ALIAS, *_ROOTS)) or path.removesuffix("/config") in _PERMANENT
+
+
+def alias_path(index: str, name: str) -> str:
+    """Return the path by which the alias of one index is named here."""
+    return f"/{index}{_ALIAS}{name}"
+
+
+def changed_by(method: str, path: str, body: Json) -> dict[str, bool]:
+    """Return the paths of the objects that a request changes, each with whether it removes the object."""
+    if path == "/_aliases":
+        actions = [next(iter(action.items())) for action in body["actions"]]
+        return {alias_path(asked["index"], asked["alias"]): verb == "remove" for verb, asked in actions}
+    inside = path.startswith(_REPOSITORIES) and "/" in path.removeprefix(_REPOSITORIES)
+    if method == "GET" or not path.startswith(_ROOTS) or inside:
+        return {}
+    return {path: method == "DELETE"}
 
 
 @dataclass(slots=True)
@@ -62,12 +85,56 @@ class StoredObjects:
         """Return the names of the internal users."""
         return sorted(path.removeprefix(USERS) for path in self.by_path if path.startswith(USERS))
 
+    def repositories(self) -> list[str]:
+        """Return the names of the snapshot repositories."""
+        return [path.removeprefix(_REPOSITORIES) for path in self.by_path if path.startswith(_REPOSITORIES)]
+
+    def content(self, path: str) -> Json | None:
+        """Return the object at a path as it is stored, also an alias of one index; None if there is none."""
+        if _ALIAS in path:
+            index, _, name = path.removeprefix("/").partition(_ALIAS)
+            return self.aliases.get((index, name))
+        found = self.by_path.get(path)
+        return None if found is None else found.body
+
+    def form(self, path: str, body: Json) -> Json:
+        """Return a body as the database stores it at a path."""
+        root = next((root for root in _ROOTS if path.startswith(root)), "")
+        return _alias_in_own_form(body) if _ALIAS in path else _in_own_form(root, body)
+
+    def put(self, path: str, body: Json | None) -> None:
+        """Let another client change the object at a path, or remove it (None), whatever was there."""
+        self.writes += 1
+        if _ALIAS in path:
+            index, _, name = path.removeprefix("/").partition(_ALIAS)
+            self.aliases.pop((index, name), None)
+            if body is not None and index in self.indices:
+                self.aliases[index, name] = self.form(path, body)
+            return
+        self.by_path.pop(path, None)
+        if body is not None:
+            self.by_path[path] = StoredObject(self.form(path, body), self.writes)
+
+    def used_by(self, path: str) -> list[str]:
+        """Return the paths of the objects that keep the one at a path from being removed."""
+        name = path.removeprefix("/_component_template/")
+        return [
+            other for other, found in self.by_path.items() if name != path and name in found.body.get("composed_of", [])
+        ]
+
+    def trouble(self, path: str, body: Json) -> str | None:
+        """Return why the database refuses a body at a path; None if it accepts it."""
+        if _ALIAS in path:
+            index = path.removeprefix("/").partition(_ALIAS)[0]
+            return None if index in self.indices else f"no such index [{index}]"
+        return self._trouble(next((root for root in _ROOTS if path.startswith(root)), ""), body)
+
     def answer(self, method: str, path: str, params: Mapping[str, str], body: Json) -> Reply | None:
         """Return the reply to a request; None if it concerns no such object."""
         if path == "/_aliases":
             return self._change_aliases(body["actions"])
-        if path.startswith("/_alias/"):
-            asked = path.removeprefix("/_alias/")
+        if path.startswith(_ALIAS):
+            asked = path.removeprefix(_ALIAS)
             found = {i: {"aliases": {name: each}} for (i, name), each in self.aliases.items() if name == asked}
             return (200, found) if found else _missing()
         if path.removesuffix("/config") in _PERMANENT:
@@ -79,7 +146,7 @@ class StoredObjects:
         if method == "GET":
             found = self.by_path.get(path)
             return _missing() if found is None else (200, _shown(root, name, found))
-        return self._delete(root, path, name) if method == "DELETE" else self._put(method, root, name, params, body)
+        return self._delete(path, name) if method == "DELETE" else self._put(method, root, name, params, body)
 
     def _permanent(self, method: str, path: str, body: Json) -> Reply:
         kept = self.by_path.setdefault(path.removesuffix("/config"), StoredObject({"enabled": True}, 0))
@@ -128,17 +195,12 @@ class StoredObjects:
             return f"index template specifies component templates {missing} that do not exist" if missing else None
         if root in _NUMBERED and _NUMBERED[root] not in body:
             return f"Missing required field: {_NUMBERED[root]}"
-        return None
+        return next(_wrong_types(body), None) if root == "/_ingest/pipeline/" else None
 
-    def _delete(self, root: str, path: str, name: str) -> Reply:
+    def _delete(self, path: str, name: str) -> Reply:
         if path not in self.by_path:
             return _missing()
-        users = [
-            other
-            for other, found in self.by_path.items()
-            if root == "/_component_template/" and name in found.body.get("composed_of", [])
-        ]
-        if users:
+        if users := self.used_by(path):
             return _refusal(400, "illegal_argument_exception", f"[{name}] cannot be removed, it is used by {users}")
         self.writes += 1
         del self.by_path[path]
@@ -157,6 +219,14 @@ class StoredObjects:
             else:
                 self.aliases[key] = _alias_in_own_form(asked)
         return 200, {"acknowledged": True}
+
+
+def _wrong_types(pipeline: Json) -> Iterator[str]:
+    """Yield why the database refuses processors that set a value: its words repeat what was sent."""
+    for processor in cast("list[Json]", pipeline.get("processors", [])):
+        kind = cast("Json", processor.get("set", {})).get("media_type", "text/plain")
+        if kind not in _MEDIA_TYPES:
+            yield f"[media_type] property does not contain a supported media type [{kind}]"
 
 
 def _shown(root: str, name: str, found: StoredObject) -> Json:

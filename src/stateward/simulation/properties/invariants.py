@@ -31,6 +31,7 @@ from stateward.simulation.properties.operator_knowledge import (
 from stateward.simulation.properties.pool_sizes import POOL_SCALES, with_sizes
 from stateward.simulation.properties.volume_growth import GrowthRequest, growth_problems
 from stateward.simulation.timing.loop import EPOCH
+from stateward.simulation.world.declared_objects import DECLARED
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 PODS, SETS, CLAIMS = "/pods", "apps/statefulsets", "/persistentvolumeclaims"
@@ -110,7 +111,7 @@ class Watchdog:
     def writing(self, write: Write) -> None:
         """Check a write right before the server performs it."""
         live = self._store.get(write.kind, write.key)
-        if write.kind in OWN_RECORDS:
+        if write.kind in OWN_RECORDS | DECLARED:
             return
         if write.verb in {"delete", "evict"}:
             self._check_preconditions(write)

@@ -9,7 +9,7 @@ from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
 from stateward.operator.assembly import Operator
 from stateward.operator.clusters.forecast_worker import Compute
-from stateward.operator.controls import scaling_control
+from stateward.operator.controls import declared_control, scaling_control
 from stateward.operator.databases.engine import Family
 from stateward.operator.databases.foundationdb import FoundationDBFamily
 from stateward.operator.runtime.metrics import Metrics
@@ -20,8 +20,8 @@ from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.network import Rates as ApiRates
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.http import DatabaseAudit, UnauditedDatabase, Wire, WorldTransport
 from stateward.simulation.opensearch.http import Rates as EngineRates
-from stateward.simulation.opensearch.http import Wire, WorldTransport
 from stateward.simulation.world.database_calls import Stopping, WorldAgents
 from stateward.simulation.world.decision_metrics import DecisionMetrics
 from stateward.simulation.world.foundationdb_shell import WorldShell
@@ -62,6 +62,9 @@ class Process:
         """Forecasts its changes, in this thread; runs have no forecasts, which would cost more than all else."""
         self.pool_scales = False
         """Whether it watches PoolScales: one more watch changes the course of every run."""
+        self.declares = False
+        """Whether it keeps declared resources: five more watches."""
+        self.database_audit: DatabaseAudit = UnauditedDatabase()
         self.metrics: Metrics | None = None
         """The metrics of the process that was started last."""
         self.api: WorldApi | None = None
@@ -114,6 +117,8 @@ class Process:
         )
         if self.pool_scales:
             operator.companions.append(scaling_control(operator))
+        if self.declares:
+            operator.companions.append(declared_control(operator, {}))
         self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
 
@@ -124,7 +129,7 @@ class Process:
             shell = WorldShell(self._world.foundationdb, wire, self.ensemble_observed, self.answer_lost)
             return FoundationDBFamily(shell, self.agent_image, agents, Rooms(usual=LOOK))
         databases = self._world.databases
-        transport = WorldTransport(databases, wire, self.cluster_observed, self.answer_lost)
+        transport = WorldTransport(databases, wire, self.cluster_observed, self.answer_lost, self.database_audit)
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)
 
     def kill(self) -> None:

@@ -74,7 +74,7 @@ class SearchSnapshotScheduleStatus(Record):
     running: Annotated[str, Meta(description="The snapshot that is being taken; written before it is started.")] = ""
     started: Annotated[bool, Meta(description="Whether the database has begun it.")] = False
     last_schedule_time: Annotated[str, Meta(description="The last time of the schedule that is dealt with.")] = ""
-    next_schedule_time: Annotated[str, Meta(description="The next time of the schedule.")] = ""
+    next_schedule_time: Annotated[str, Meta(description="The next time of the schedule; empty if it is paused.")] = ""
     last_success: Annotated[
         ScheduledSnapshot | None, Meta(description="The newest successful snapshot in the repository.")
     ] = None

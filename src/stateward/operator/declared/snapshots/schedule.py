@@ -212,7 +212,7 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
 
     def _done(self, looked: Looked) -> Outcome:
         status, decision, desired = self.live.status, looked.decision, self._desired_now()
-        following = desired.next()
+        following = None if desired.spec.paused else desired.next()
         self.keep(replace(status, next_schedule_time="" if following is None else rfc3339(following)))
         if looked.refusal or decision.do is Do.STOP:
             reason = looked.refusal or decision.message
@@ -220,7 +220,7 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
             return Outcome(Stage.STALLED, decision.reason or "Refused", reason, REFUSED_SECONDS)
         if decision.do is Do.WAIT:
             return Outcome(Stage.WORKING, decision.reason, decision.message)
-        wait = min(QUIET_SECONDS, max(1.0, (following or self.now()) - self.now()))
+        wait = QUIET_SECONDS if following is None else min(QUIET_SECONDS, max(1.0, following - self.now()))
         if desired.spec.paused:
             return Outcome(Stage.STALLED, "Paused", "spec.paused: no snapshot is taken or deleted", wait)
         if status.running:

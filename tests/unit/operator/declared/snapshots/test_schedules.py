@@ -170,6 +170,16 @@ async def test_a_paused_schedule_takes_and_deletes_nothing_and_is_never_overdue(
         assert len(began(world)) == 2
 
 
+async def test_a_paused_schedule_has_no_next_time_and_its_status_is_not_written_again() -> None:
+    world = world_with(paused=True)
+    async with world.operator():
+        await world.until(lambda: world.stalled("hourly") == "Paused")
+        version = world.store.version
+        await asyncio.sleep(5 * HOUR)
+        assert world.store.version == version
+    assert "nextScheduleTime" not in world.status("hourly")
+
+
 async def test_snapshots_stay_and_series_go_with_the_schedule() -> None:
     world = world_with()
     async with world.operator():

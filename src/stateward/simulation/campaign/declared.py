@@ -1,0 +1,56 @@
+"""The part of a run that concerns declared resources: their users, and what is checked about them."""
+
+import random
+from collections.abc import Mapping
+
+from stateward.simulation.apiserver.audit import Audits
+from stateward.simulation.opensearch.http import DatabaseAudits
+from stateward.simulation.properties.declared.goal import unmet_declared
+from stateward.simulation.properties.declared.secrecy import Secrecy
+from stateward.simulation.properties.declared.snapshots import SnapshotWatchdog
+from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
+from stateward.simulation.properties.invariants import Violation
+from stateward.simulation.users.declared.people import Declarations
+from stateward.simulation.world.operators import Process
+from stateward.simulation.world.world import World
+
+SHARE = 0.15
+"""The part of all storms in which users declare objects."""
+COUNTED = "declared: objects"
+"""The counter name of runs with declared resources."""
+
+
+def drawn(seed: int) -> bool:
+    """Return whether a seed has declared resources, without a change of what else it draws."""
+    return random.Random(f"{seed}/declared").random() < SHARE  # noqa: S311 - the seed repeats the run
+
+
+class DeclaredPart:
+    """Declared resources in one run."""
+
+    def __init__(self, world: World, violations: list[Violation]) -> None:
+        world.context.count(COUNTED)
+        self.declarations = Declarations(world)
+        self._world = world
+        self._watchdog = DeclaredWatchdog(world, violations)
+        self._snapshots = SnapshotWatchdog(world, violations)
+        self._secrecy = Secrecy(world, violations, self.declarations.values)
+
+    @property
+    def requests(self) -> int:
+        """How many requests of the operator have changed objects in databases."""
+        return self._watchdog.requests + self._snapshots.requests
+
+    def attach(self, process: Process) -> None:
+        """Let a process keep declared resources, and check what it does."""
+        process.declares = True
+        process.audit = Audits(process.audit, self._watchdog, self._snapshots)
+        process.database_audit = DatabaseAudits(self._watchdog, self._snapshots)
+
+    def unmet(self) -> list[str]:
+        """Return the differences between what is declared and the database."""
+        return [*unmet_declared(self._world, self._watchdog), *self._snapshots.unmet()]
+
+    def logged(self, event: str, values: Mapping[str, object]) -> None:
+        """Check a line of the operator's log."""
+        self._secrecy.logged(event, values)

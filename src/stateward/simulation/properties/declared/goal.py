@@ -1,0 +1,59 @@
+"""Compares the objects in a database with what is declared, from outside and not from the operator's comparison."""
+
+from collections.abc import Iterator
+
+from stateward.api.values.base import Json
+from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog, is_ready, reason_of
+from stateward.simulation.world.declared_objects import OBJECTS, path_of, wanted_body, without_note
+from stateward.simulation.world.world import World
+
+
+def unmet_declared(world: World, watchdog: DeclaredWatchdog) -> Iterator[str]:
+    """Yield each declared object that is not in the database as declared, and whose status does not truly say why."""
+    database = world.database()
+    for resource in world.store.all(OBJECTS):
+        name = resource.key.name
+        activity = part(resource.doc, "status").get("activity", "")
+        if resource.terminating:
+            yield f"the SearchObject {name} is still there: {activity}"
+        elif part(resource.doc, "status").get("observedGeneration") != resource.meta["generation"]:
+            yield f"the status of the SearchObject {name} is of an older generation"
+        elif database is None:
+            yield f"the SearchObject {name} has no database"
+        else:
+            yield from _differences(world, watchdog, database, resource)
+
+
+def _differences(world: World, watchdog: DeclaredWatchdog, database: Cluster, resource: Stored) -> Iterator[str]:
+    path = path_of(world.product.engine, resource.doc["spec"]["object"])
+    body, content = wanted_body(world, resource), database.objects.content(path)
+    agrees = body is not None and without_note(content) == without_note(database.objects.form(path, body))
+    name = resource.key.name
+    if is_ready(resource):
+        if not agrees:
+            yield f"the SearchObject {name} is Ready, and the database has {content} instead of {body}"
+        return
+    reason, activity = reason_of(resource), part(resource.doc, "status").get("activity", "")
+    spec = part(resource.doc, "spec")
+    true: dict[str, bool] = {
+        "Exists": content is not None and not watchdog.belongs(resource, database),
+        "Drifted": spec.get("drift") == "Report" and not agrees,
+        "Conflict": any(other.doc["spec"]["object"] == spec["object"] for other in _others(world, resource)),
+        "Refused": body is not None and database.objects.trouble(path, body) is not None,
+        "DependencyPending": any(_waits_for(spec, other) for other in _others(world, resource)),
+    }
+    if not true.get(reason, False):
+        yield f"the SearchObject {name} is not Ready ({reason}): {activity}"
+
+
+def _others(world: World, resource: Stored) -> list[Stored]:
+    return [other for other in world.store.all(OBJECTS) if other.uid != resource.uid]
+
+
+def _waits_for(spec: Json, other: Stored) -> bool:
+    """Return whether an object needs the one that another resource declares, which is not Ready."""
+    needed = [f"componentTemplate/{name}" for name in items(spec, "body", "composed_of")]
+    return other.doc["spec"]["object"] in needed and not is_ready(other)

@@ -1,0 +1,174 @@
+"""Checks each request of the operator about snapshots and restores, and what there is of them in the end.
+
+The letters are those of docs/properties.md. What the operator knew is the resource at the last live read of the same
+task.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from stateward.api.values.base import Json
+from stateward.engines.connection.base import Call
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.audit import Write
+from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.opensearch.cluster import Cluster
+from stateward.simulation.opensearch.snapshots import ModelSnapshot, about_snapshots, new_name
+from stateward.simulation.properties.declared.watchdog import DONE, is_ready, reason_of
+from stateward.simulation.properties.invariants import Violation
+from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS
+from stateward.simulation.world.world import World
+
+OF_HAND, OF_SCHEDULE = "stateward.dev/uid", "stateward.dev/search-snapshot-schedule"
+"""The notes in snapshots: the UID of a SearchSnapshot, and the namespace and name of a schedule."""
+KINDS = frozenset({SNAPSHOTS, SCHEDULES, RESTORES})
+
+
+class SnapshotWatchdog:
+    """An `Audit` and a `DatabaseAudit` of the operator's processes."""
+
+    def __init__(self, world: World, violations: list[Violation]) -> None:
+        self.violations = violations
+        self.requests = 0
+        """Requests that changed snapshots or indices."""
+        self._world = world
+        self._resources: WeakKeyDictionary[asyncio.Task[Any], Stored] = WeakKeyDictionary()
+        self._versions: WeakKeyDictionary[asyncio.Task[Any], frozenset[str]] = WeakKeyDictionary()
+        """The versions of the members that each task has read in its session; empty if they are unknown."""
+        self._begun: Counter[tuple[str, str]] = Counter()
+        """How many snapshots and restores were begun, by the resource's UID and the database's identity."""
+
+    def read(self, kind: str, key: Key) -> None:
+        """Record a live read of a resource."""
+        task, live = asyncio.current_task(), self._world.store.get(kind, key)
+        if kind in KINDS and task is not None and live is not None:
+            self._resources[task] = live
+
+    def writing(self, write: Write) -> None:
+        """Do nothing: writes to the API server are checked with those of other declared resources."""
+
+    def wrote(self, write: Write) -> None:
+        """Do nothing."""
+
+    def began(self) -> None:
+        """Note that a session begins: what was known before does not count."""
+        if (task := asyncio.current_task()) is not None:
+            self._versions[task] = frozenset()
+
+    def performing(self, cluster: Cluster, call: Call) -> None:
+        """Check a request right before the database performs it."""
+        resource = self._asking(call)
+        if resource is None:
+            return
+        match call.method, call.path.strip("/").split("/"):
+            case "PUT", ["_snapshot", _, name]:
+                self._check_begin(resource, name)
+            case "DELETE", ["_snapshot", repository, name]:
+                self._check_deletion(resource, repository, name)
+            case "POST", ["_snapshot", _, _, "_restore"]:
+                body: Json = call.body or {}
+                self._check_replaced(cluster, resource, [new_name(index, body) for index in body["indices"]])
+            case "POST", [indices, "_close"]:
+                self._check_replaced(cluster, resource, indices.split(","))
+            case _:
+                pass
+
+    def performed(self, cluster: Cluster, call: Call, status: int) -> None:
+        """Note what was read or written."""
+        task = asyncio.current_task()
+        if task is not None and call.path == "/_nodes/http":
+            nodes = cluster.nodes.values()
+            known = all(node.reachable for node in nodes)
+            self._versions[task] = frozenset(node.version for node in nodes) if known else frozenset()
+        resource = self._asking(call)
+        if resource is None or call.method == "GET" or status >= DONE or call.path.endswith("/_search"):
+            return
+        self.requests += 1
+        self._world.context.count(f"declared: operator sends {call.method} about snapshots")
+        self._world.context.trace(f"the operator sends {call.method} {call.path} for {resource.key.name}")
+        begins = call.method == "PUT" or call.path.endswith("/_restore")
+        if not begins or resource.kind == SCHEDULES:
+            return
+        # A repository outlives the database, so a snapshot is taken once; what was restored is lost with a database.
+        place = resource.uid, cluster.identity if resource.kind == RESTORES else ""
+        self._begun[place] += 1
+        if self._begun[place] > 1:
+            self._violated("o", f"{resource.key.name} begins a second time: {call.path}")
+
+    def unmet(self) -> Iterator[str]:
+        """Yield the differences between resources and repositories, and resources that do not come to an end."""
+        for kind in sorted(KINDS):
+            for resource in self._world.store.all(kind):
+                name, status = resource.key.name, part(resource.doc, "status")
+                told = f"{reason_of(resource)}: {status.get('activity', '')}"
+                stalled = any(
+                    c["type"] == "Stalled" and c["status"] == "True"
+                    for c in items(resource.doc, "status", "conditions")
+                )
+                if resource.terminating:
+                    yield f"{kind} {name} is still there ({told})"
+                elif not is_ready(resource) and not stalled:
+                    yield f"{kind} {name} is neither ready nor stalled ({told})"
+                elif kind == SNAPSHOTS:
+                    yield from self._differences(resource, told)
+
+    def _differences(self, resource: Stored, told: str) -> Iterator[str]:
+        database, repository = self._world.database(), resource.doc["spec"]["repository"]
+        found = self._world.databases.repositories.get(repository, {}).get(resource.key.name)
+        mine = found is not None and found.metadata.get(OF_HAND) == resource.uid
+        if is_ready(resource):
+            if found is None or not mine or found.state != "SUCCESS":
+                yield f"the SearchSnapshot {resource.key.name} is Ready, and the repository has {found}"
+            return
+        usable = database is not None and repository in database.objects.repositories()
+        true = {"SnapshotExists": found is not None and not mine, "SnapshotMissing": found is None}
+        if usable and not true.get(reason_of(resource), False):
+            yield f"the SearchSnapshot {resource.key.name} is not Ready ({told})"
+
+    def _asking(self, call: Call) -> Stored | None:
+        """Return the resource for which a request is sent; None if it is not about snapshots."""
+        task = asyncio.current_task()
+        if task is None or not about_snapshots(call.method, call.path, call.params or {}):
+            return None
+        return self._resources.get(task)
+
+    def _check_begin(self, resource: Stored, name: str) -> None:
+        spec = part(resource.doc, "spec")
+        if resource.terminating or spec.get("paused") or resource.kind == RESTORES:
+            self._violated("o", f"the snapshot {name} is begun although {resource.key.name} does not ask for it")
+
+    def _check_deletion(self, resource: Stored, repository: str, name: str) -> None:
+        task = asyncio.current_task()
+        if task is None or len(self._versions.get(task, ())) != 1:
+            self._violated("k", f"the snapshot {name} is deleted while the versions of the members are not one")
+        snapshots = self._world.databases.repositories.get(repository, {})
+        found, spec = snapshots.get(name), part(resource.doc, "spec")
+        if found is None:
+            return
+        if resource.kind == SNAPSHOTS:
+            asked = resource.terminating and spec.get("deletionPolicy", "Retain") == "Delete"
+            allowed = asked and found.metadata.get(OF_HAND) == resource.uid
+        else:
+            allowed = resource.kind == SCHEDULES and self._expires(resource, found, list(snapshots.values()))
+        if not allowed:
+            self._violated("o", f"the snapshot {name} is deleted, which {resource.key.name} does not ask for")
+
+    def _expires(self, schedule: Stored, found: ModelSnapshot, snapshots: list[ModelSnapshot]) -> bool:
+        """Return whether the retention of a schedule lets a snapshot go: never the last ones of those that it keeps."""
+        spec, owner = part(schedule.doc, "spec"), f"{schedule.key.namespace}/{schedule.key.name}"
+        own = [each for each in snapshots if each.metadata.get(OF_SCHEDULE) == owner]
+        later = [each for each in own if each.began > found.began and each.state == "SUCCESS"]
+        return found in own and not spec.get("paused") and len(later) >= spec["retention"]["maxCount"]
+
+    def _check_replaced(self, cluster: Cluster, resource: Stored, names: list[str]) -> None:
+        there = sorted(name for name in names if name in cluster.snapshots.indices)
+        if there and (resource.kind != RESTORES or part(resource.doc, "spec").get("existing") != "Replace"):
+            self._violated("p", f"{', '.join(there)} would be replaced, which {resource.key.name} does not ask for")
+
+    def _violated(self, letter: str, message: str) -> None:
+        self._world.context.trace(f"VIOLATION [{letter}] {message}")
+        self.violations.append(Violation(letter, self._world.now, message))

@@ -1,0 +1,1 @@
+"""People and other clients around the declared resources of a cluster."""

@@ -1,0 +1,117 @@
+"""People who take snapshots of a database by hand and by a schedule, and restore them."""
+
+from collections.abc import Callable, Mapping
+
+from stateward.api.values.base import API_VERSION, Json
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.documents import items
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.users.declared.bodies import INDEX, REPOSITORY
+from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS
+from stateward.simulation.world.world import NAME, NAMESPACE, World
+
+SNAPSHOT_EDITS: Mapping[str, int] = {
+    "snapshot declared": 4,
+    "snapshot resource deleted": 2,
+    "schedule declared or deleted": 2,
+    "schedule paused or resumed": 1,
+    "restore declared": 3,
+    "restore resource deleted": 1,
+}
+"""What people do, by name, with its weight."""
+MOST = 6
+"""Snapshots by hand, and restores, that exist at once."""
+USER = "kubectl"
+_KINDS = {SNAPSHOTS: "SearchSnapshot", SCHEDULES: "SearchSnapshotSchedule", RESTORES: "SearchRestore"}
+
+
+class SnapshotUsers:
+    """The snapshots, schedules and restores of a world, and what people do with them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._rng = world.context.stream("snapshots")
+        self._number = 0
+
+    def edit(self) -> None:
+        """Do one thing, if it is possible now."""
+        does: dict[str, Callable[[], bool]] = {
+            "snapshot declared": self._snapshot,
+            "snapshot resource deleted": lambda: self._delete(SNAPSHOTS),
+            "schedule declared or deleted": self._schedule,
+            "schedule paused or resumed": self._pause,
+            "restore declared": self._restore,
+            "restore resource deleted": lambda: self._delete(RESTORES),
+        }
+        what = self._rng.choices(list(SNAPSHOT_EDITS), list(SNAPSHOT_EDITS.values()))[0]
+        if does[what]():
+            self._world.context.count(f"user: {what}")
+            self._world.context.trace(f"a user of the database's snapshots: {what}")
+
+    def make_satisfiable(self) -> None:
+        """Pause schedules, whose next snapshots would be writes of a settled cluster."""
+        for stored in self._all(SCHEDULES):
+            self._change(stored, {"paused": True})
+
+    def resolve(self) -> None:
+        """Leave snapshots where they are whose deletion the database refuses."""
+        for stored in self._all(SNAPSHOTS):
+            conditions = items(stored.doc, "status", "conditions")
+            if stored.terminating and any(c["type"] == "Stalled" and c["status"] == "True" for c in conditions):
+                self._change(stored, {"deletionPolicy": "Retain"})
+
+    def _snapshot(self) -> bool:
+        # Of a few names, so that a name is taken by a snapshot that was retained.
+        name = f"by-hand-{self._rng.randint(1, MOST)}"
+        return self._create(SNAPSHOTS, name, {"deletionPolicy": self._rng.choice(("Delete", "Retain"))})
+
+    def _schedule(self) -> bool:
+        if self._all(SCHEDULES):
+            return self._delete(SCHEDULES)
+        return self._create(SCHEDULES, "often", {"schedule": "*/5 * * * *", "retention": {"maxCount": 2}})
+
+    def _pause(self) -> bool:
+        return any(self._change(s, {"paused": not s.doc["spec"].get("paused", False)}) for s in self._all(SCHEDULES))
+
+    def _restore(self) -> bool:
+        names = [stored.doc["metadata"]["name"] for stored in self._all(SNAPSHOTS)]
+        if not names or len(self._all(RESTORES)) >= MOST:
+            return False
+        spec: Json = {"snapshot": self._rng.choice([*names, "often-*"]), "indices": [INDEX]}
+        if self._rng.random() < 0.5:
+            spec |= {"renamePattern": "(.+)", "renameReplacement": f"restored-{self._rng.randint(1, 2)}-$1"}
+        spec["existing"] = self._rng.choice(("Refuse", "Refuse", "Replace"))
+        self._number += 1
+        return self._create(RESTORES, f"restore-{self._number}", spec)
+
+    def _create(self, kind: str, name: str, spec: Json) -> bool:
+        if self._world.store.get(kind, Key(NAMESPACE, name)) is not None:
+            return False
+        cluster = {"kind": self._world.kind.resource.kind, "name": NAME}
+        whole = {"cluster": cluster, "repository": REPOSITORY, **spec}
+        body = {"apiVersion": API_VERSION, "kind": _KINDS[kind], "metadata": {"name": name}, "spec": whole}
+        self._world.server.create(kind, NAMESPACE, body, USER)
+        return True
+
+    def _delete(self, kind: str) -> bool:
+        found = [stored for stored in self._all(kind) if not stored.terminating]
+        if not found:
+            return False
+        chosen = self._rng.choice(found)
+        self._world.server.delete(kind, chosen.key, DeleteOptions(Preconditions(chosen.uid)))
+        return True
+
+    def _change(self, stored: Stored, changes: Json) -> bool:
+        if stored.doc["spec"] == {**stored.doc["spec"], **changes}:
+            return False
+        doc = {**stored.doc, "spec": {**stored.doc["spec"], **changes}}
+        try:
+            self._world.server.update(stored.kind, stored.key, doc, manager=USER)
+        except ApiError:
+            return False
+        return True
+
+    def _all(self, kind: str) -> list[Stored]:
+        return sorted(self._world.store.all(kind), key=lambda stored: stored.key)

@@ -1,0 +1,87 @@
+"""The objects that users declare in a world: their paths in the database, and their bodies with the values of Secrets.
+
+Written from the reference of the products, without the operator's table of kinds: so a mistake there is not repeated.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, cast
+
+from stateward.api.values.base import Json
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.opensearch.stored_objects import alias_path
+from stateward.simulation.world.world import World
+
+OBJECTS = "stateward.dev/searchobjects"
+SNAPSHOTS = "stateward.dev/searchsnapshots"
+SCHEDULES = "stateward.dev/searchsnapshotschedules"
+RESTORES = "stateward.dev/searchrestores"
+DECLARED = frozenset({OBJECTS, SNAPSHOTS, SCHEDULES, RESTORES})
+"""The kinds of declared resources of a world, of which the operator writes the status and the finalizers."""
+SECRETS = "/secrets"
+NOTE = "stateward.dev/search-object"
+"""The key under which an object may name its owner."""
+_COMMON = {
+    "componentTemplate": "/_component_template/",
+    "indexTemplate": "/_index_template/",
+    "ingestPipeline": "/_ingest/pipeline/",
+    "snapshotRepository": "/_snapshot/",
+}
+ROOTS: Mapping[str, Mapping[str, str]] = {
+    "opensearch": {**_COMMON, "role": "/_plugins/_security/api/roles/", "ismPolicy": "/_plugins/_ism/policies/"},
+    "elasticsearch": {**_COMMON, "role": "/_security/role/", "ilmPolicy": "/_ilm/policy/"},
+}
+"""The path of each kind, by engine."""
+
+
+def path_of(engine: str, label: str) -> str:
+    """Return the path in the database of an object such as `role/reader` or `alias/INDEX/NAME`."""
+    kind, _, name = label.partition("/")
+    return alias_path(*name.split("/")) if kind == "alias" else f"{ROOTS[engine][kind]}{name}"
+
+
+def wanted_body(world: World, resource: Stored) -> Json | None:
+    """Return the body that a resource declares; None without one of its Secrets."""
+    body: Any = part(resource.doc, "spec", "body")
+    for value in items(resource.doc, "spec", "values"):
+        secret = world.store.get(SECRETS, Key(resource.key.namespace, value["secretName"]))
+        text = part(secret.doc, "data").get(value["key"]) if secret is not None else None
+        if text is None:
+            return None
+        body = _placed(body, value["path"].split("/")[1:], base64.b64decode(text).decode())
+    return body
+
+
+def _placed(document: Any, way: list[str], text: str) -> Any:
+    if not way:
+        return text
+    step, *rest = way
+    if isinstance(document, list):
+        inner = cast("list[Any]", document)
+        return [_placed(each, rest, text) if str(number) == step else each for number, each in enumerate(inner)]
+    return {**document, step: _placed(document.get(step, {}), rest, text)}
+
+
+def without_note(body: Any) -> Any:
+    """Return a stored body without the note about its owner."""
+    if isinstance(body, list):
+        return [without_note(each) for each in cast("list[Any]", body)]
+    if not isinstance(body, dict):
+        return body
+    found = cast("Json", body)
+    return {
+        key: without_note(inner)
+        for key, inner in found.items()
+        if key != NOTE and not (isinstance(inner, dict) and list(cast("Json", inner)) == [NOTE])
+    }
+
+
+def owner_in(body: Any) -> str:
+    """Return the owner that a stored body names, as NAMESPACE/NAME; empty without a note."""
+    if not isinstance(body, dict):
+        return ""
+    found = cast("Json", body)
+    inner = (owner_in(each) for each in found.values())
+    return str(found[NOTE]) if NOTE in found else next((owner for owner in inner if owner), "")

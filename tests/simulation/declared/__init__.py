@@ -1,0 +1,1 @@
+"""Storms in which users declare objects of the database."""

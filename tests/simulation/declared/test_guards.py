@@ -1,0 +1,44 @@
+"""Each guard of declared resources that is removed is found by a storm: what no storm finds proves nothing."""
+
+import pytest
+
+from stateward.simulation.campaign.campaign import attempt
+from stateward.simulation.campaign.run import Plan
+from tests.simulation.declared import guards
+from tests.simulation.declared.guards import Removal
+
+pytestmark = pytest.mark.simulation
+
+TRIES = 12
+"""Seeds, one of which must find it. The first one does now; the course of a seed changes with the code."""
+
+
+@pytest.mark.parametrize(
+    ("removal", "letter", "first"),
+    [
+        (guards.mixed_versions, "k", 7),
+        (guards.existing, "l", 2),
+        (guards.reported, "l", 1),
+        (guards.paused, "l", 2),
+        (guards.one_resource, "l", 7),
+        (guards.retained, "m", 5),
+        (guards.removed, "m", 3),
+        (guards.written_by_it, "m", 4),
+        (guards.hidden, "n", 14),
+        (guards.corrected, "g", 1),
+        (guards.compared, "eg", 1),
+        (guards.retained_snapshot, "o", 7),
+        (guards.kept_snapshots, "o", 3),
+        (guards.restored_once, "o", 7),
+        (guards.refused_indices, "p", 13),
+    ],
+)
+def test_a_storm_finds_a_removed_guard(
+    removal: Removal, letter: str, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removal(monkeypatch)
+    for seed in range(first, first + TRIES):
+        outcome = attempt(seed, Plan(chaos=1800.0, declared=True))
+        if any(violation.property in letter for violation in outcome.violations):
+            return
+    pytest.fail(f"not found in {TRIES} seeds")
