@@ -234,13 +234,14 @@ def with_shared(claim: str) -> dict[str, Any]:
     return {"podTemplate": {"spec": pod}, "config": {"path.repo": [SHARED]}}
 
 
-LOST: dict[str, Any] = {
-    "version": "2.19.3",
-    "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
-    "security": {"enabled": True},
-    "volumes": {"whenDeleted": "Delete"},
-}
-"""A cluster that is lost, but for where its repository is."""
+def to_lose(version: str, manager: str) -> dict[str, Any]:
+    """Return the spec of a cluster that is lost, but for where its repository is."""
+    return {
+        "version": version,
+        "pools": [pool("nodes", 3, manager, "data", "ingest")],
+        "security": {"enabled": True},
+        "volumes": {"whenDeleted": "Delete"},
+    }
 
 
 async def formed(clusters: Clusters, spec: dict[str, Any], repository: dict[str, Any]) -> SearchObjects:

@@ -13,7 +13,6 @@ from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.object_store import ObjectStore
 from tests.e2e.declared.objects import stalled
 from tests.e2e.declared.snapshots import (
-    LOST,
     REPOSITORIES,
     SHARED,
     USER,
@@ -21,6 +20,7 @@ from tests.e2e.declared.snapshots import (
     lost_and_restored,
     save_and_restore,
     share,
+    to_lose,
     upgraded_after_a_snapshot,
     with_shared,
 )
@@ -60,11 +60,18 @@ def shared() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_both_engines
 async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snapshot(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    shared: Path,
+    cluster_kind: ClusterKind,
+    version: str,
+    manager: str,
 ) -> None:
-    spec = {**LOST, **with_shared(await share(clusters, shared))}
+    assert clusters.kind is cluster_kind
+    spec = {**to_lose(version, manager), **with_shared(await share(clusters, shared))}
     objects = await formed(clusters, spec, {"type": "fs", "settings": {"location": f"{SHARED}/one"}})
     await lost_and_restored(clusters, stateward, operator, spec, objects)
 
@@ -76,7 +83,7 @@ async def test_a_cluster_that_is_lost_comes_back_from_an_object_store(
     store = ObjectStore.of(stateward, clusters.namespace)
     await store.server.up()
     store.allow(secret_key="wrong")
-    spec = {**LOST, **store.spec}
+    spec = {**to_lose("2.19.3", "cluster_manager"), **store.spec}
     objects = await formed(clusters, spec, store.repository)
     refused = await objects.until("files", stalled("RepositoryFails"))
     assert "is not accessible" in refused.status.activity
@@ -96,10 +103,18 @@ async def test_an_upgrade_begins_after_a_snapshot_with_all_indices(
     await upgraded_after_a_snapshot(clusters, stateward, shared)
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_both_engines
 async def test_a_snapshot_is_restored_into_a_throw_away_cluster_and_a_damaged_one_is_found(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    shared: Path,
+    cluster_kind: ClusterKind,
+    version: str,
+    manager: str,
 ) -> None:
+    assert clusters.kind is cluster_kind
     with verifying_snapshots(stateward):
-        snapshots = await verified(clusters, stateward, operator, shared)
+        nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
+        snapshots = await verified(clusters, stateward, operator, shared, {"version": version, "pools": [nodes]})
         await damaged(snapshots, shared)
