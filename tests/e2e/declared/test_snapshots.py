@@ -13,13 +13,13 @@ from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.object_store import ObjectStore
 from tests.e2e.declared.objects import stalled
 from tests.e2e.declared.snapshots import (
+    LARGER,
     REPOSITORIES,
     SHARED,
     USER,
     formed,
     lost_and_restored,
     save_and_restore,
-    share,
     to_lose,
     upgraded_after_a_snapshot,
     with_shared,
@@ -28,8 +28,6 @@ from tests.e2e.declared.verified import damaged, verified
 from tests.e2e.operators import OperatorPods, verifying_snapshots
 from tests.e2e.secured import client, on_both_engines, ready
 
-LARGER = {"limits": {"memory": "1Gi"}, "requests": {"memory": "768Mi", "cpu": "50m"}}
-"""One member with system indices, a data stream and snapshots: Elasticsearch takes more than others in tests."""
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
@@ -71,7 +69,7 @@ async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snaps
     manager: str,
 ) -> None:
     assert clusters.kind is cluster_kind
-    spec = {**to_lose(version, manager), **with_shared(await share(clusters, shared))}
+    spec = {**to_lose(version, manager), **await with_shared(clusters, shared)}
     objects = await formed(clusters, spec, {"type": "fs", "settings": {"location": f"{SHARED}/one"}})
     await lost_and_restored(clusters, stateward, operator, spec, objects)
 

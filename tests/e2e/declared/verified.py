@@ -13,7 +13,7 @@ from stateward.kube.objects.resource import Selection
 from stateward.operator.declared.views import SEARCH_OBJECTS, SEARCH_RESTORES, SEARCH_SNAPSHOT_SCHEDULES
 from tests.e2e.clusters import Clusters
 from tests.e2e.declared.objects import SearchObjects, applied
-from tests.e2e.declared.snapshots import DOCUMENTS, SHARED, Snapshots, share, with_shared, write
+from tests.e2e.declared.snapshots import DOCUMENTS, SHARED, Snapshots, with_shared, write
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client
 from tests.e2e.secured import ready as secured
@@ -32,7 +32,7 @@ async def verified(
         CLUSTER,
         **spec,
         security={"enabled": True},
-        **with_shared(await share(clusters, path)),
+        **await with_shared(clusters, path),
     )
     await clusters.until(CLUSTER, secured, seconds=600)
     body = {"type": "fs", "settings": {"location": f"{SHARED}/one"}}
