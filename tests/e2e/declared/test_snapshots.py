@@ -1,4 +1,4 @@
-"""Snapshots, schedules and restores on real databases."""
+"""Snapshots, schedules and restores on real databases: OpenSearch 2.19.3, and Elasticsearch 8.19.4."""
 
 import shutil
 import tempfile
