@@ -16,6 +16,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.declared.views import SEARCH_RESTORES, SEARCH_SNAPSHOT_SCHEDULES, SEARCH_SNAPSHOTS
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH
 from tests.e2e.clusters import Clusters, pool, settled
 from tests.e2e.declared.objects import SearchObjects, applied
 from tests.e2e.operators import OperatorPods
@@ -27,7 +28,11 @@ USER = 1000
 """The user of the database in its pods."""
 SHARED = "/mnt/repositories"
 """Where members of one cluster have the same directory."""
+LARGER = {"limits": {"memory": "1Gi"}, "requests": {"memory": "768Mi", "cpu": "50m"}}
+"""One member with system indices, a data stream and snapshots: Elasticsearch takes more than others in tests."""
 DOCUMENTS = 500
+CONTAINERS = {OPENSEARCH.resource.kind: "opensearch", ELASTICSEARCH.resource.kind: "elasticsearch"}
+"""The database's container in its pods, by the kind of cluster."""
 
 
 @dataclass
@@ -226,21 +231,25 @@ async def share(clusters: Clusters, path: Path) -> str:
     return name
 
 
-def with_shared(claim: str) -> dict[str, Any]:
+async def with_shared(clusters: Clusters, path: Path) -> dict[str, Any]:
     """Return the part of a cluster's spec by which all members have one directory for repositories."""
     mount = {"name": "repositories", "mountPath": SHARED}
-    volume = {"name": "repositories", "persistentVolumeClaim": {"claimName": claim}}
-    pod = {"containers": [{"name": "opensearch", "volumeMounts": [mount]}], "volumes": [volume]}
-    return {"podTemplate": {"spec": pod}, "config": {"path.repo": [SHARED]}}
+    volume = {"name": "repositories", "persistentVolumeClaim": {"claimName": await share(clusters, path)}}
+    container = {"name": CONTAINERS[clusters.kind.resource.kind], "volumeMounts": [mount]}
+    return {
+        "podTemplate": {"spec": {"containers": [container], "volumes": [volume]}},
+        "config": {"path.repo": [SHARED]},
+    }
 
 
-LOST: dict[str, Any] = {
-    "version": "2.19.3",
-    "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
-    "security": {"enabled": True},
-    "volumes": {"whenDeleted": "Delete"},
-}
-"""A cluster that is lost, but for where its repository is."""
+def to_lose(version: str, manager: str) -> dict[str, Any]:
+    """Return the spec of a cluster that is lost, but for where its repository is."""
+    return {
+        "version": version,
+        "pools": [pool("nodes", 3, manager, "data", "ingest")],
+        "security": {"enabled": True},
+        "volumes": {"whenDeleted": "Delete"},
+    }
 
 
 async def formed(clusters: Clusters, spec: dict[str, Any], repository: dict[str, Any]) -> SearchObjects:
@@ -294,7 +303,7 @@ async def upgraded_after_a_snapshot(clusters: Clusters, sandbox: Sandbox, path: 
         "pools": [pool("nodes", 3, "cluster_manager", "data", "ingest")],
         "security": {"enabled": False},
         "update": {"snapshotBeforeUpgrade": {"repository": "files", "maxAge": "1h"}},
-        **with_shared(await share(clusters, path)),
+        **await with_shared(clusters, path),
     }
     objects, snapshots = SearchObjects(clusters, "gated"), Snapshots(clusters, "gated")
     await clusters.apply("gated", version="2.17.1", **spec)

@@ -1,4 +1,4 @@
-"""Snapshots, schedules and restores on real databases."""
+"""Snapshots, schedules and restores on real databases: OpenSearch 2.19.3, and Elasticsearch 8.19.4."""
 
 import shutil
 import tempfile
@@ -13,14 +13,14 @@ from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.object_store import ObjectStore
 from tests.e2e.declared.objects import stalled
 from tests.e2e.declared.snapshots import (
-    LOST,
+    LARGER,
     REPOSITORIES,
     SHARED,
     USER,
     formed,
     lost_and_restored,
     save_and_restore,
-    share,
+    to_lose,
     upgraded_after_a_snapshot,
     with_shared,
 )
@@ -28,8 +28,6 @@ from tests.e2e.declared.verified import damaged, verified
 from tests.e2e.operators import OperatorPods, verifying_snapshots
 from tests.e2e.secured import client, on_both_engines, ready
 
-LARGER = {"limits": {"memory": "1Gi"}, "requests": {"memory": "768Mi", "cpu": "50m"}}
-"""One member with system indices, a data stream and snapshots: Elasticsearch takes more than others in tests."""
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
@@ -60,11 +58,18 @@ def shared() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_both_engines
 async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snapshot(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    shared: Path,
+    cluster_kind: ClusterKind,
+    version: str,
+    manager: str,
 ) -> None:
-    spec = {**LOST, **with_shared(await share(clusters, shared))}
+    assert clusters.kind is cluster_kind
+    spec = {**to_lose(version, manager), **await with_shared(clusters, shared)}
     objects = await formed(clusters, spec, {"type": "fs", "settings": {"location": f"{SHARED}/one"}})
     await lost_and_restored(clusters, stateward, operator, spec, objects)
 
@@ -76,7 +81,7 @@ async def test_a_cluster_that_is_lost_comes_back_from_an_object_store(
     store = ObjectStore.of(stateward, clusters.namespace)
     await store.server.up()
     store.allow(secret_key="wrong")
-    spec = {**LOST, **store.spec}
+    spec = {**to_lose("2.19.3", "cluster_manager"), **store.spec}
     objects = await formed(clusters, spec, store.repository)
     refused = await objects.until("files", stalled("RepositoryFails"))
     assert "is not accessible" in refused.status.activity
@@ -96,10 +101,18 @@ async def test_an_upgrade_begins_after_a_snapshot_with_all_indices(
     await upgraded_after_a_snapshot(clusters, stateward, shared)
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_both_engines
 async def test_a_snapshot_is_restored_into_a_throw_away_cluster_and_a_damaged_one_is_found(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, shared: Path
+    clusters: Clusters,
+    stateward: Sandbox,
+    operator: OperatorPods,
+    shared: Path,
+    cluster_kind: ClusterKind,
+    version: str,
+    manager: str,
 ) -> None:
+    assert clusters.kind is cluster_kind
     with verifying_snapshots(stateward):
-        snapshots = await verified(clusters, stateward, operator, shared)
+        nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
+        snapshots = await verified(clusters, stateward, operator, shared, {"version": version, "pools": [nodes]})
         await damaged(snapshots, shared)

@@ -11,9 +11,9 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.operator.declared.views import SEARCH_OBJECTS, SEARCH_RESTORES, SEARCH_SNAPSHOT_SCHEDULES
-from tests.e2e.clusters import Clusters, pool
+from tests.e2e.clusters import Clusters
 from tests.e2e.declared.objects import SearchObjects, applied
-from tests.e2e.declared.snapshots import DOCUMENTS, SHARED, Snapshots, share, with_shared, write
+from tests.e2e.declared.snapshots import DOCUMENTS, SHARED, Snapshots, with_shared, write
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client
 from tests.e2e.secured import ready as secured
@@ -23,15 +23,16 @@ THROWAWAY = f"verify-{SCHEDULE}"
 OFTEN = {"schedule": "* * * * *", "indices": ["orders"], "retention": {"maxCount": 5}}
 
 
-async def verified(clusters: Clusters, sandbox: Sandbox, operator: OperatorPods, path: Path) -> Snapshots:
+async def verified(
+    clusters: Clusters, sandbox: Sandbox, operator: OperatorPods, path: Path, spec: dict[str, Any]
+) -> Snapshots:
     """Require that a snapshot is restored with all documents while the operator is killed, and that nothing stays."""
     objects, snapshots = SearchObjects(clusters, CLUSTER), Snapshots(clusters, CLUSTER)
     await clusters.apply(
         CLUSTER,
-        version="2.19.3",
-        pools=[pool("nodes", 1, "cluster_manager", "data", "ingest")],
+        **spec,
         security={"enabled": True},
-        **with_shared(await share(clusters, path)),
+        **await with_shared(clusters, path),
     )
     await clusters.until(CLUSTER, secured, seconds=600)
     body = {"type": "fs", "settings": {"location": f"{SHARED}/one"}}

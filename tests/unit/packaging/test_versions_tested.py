@@ -13,7 +13,7 @@ from stateward.engines import elasticsearch, opensearch
 
 _ROOT = Path(__file__).parents[3]
 _TOLD: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "versions.toml").read_text(encoding="utf-8"))
-_COLUMNS = ("created", "secured", "upgraded", "restarted in place", "shrunk", "replaced")
+_COLUMNS = ("created", "secured", "upgraded", "restarted in place", "shrunk", "replaced", "objects", "restored")
 _ONLY_STARTED = {"OpenSearch 1.3.20"}
 """Versions with an image, of which the README says no more than that they start."""
 _LINEAGES = {OPENSEARCH.title: opensearch.OPENSEARCH.lineage, ELASTICSEARCH.title: elasticsearch.ELASTICSEARCH.lineage}
