@@ -196,7 +196,9 @@ def _without_cluster(wanted: Wanted, seen: Seen) -> Step:
 
 def _start(wanted: Wanted, seen: Seen, asked: SnapshotVerification) -> Step:
     """Choose the snapshot, if one is due."""
-    following, due = Cron(asked.schedule).after(wanted.now), wanted.due(asked)
+    due = wanted.due(asked)
+    # A time at which nothing happens is not told: the status would be written at each of them.
+    following = None if wanted.schedule.spec.paused else Cron(asked.schedule).after(wanted.now)
     known = replace(wanted.known, next_schedule_time="" if following is None else rfc3339(following))
     if due is None or not wanted.makes_cluster():
         return Step(Do.NOTHING, _told(known))

@@ -361,6 +361,7 @@ async def test_a_paused_schedule_begins_none() -> None:
         world.edit(paused=True, verify=VERIFY)
         await asleep(13)
         assert world.made == []
+        assert "nextScheduleTime" not in world.status("hourly")["verification"]
         assert series(world, "verification_overdue_timestamp_seconds") is None
 
 
