@@ -1,1 +1,1 @@
-"""Properties of every run: invariants at each write of the operator, and the goal at the end."""
+"""Properties of every run: invariants at each write of the operator, the goal, and those of `declared` resources."""

@@ -1,1 +1,1 @@
-"""Users and their edits of a cluster, and the profiles that make some edits and faults frequent."""
+"""Users and their edits of a cluster, the profiles that make some frequent, and `declared` resources."""

@@ -66,9 +66,7 @@ class VerificationStatus(Record):
     stalled_message: Annotated[str, Meta(description="What stalled last, in a sentence.")] = ""
     ended: Annotated[bool, Meta(description="Whether the result is known, and the throw-away cluster may go.")] = False
     last_schedule_time: Annotated[str, Meta(description="The last time of the schedule that is dealt with.")] = ""
-    next_schedule_time: Annotated[str, Meta(description="The next time of the schedule; empty if it is paused.")] = (
-        ""
-    )
+    next_schedule_time: Annotated[str, Meta(description="The next time of the schedule; empty if it is paused.")] = ""
     last_success: Annotated[VerifiedSnapshot | None, Meta(description="The last snapshot that was restored.")] = None
     last_failure: Annotated[
         FailedVerification | None, Meta(description="The last snapshot that could not be restored.")

@@ -39,7 +39,8 @@ def _differences(world: World, watchdog: DeclaredWatchdog, database: Cluster, re
     reason, activity = reason_of(resource), part(resource.doc, "status").get("activity", "")
     spec = part(resource.doc, "spec")
     true: dict[str, bool] = {
-        "Exists": content is not None and not watchdog.belongs(resource, database),
+        "Exists": content is not None
+        and (not watchdog.belongs(resource, database) or watchdog.is_unconfirmed(resource, database)),
         "Drifted": spec.get("drift") == "Report" and not agrees,
         "Conflict": any(other.doc["spec"]["object"] == spec["object"] for other in _others(world, resource)),
         "Refused": body is not None and database.objects.trouble(path, body) is not None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from stateward.api.kinds.search_object import Claim
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
@@ -75,6 +76,16 @@ class DeclaredWatchdog:
         """Return whether the operator has written an object in a database for a resource."""
         author = self._authors.get((cluster.identity, self._path(resource)))
         return author is not None and author.uid == resource.uid
+
+    def is_unconfirmed(self, resource: Stored, cluster: Cluster) -> bool:
+        """Return whether another client has changed an object before the operator knew that it had written it.
+
+        The answer to the write was lost. What the operator finds then may be all that other clients have made.
+        """
+        path = self._path(resource)
+        author = self._authors.get((cluster.identity, path))
+        changed = author is not None and author.content != cluster.objects.content(path)
+        return changed and part(resource.doc, "status").get("claim") not in (Claim.OWNED, Claim.MERGED)
 
     # The API server.
 
