@@ -15,6 +15,14 @@ from tests.e2e.clusters import Clusters
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client
 
+BODIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "component": ("componentTemplate/base", {"template": {"settings": {"number_of_replicas": 0}}}),
+    "index-template": ("indexTemplate/logs", {"index_patterns": ["logs-*"], "composed_of": ["base"]}),
+    "pipeline": ("ingestPipeline/clean", {"description": "cleans", "processors": []}),
+    "settings": ("clusterSettings", {"persistent": {"search.max_buckets": 20000}}),
+}
+"""Objects that each engine and version has, with or without security, by the name of their resource."""
+
 
 @dataclass
 class SearchObjects:

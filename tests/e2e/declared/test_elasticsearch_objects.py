@@ -3,26 +3,17 @@
 Its distribution in the sandbox has no module for text analysis, without which it stores no role and no user of its own.
 """
 
-from typing import Any
-
 import pytest
 
 from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, ClusterKind
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.authentication import directory, with_password
-from tests.e2e.declared.objects import SearchObjects, live_and_die, stalled
+from tests.e2e.declared.objects import BODIES, SearchObjects, live_and_die, stalled
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import client, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
-
-BODIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "component": ("componentTemplate/base", {"template": {"settings": {"number_of_replicas": 0}}}),
-    "index-template": ("indexTemplate/logs", {"index_patterns": ["logs-*"], "composed_of": ["base"]}),
-    "pipeline": ("ingestPipeline/clean", {"description": "cleans", "processors": []}),
-    "settings": ("clusterSettings", {"persistent": {"search.max_buckets": 20000}}),
-}
 
 
 @pytest.fixture

@@ -3,26 +3,17 @@
 The security plugin of OpenSearch 3 cannot be had for the sandbox.
 """
 
-from typing import Any
-
 import pytest
 
 from sandbox import Sandbox
-from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH
 from tests.e2e.clusters import Clusters, pool, settled
-from tests.e2e.declared.objects import SearchObjects, live_and_die
+from tests.e2e.declared.objects import BODIES, SearchObjects, live_and_die
 from tests.e2e.declared.snapshots import LARGER, REPOSITORIES, save_and_restore
 from tests.e2e.operators import OperatorPods
 from tests.e2e.secured import Client, client, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
-
-BODIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "component": ("componentTemplate/base", {"template": {"settings": {"number_of_replicas": 0}}}),
-    "index-template": ("indexTemplate/logs", {"index_patterns": ["logs-*"], "composed_of": ["base"]}),
-    "pipeline": ("ingestPipeline/clean", {"description": "cleans", "processors": []}),
-    "settings": ("clusterSettings", {"persistent": {"search.max_buckets": 20000}}),
-}
 
 
 @pytest.mark.parametrize(
@@ -37,13 +28,11 @@ async def test_objects_are_declared_and_documents_saved_and_restored(
     clusters: Clusters,
     stateward: Sandbox,
     operator: OperatorPods,
-    cluster_kind: ClusterKind,
     version: str,
     manager: str,
     *,
     secured: bool,
 ) -> None:
-    assert clusters.kind is cluster_kind
     nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
     config = {"path.repo": [REPOSITORIES]}
     await clusters.apply("new", version=version, pools=[nodes], security={"enabled": secured}, config=config)

@@ -7,6 +7,7 @@ import pytest
 from sandbox import Sandbox
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.authentication import CHANGEABLE, people_of_a_directory_are_accepted, tokens_are_accepted
+from tests.e2e.declared.objects import BODIES as COMMON
 from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
 from tests.e2e.declared.single_sign_on import people_sign_on
 from tests.e2e.declared.users import application_uses
@@ -18,9 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 SECURED = "2.19.3"
 REPOSITORIES = "/tmp/repositories"  # noqa: S108 - in the pod
 BODIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "component": ("componentTemplate/base", {"template": {"settings": {"number_of_replicas": 0}}}),
-    "index-template": ("indexTemplate/logs", {"index_patterns": ["logs-*"], "composed_of": ["base"]}),
-    "pipeline": ("ingestPipeline/clean", {"description": "cleans", "processors": []}),
+    **COMMON,
     "settings": ("clusterSettings", {"search": {"max_buckets": 20000}}),
     "repository": ("snapshotRepository/files", {"type": "fs", "settings": {"location": f"{REPOSITORIES}/one"}}),
     "actions": ("actionGroup/reads", {"allowed_actions": ["indices:data/read*"], "type": "index"}),

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sandbox import Sandbox
-from stateward.operator.objects.kinds import ClusterKind
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.object_store import ObjectStore
 from tests.e2e.declared.objects import stalled
@@ -36,11 +35,9 @@ async def test_snapshots_are_taken_kept_by_a_schedule_and_restored(
     clusters: Clusters,
     stateward: Sandbox,
     operator: OperatorPods,
-    cluster_kind: ClusterKind,
     version: str,
     manager: str,
 ) -> None:
-    assert clusters.kind is cluster_kind
     nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
     config = {"path.repo": [REPOSITORIES]}
     await clusters.apply("safe", version=version, pools=[nodes], security={"enabled": True}, config=config)
@@ -64,11 +61,9 @@ async def test_a_cluster_that_is_lost_with_its_volumes_comes_back_from_its_snaps
     stateward: Sandbox,
     operator: OperatorPods,
     shared: Path,
-    cluster_kind: ClusterKind,
     version: str,
     manager: str,
 ) -> None:
-    assert clusters.kind is cluster_kind
     spec = {**to_lose(version, manager), **await with_shared(clusters, shared)}
     objects = await formed(clusters, spec, {"type": "fs", "settings": {"location": f"{SHARED}/one"}})
     await lost_and_restored(clusters, stateward, operator, spec, objects)
@@ -107,11 +102,9 @@ async def test_a_snapshot_is_restored_into_a_throw_away_cluster_and_a_damaged_on
     stateward: Sandbox,
     operator: OperatorPods,
     shared: Path,
-    cluster_kind: ClusterKind,
     version: str,
     manager: str,
 ) -> None:
-    assert clusters.kind is cluster_kind
     with verifying_snapshots(stateward):
         nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
         snapshots = await verified(clusters, stateward, operator, shared, {"version": version, "pools": [nodes]})

@@ -28,7 +28,7 @@ from stateward.operator.act.act import Actor
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import SharedObjects
-from stateward.operator.clusters.database_reads import DatabaseReads
+from stateward.operator.clusters.database_reader import DatabaseReader
 from stateward.operator.clusters.exit_watch import ExitWatch
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.clusters.forecasts import Forecasts
@@ -118,7 +118,7 @@ class Controller:
         common.limit.count(self.caches.clusters)
         reconciler = self._reconciler = Reconciler(api, parts)
         listener = Failing(family.kind.resource.plural, common.metrics, clock, reconciler.tell_failure)
-        self._reads = DatabaseReads(api, family, self.caches)
+        self._reads = DatabaseReader(api, family, self.caches)
         self._pace = EventPace(self.queue, clock)
         self._workers = Workers(self.queue, self._reconcile, count=common.workers, clock=clock, observer=observer)
         self._workers.tell(listener)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import msgspec
@@ -39,7 +39,7 @@ class Viewer:
         self.token = "viewer's"
         self.sent: list[RawRequest] = []
         self.answer: Any = encode(shown(REPORT))
-        """What each request is answered with, or those to each path."""
+        """What each request is answered with, those to each path, or each in turn."""
         plain = api.request
 
         async def request(asked: RawRequest) -> bytes:
@@ -47,6 +47,8 @@ class Viewer:
                 return await plain(asked)
             self.sent.append(asked)
             answer = self.answer[unquote(asked.path)] if isinstance(self.answer, dict) else self.answer
+            if isinstance(answer, list):
+                answer = cast("list[Any]", answer).pop(0)
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -132,6 +134,13 @@ def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Excepti
     assert "it is secured, and only the operator has credentials" in said
     assert says in said
     assert len(viewer.sent) == times
+
+
+def test_it_asks_until_the_process_that_works_answers(viewer: Viewer) -> None:
+    standby = UnknownResource("this process manages no osclusters default/logs")
+    viewer.answer = [*[standby] * 6, encode(shown(REPORT))]
+    assert "the database could not be reached" not in viewer.types("plan", "logs").output
+    assert len(viewer.sent) == 7
 
 
 def test_a_plan_without_a_report_takes_members_from_the_status(viewer: Viewer) -> None:

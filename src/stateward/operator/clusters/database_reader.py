@@ -30,7 +30,7 @@ from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.planning.model.database import Database, Unknown
 
 
-class DatabaseReads:
+class DatabaseReader:
     """Finds the way to the databases of one kind, and reads them."""
 
     def __init__(self, api: Api, family: Family, caches: Caches) -> None:

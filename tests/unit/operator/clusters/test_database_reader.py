@@ -19,7 +19,7 @@ from stateward.kube.objects.errors import Unavailable
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.pods import Pod
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.clusters.database_reads import DatabaseReads
+from stateward.operator.clusters.database_reader import DatabaseReader
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import Caches
 from stateward.operator.observe import read_only_session
@@ -75,7 +75,7 @@ class Standby:
         if found is not None:
             self.caches.clusters.wrote(found)
         self.caches.of(kinds.PODS).wrote(pod(secured=found is not None and found.status.security is not None))
-        self.reads = DatabaseReads(api, OpenSearchFamily(engine), self.caches)
+        self.reads = DatabaseReader(api, OpenSearchFamily(engine), self.caches)
 
     async def knows(self, api: MemoryApi, name: str) -> None:
         """Take in the metadata of a Secret, as a watch does."""
@@ -142,7 +142,7 @@ async def test_a_cluster_that_it_does_not_manage_is_not_asked(api: MemoryApi, wa
 
 async def test_a_database_that_does_not_answer_is_not_known(api: MemoryApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_only_session, "PATIENCE", 0.01)
-    monkeypatch.setattr("stateward.operator.clusters.database_reads.PATIENCE", 0.01)
+    monkeypatch.setattr("stateward.operator.clusters.database_reader.PATIENCE", 0.01)
     process = Standby(api, cluster())
     process.database.hangs = True
     assert isinstance(await process.reads.report(KEY), Unknown)
