@@ -80,10 +80,13 @@ class DeclaredWatchdog:
     def is_unconfirmed(self, resource: Stored, cluster: Cluster) -> bool:
         """Return whether another client has changed an object before the operator knew that it had written it.
 
-        The answer to the write was lost. What the operator finds then may be all that other clients have made.
+        The answer to the write was lost. What the operator finds then may be all that other clients have made. Once the
+        resource was Ready in this database, the operator knew.
         """
         path = self._path(resource)
-        author = self._authors.get((cluster.identity, path))
+        author, agreed = self._authors.get((cluster.identity, path)), self._agreed.get(resource.uid)
+        if agreed is not None and agreed.identity == cluster.identity:
+            return False
         changed = author is not None and author.content != cluster.objects.content(path)
         return changed and part(resource.doc, "status").get("claim") not in (Claim.OWNED, Claim.MERGED)
 

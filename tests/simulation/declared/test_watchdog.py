@@ -1,0 +1,82 @@
+"""What the check of declared objects knows of a write whose answer was lost."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stateward.engines.connection.base import Call
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
+from stateward.simulation.world.declared_objects import OBJECTS, path_of
+
+pytestmark = pytest.mark.simulation
+
+LABEL = "ingestPipeline/clean"
+PATH = path_of("opensearch", LABEL)
+OURS, OTHER = {"description": "ours"}, {"description": "another client's"}
+
+
+class Written:
+    """A resource whose object the operator has written in the database `one`."""
+
+    def __init__(self, claim: str) -> None:
+        status = {"claim": claim, "clusterUUID": "one", "observedGeneration": 1}
+        self.resource = Stored(
+            OBJECTS,
+            {
+                "metadata": {"name": "clean", "namespace": "default", "uid": "u", "generation": 1},
+                "spec": {"object": LABEL, "body": OURS},
+                "status": status,
+            },
+            1,
+            {},
+        )
+        self.content: dict[str, Any] = {}
+        self.cluster: Any = SimpleNamespace(identity="one", objects=SimpleNamespace(content=self.content.get), nodes={})
+        self.world: Any = SimpleNamespace(
+            store=SimpleNamespace(subscribers=[], get=self.live),
+            product=SimpleNamespace(engine="opensearch"),
+            context=SimpleNamespace(count=print, trace=print),
+            database=lambda: self.cluster,
+        )
+        self.watchdog = DeclaredWatchdog(self.world, [])
+        self.watchdog.read(OBJECTS, Key("default", "clean"))
+        self.watchdog.began()
+        self.content[PATH] = OURS
+        self.watchdog.performed(self.cluster, Call("http://one", "PUT", PATH, body=OURS), 200)
+
+    def live(self, *_: object) -> Stored:
+        return self.resource
+
+    def unconfirmed(self) -> bool:
+        return self.watchdog.is_unconfirmed(self.resource, self.cluster)
+
+    def becomes_ready(self) -> None:
+        ready = {"type": "Ready", "status": "True", "reason": "InDatabase"}
+        doc = {**self.resource.doc, "status": {**self.resource.doc["status"], "conditions": [ready]}}
+        for told in self.world.store.subscribers:
+            told(OBJECTS, SimpleNamespace(old=self.resource, new=Stored(OBJECTS, doc, 2, {})))
+
+
+async def test_a_change_before_the_answer_came_is_in_doubt_and_an_object_as_written_is_not() -> None:
+    written = Written("Creating")
+    assert written.watchdog.belongs(written.resource, written.cluster)
+    assert not written.unconfirmed()
+    written.content[PATH] = OTHER
+    assert written.unconfirmed()
+
+
+@pytest.mark.parametrize("claim", ["Owned", "Merged"])
+async def test_what_the_operator_has_recorded_as_its_own_is_not_in_doubt(claim: str) -> None:
+    written = Written(claim)
+    written.content[PATH] = OTHER
+    assert not written.unconfirmed()
+
+
+async def test_a_lost_record_of_an_object_that_was_ready_is_no_doubt_but_a_mistake() -> None:
+    written = Written("Creating")
+    written.becomes_ready()
+    written.content[PATH] = OTHER
+    assert not written.unconfirmed()
