@@ -23,6 +23,7 @@ from demo.install import fresh_namespace, install, until_known
 from demo.story import settled
 from sandbox import Sandbox
 from stateward.api.values import names
+from stateward.cli.steering.restart import phase_of
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions, RawRequest
 from stateward.kube.client.http_client import HttpApi
@@ -34,7 +35,8 @@ from stateward.operator.runtime import logs
 
 SANDBOX = "stateward-bench-forecasts"
 NAMESPACE, NAME = "bench-forecasts", "logs"
-VERSIONS = ("2.17.1", "2.19.5")
+VERSIONS = ("2.17.1", "2.19.3")
+"""The second one has the security plugin."""
 PATIENCE = 1_200.0
 """Seconds for one change, on a busy machine too."""
 INTERVAL = 0.5
@@ -100,7 +102,7 @@ def rows(measured: list[Measured]) -> Iterator[Row]:
 
 
 async def changes(kubeconfig: str, image: str) -> list[Measured]:
-    """Make the cluster and its data, and then each change, twice except the upgrade."""
+    """Make the cluster and its data, and then each change: twice, except the last two."""
     async with HttpApi(connect(kubeconfig=kubeconfig)) as api:
         await install(api, image)
         await until_known(api, CLUSTERS, "default")
@@ -122,7 +124,10 @@ def edits() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "one data member more", {"members": 4}
         yield "one data member fewer", {"members": 3}
         yield "a data member replaced", {"replace": True}
+        yield "larger volumes of three data members", {"size": f"{1 + turn}Gi"}
+        yield "all six members restarted together, in kept pods", {"together": True}
     yield f"upgrade of six members, {' → '.join(VERSIONS)}", {"version": VERSIONS[1]}
+    yield "security switched on, with new pods", {"secured": True}
 
 
 class Wanted(Struct, frozen=True):
@@ -136,6 +141,11 @@ class Wanted(Struct, frozen=True):
     members: int = 3
     replace: bool = False
     """Whether the first data member is to be replaced."""
+    size: str = "1Gi"
+    """Of the volume of each data member."""
+    together: bool = False
+    """Whether a coordinated restart is requested."""
+    secured: bool = False
 
 
 class RealCluster:
@@ -150,10 +160,11 @@ class RealCluster:
         await self._api.apply(CLUSTERS, Key(NAMESPACE, NAME), self._manifest(()), ApplyOptions("bench", force=True))
 
     async def until_settled(self) -> None:
-        """Wait until nothing is left to do. Raise TimeoutError after `PATIENCE`."""
+        """Wait until nothing is left to do, and no request is open. Raise TimeoutError after `PATIENCE`."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                if settled(await self._api.get(CLUSTERS, Key(NAMESPACE, NAME))):
+                cluster = await self._api.get(CLUSTERS, Key(NAMESPACE, NAME))
+                if settled(cluster) and names.ANNOTATION_PHASE not in cluster.metadata.annotations:
                     return
                 await asyncio.sleep(INTERVAL)
 
@@ -181,8 +192,8 @@ class RealCluster:
         found = Measured(what, rehearsed.planned_seconds, rehearsed.seconds, time.monotonic() - begin)
         await self.until_recorded()
         say(f"  {what}: {found.took:.0f} s, p10 {found.forecast.p10:.0f} s, p90 {found.forecast.p90:.0f} s")
-        if self._wanted.replace:
-            self._wanted = structs.replace(self._wanted, replace=False)
+        if self._wanted.replace or self._wanted.together:
+            self._wanted = structs.replace(self._wanted, replace=False, together=False)
             await self.apply()
             await self.until_settled()
         return found
@@ -204,17 +215,19 @@ class RealCluster:
     def _manifest(self, data_members: tuple[str, ...]) -> dict[str, Any]:
         """Return the cluster as its user would write it."""
         wanted = self._wanted
+        asked = {names.ANNOTATION_PHASE: phase_of(coordinated=True)} if wanted.together else {}
         return {
             "apiVersion": "stateward.dev/v1alpha1",
             "kind": "OpenSearchCluster",
-            "metadata": {"name": NAME, "namespace": NAMESPACE},
+            "metadata": {"name": NAME, "namespace": NAMESPACE, "annotations": asked},
             "spec": {
                 "version": wanted.version,
                 "config": {"http.max_content_length": wanted.limit},
+                "security": {"enabled": wanted.secured},
                 "members": {"replace": list(data_members[: int(wanted.replace)])},
                 "pools": [
-                    pool("managers", 3, ["cluster_manager"], "640Mi"),
-                    pool("data", wanted.members, ["data", "ingest"], wanted.memory),
+                    pool("managers", 3, ["cluster_manager"], "640Mi", "1Gi"),
+                    pool("data", wanted.members, ["data", "ingest"], wanted.memory, wanted.size),
                 ],
             },
         }
@@ -245,7 +258,7 @@ class RealCluster:
         return msgspec.json.decode(await self._api.request(RawRequest(full, method, pairs, body)))
 
 
-def pool(name: str, members: int, roles: list[str], memory: str) -> dict[str, Any]:
+def pool(name: str, members: int, roles: list[str], memory: str, size: str) -> dict[str, Any]:
     """Return a pool of small members."""
     resources = {"limits": {"memory": memory}, "requests": {"cpu": "250m", "memory": memory}}
-    return {"name": name, "replicas": members, "roles": roles, "resources": resources, "storage": {"size": "1Gi"}}
+    return {"name": name, "replicas": members, "roles": roles, "resources": resources, "storage": {"size": size}}

@@ -100,13 +100,13 @@ async def read_inputs(
         if changed is None:
             raise
         existing, exists = nothing_yet(changed, session.namespace), False
-    cluster = existing.cluster if changed is None else replace(existing.cluster, spec=changed.spec)
+    before, cluster = existing, existing.cluster if changed is None else applied(existing.cluster, changed)
     cluster = await with_offered(session, cluster, offered or {})
     existing = with_cluster(existing, cluster)
     if exists:
         existing = dataclasses.replace(existing, restore=await read_first_restore(session.api, cluster))
     family = family_of(kind, ProxyTransport(session.api), ExecShell(session.execute, asks=True))
-    database, notes = await ask(session, family, existing) if exists else NOT_FORMED
+    database, notes = await ask(session, family, before) if exists else NOT_FORMED
     notes += tuple(f"you may not list {plural_of(kind)}: {MISSED[kind]}" for kind in denied)
     notes += notes_on(cluster)
     problems = (*validate(cluster), *validate_access(cluster))
@@ -117,11 +117,17 @@ async def read_inputs(
         observed, more = with_recorded_database(observed, cluster)
         notes += more
     reported = database if isinstance(database, Database) else None
-    known = await speed_of(session, family, existing) if reported is not None else Speed()
+    known = Speed() if reported is None else await speed_of(session, family, before)
     history = (await read_history(session, existing.cluster)).history if exists else History()
     obstacles = await obstacles_of(session.api, family, cluster) if not errors(list(problems)) else ()
     paced = pacing(existing, history, known)
     return PlanInputs(cluster, observed, problems, notes, exists, paced, obstacles, reported)
+
+
+def applied(cluster: Cluster, changed: Cluster) -> Cluster:
+    """Return a cluster after a change is applied: its spec, and its annotations beside those that are there."""
+    annotations = {**cluster.metadata.annotations, **changed.metadata.annotations}
+    return replace(cluster, spec=changed.spec, metadata=replace(cluster.metadata, annotations=annotations))
 
 
 def notes_on(cluster: Cluster) -> tuple[str, ...]:
@@ -166,7 +172,8 @@ NOT_FORMED: tuple[Database | Unknown, tuple[str, ...]] = (Unknown("not formed ye
 async def ask(session: Session, family: Family, existing: ClusterObjects) -> tuple[Database | Unknown, tuple[str, ...]]:
     """Return the database's answer, with the viewer's rights or from the operator, and a note without one.
 
-    In the operator's own process only the operator's reading counts.
+    `existing` is the cluster before the change: whether the database asks for credentials now. In the operator's own
+    process only the operator's reading counts.
     """
     if session.reads is not None:
         said = await session.reads.report(existing.cluster)

@@ -168,13 +168,22 @@ VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
 )
 
 
+DOWN = ("restart the process of", "recreate")
+ALL_AT_ONCE = "all at once"
+
+
 def member_changes(start: Observation, forecast: Forecast, done: Iterable[Step]) -> Iterator[MemberChange]:
     """Yield the change of each member: existing members by name, then new ones."""
     did = {does: {name for step in done if step.does == does for name in step.members} for does, _ in VERBS}
     pools = {pool.name: pool for pool in start.desired.pools}
     here = [member for member in start.members if member.workload is not None or member.pod is not None]
+    names = frozenset(member.name for member in here)
     for member in here:
-        yield member_change(member, pools.get(member.pool), did, forecast, tuple(done))
+        change = member_change(member, pools.get(member.pool), did, forecast, tuple(done))
+        together = change.effect in (Kind.RESTART, Kind.RECREATE) and len(names) > 1
+        if together and any(names <= {*step.members} for step in done if step.does in DOWN):
+            change = replace(change, mode=ALL_AT_ONCE)
+        yield change
     for name in sorted(did["create"] - {member.name for member in here}):
         pool = next(p for p in pools if name.startswith(f"{start.name}-{p}-"))
         yield MemberChange(name, pool, Kind.CREATE, mode_of("create", name, done))

@@ -65,16 +65,18 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
         "controller": True,
     }
     stored = {"uid": f"uid-{pool}-{ordinal}", "resourceVersion": "1", "namespace": "default", "generation": 1}
-    for plural, body in (
-        ("statefulsets", objects.workload),
-        ("secrets", objects.config),
-        ("persistentvolumeclaims", objects.claim),
+    bound = {"phase": "Bound", "capacity": {"storage": "20Gi"}}
+    for plural, body, status in (
+        ("statefulsets", objects.workload, {"observedGeneration": 1}),
+        ("secrets", objects.config, {}),
+        ("persistentvolumeclaims", objects.claim, bound),
     ):
         if body is not None:
             # Claims have no owner where volumes are kept.
             owners = [owner] if "ownerReferences" in body["metadata"] else []
             api.add(
-                plural, {**body, "metadata": {**body["metadata"], **stored, "ownerReferences": owners}, "status": {}}
+                plural,
+                {**body, "metadata": {**body["metadata"], **stored, "ownerReferences": owners}, "status": status},
             )
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}

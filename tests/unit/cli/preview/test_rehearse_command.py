@@ -59,6 +59,38 @@ def test_the_documents_have_the_fields_of_the_reference(run: Run, with_shards: F
         assert missing(document, shape) == set()
 
 
+TOGETHER = 'name: logs, annotations: {"stateward.dev/restart-phase": schedule-coordinated}}'
+SECURED = "security: {enabled: true}\n  version: 2.17.1"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("name: logs}", TOGETHER, id="all restarted together"),
+        pytest.param("version: 2.17.1", SECURED, id="security switched on"),
+        pytest.param("size: 20Gi", "size: 30Gi", id="volumes grow"),
+    ],
+)
+def test_each_kind_of_change_can_be_rehearsed(run: Run, with_shards: FakeApi, before: str, after: str) -> None:
+    manifest = CHANGED % "2.17.1"
+    assert before in manifest
+    for (plural, _), stored in with_shards.objects.items():
+        if plural == "persistentvolumeclaims":
+            stored["spec"]["storageClassName"] = "fast"
+    with_shards.add("storageclasses", {"metadata": {"name": "fast"}, "allowVolumeExpansion": True})
+    result = played(run, "--faults", "none", "-o", "json", stdin=manifest.replace(before, after))
+    assert result.exit_code == ExitCode.SUCCESS
+    document = json.loads(result.output)
+    assert document["completed"] == 6
+    assert document["seconds"]["p50"] > 0
+
+
+def test_a_plan_says_that_all_members_are_down_together(run: Run, running: FakeApi) -> None:
+    said = run("plan", "-f", "-", stdin=(CHANGED % "2.17.1").replace("version: 2.17.1", SECURED)).output
+    assert said.count("recreate  all at once") == 7
+    assert "rolling" not in said
+
+
 def test_a_seed_shows_its_run_again(run: Run, with_shards: FakeApi) -> None:
     worst = json.loads(played(run, "-o", "json").output)["worst"]
     again = played(run, "--seed", str(worst["seed"]), "-o", "json")

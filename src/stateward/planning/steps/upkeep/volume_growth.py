@@ -94,7 +94,9 @@ def holds(facts: Facts, pool: Pool, growth: Growth, use: DiskUse) -> Iterator[Wa
 
 def not_expandable(subject: str, claim: Claim) -> Wait:
     """Return the wait for a storage class that does not allow volumes to grow, or that could not be read."""
-    name = f"storage class {claim.storage_class}"
+    name = (
+        f"storage class {claim.storage_class}" if claim.storage_class else "its volume's storage class (it names none)"
+    )
     if claim.expandable is False:
         return Wait(subject, "VolumeNotExpandable", f"{name} does not allow volumes to grow", stalled=True)
     return Wait(subject, "StorageClassUnknown", f"whether {name} allows volumes to grow is not known")
