@@ -58,8 +58,8 @@ class Durations(Struct, frozen=True):
     """For a copy whose data is already on the node."""
     overhead: float = 1.0
     """Added to each recreated or moved copy."""
-    grow: float = 30.0
-    """Until a volume is expanded."""
+    grow: float = 15.0
+    """Until a volume is expanded. Assumed: local storage takes a second or two, disks of a cloud up to two minutes."""
     delay: float = 60.0
     """Until a copy of a departed node is recreated. Source: `index.unassigned.node_left.delayed_timeout`."""
 

@@ -17,8 +17,8 @@ ASSUMED_SPREAD = 0.8
 """How well an assumed start is known: two of three databases start within a factor of 2.2. Assumed itself."""
 ASSUMED_REOPEN_SPREAD = 1.2
 """The same of the recovery of copies from local data: from tenths of a second to many seconds of missed writes."""
-ASSUMED_GROW_SPREAD = 1.2
-"""The same of the expansion of a volume: some storage takes seconds, some takes minutes."""
+ASSUMED_GROW_SPREAD = 1.6
+"""The same of the expansion of a volume: four of five kinds of storage take between two seconds and two minutes."""
 TYPICAL_SPREAD = 0.25
 """How much starts of one cluster vary if too few are known to tell."""
 LEAST_SPREAD = 0.25

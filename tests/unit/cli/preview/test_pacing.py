@@ -97,7 +97,7 @@ def test_the_last_expansion_of_each_volume_is_what_the_storage_takes() -> None:
     assert paced(existing(), Speed(), known(grown("p", 100, 100))).durations.grow == 0.5
     assumed = paced(existing(), Speed(), known(grown("p", 3 * WEEK, 3 * WEEK + 9)))
     assert not assumed.grow_known
-    assert assumed.durations.grow == 30.0
+    assert assumed.durations.grow == 15.0
     assert not any("volume" in words for words in assumed.rests_on)
 
 
