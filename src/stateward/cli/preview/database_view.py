@@ -12,7 +12,7 @@ from stateward.api.values.base import Json
 from stateward.cli.shared.session import Session
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.errors import ApiError, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import SERVICE_ACCOUNTS, SERVICES
@@ -22,8 +22,8 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.packages.format.trees import at, text
 from stateward.planning.model.database import Database, Unknown
 
-ATTEMPTS = 8
-"""The Service chooses one of the operator's processes at random; only the one that works previews resources."""
+ATTEMPTS = 2
+"""Every process of the operator answers; while a pod is replaced, the first one that is chosen may be gone."""
 NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (`stateward manifests --database-view`)"
 NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
 SECONDS = 600
@@ -88,17 +88,15 @@ async def requested_token(session: Session) -> str:
 
 async def _answered(session: Session, request: RawRequest) -> bytes | str:
     """Return the operator's answer, or why there is none."""
-    why = NOT_INSTALLED
-    for _ in range(ATTEMPTS):
+    for left in reversed(range(ATTEMPTS)):
         try:
             return await session.api.request(request)
-        except Forbidden as error:
-            return f"the operator cannot be asked: {error.message}"
         except NotFound:
             return NOT_INSTALLED
         except ApiError as error:
-            why = f"the operator cannot be asked: {error.message}"
-    return why
+            if not (left and isinstance(error, Unavailable)):
+                return f"the operator cannot be asked: {error.message}"
+    return NOT_INSTALLED
 
 
 def path_of(cluster: Cluster, namespace: str) -> str:

@@ -45,9 +45,8 @@ RENEWAL = YEARS * 365 * 86400 / 2
 Ask = Callable[[str, Key], Awaitable[Database | Unknown | None]]
 """Returns what a cluster's database reports, by the plural of its kind; None if there is no such cluster."""
 
-
-AskPreview = Callable[[str, Any], Awaitable[ObjectPreview | None]]
-"""Returns what a resource would change, by its plural; None if this process is not the one that works."""
+AskPreview = Callable[[str, Any], Awaitable[ObjectPreview]]
+"""Returns what a resource would change, by its plural, or why that is not known."""
 
 
 @dataclass(slots=True)
@@ -119,8 +118,6 @@ class DatabaseViewServer:
             offered, metadata=msgspec.structs.replace(offered.metadata, namespace=namespace)
         )
         found = await ask(kind.plural, offered)
-        if found is None:
-            return refusal(404, "this operator process manages no clusters now")
         return web.Response(body=msgspec.json.encode(found), content_type="application/json")
 
     def context(self) -> ssl.SSLContext:

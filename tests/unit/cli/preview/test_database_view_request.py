@@ -14,7 +14,7 @@ from stateward.cli.main import cli
 from stateward.cli.preview.database_view import ATTEMPTS
 from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
+from stateward.kube.objects.errors import Forbidden, NotFound, Unavailable, UnknownResource
 from stateward.operator.database_view.address import TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Node, Unit
@@ -124,8 +124,9 @@ def test_a_user_without_a_token_that_gets_none_is_told(viewer: Viewer, answer: E
         (
             UnknownResource("this process manages no osclusters default/logs"),
             "manages no osclusters",
-            ATTEMPTS,
+            1,
         ),
+        (Unavailable("dial tcp 10.0.0.1:9444: connection refused"), "connection refused", ATTEMPTS),
     ],
 )
 def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Exception, says: str, times: int) -> None:
@@ -136,11 +137,11 @@ def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Excepti
     assert len(viewer.sent) == times
 
 
-def test_it_asks_until_the_process_that_works_answers(viewer: Viewer) -> None:
-    standby = UnknownResource("this process manages no osclusters default/logs")
-    viewer.answer = [*[standby] * 6, encode(shown(REPORT))]
+def test_it_asks_once_more_while_a_pod_of_the_operator_is_replaced(viewer: Viewer) -> None:
+    gone = Unavailable("dial tcp 10.0.0.1:9444: connection refused")
+    viewer.answer = [gone, encode(shown(REPORT))]
     assert "the database could not be reached" not in viewer.types("plan", "logs").output
-    assert len(viewer.sent) == 7
+    assert len(viewer.sent) == 2
 
 
 def test_a_plan_without_a_report_takes_members_from_the_status(viewer: Viewer) -> None:
