@@ -125,16 +125,16 @@ class Previews:
         Raises ApiError, and KeyError for a kind without a preview.
         """
         resource, reconciliation = _KINDS[plural]
-        database = await self._database(offered)
-        key = Key(b"")
-        try:
-            key = await known_key(self._api, self._namespace)
-        except ValueError as error:
-            database = OneDatabase(self._databases, None, Outcome(Stage.STALLED, "NoDigestKey", str(error)))
-        others = Store[Any](plural, indexes={BY_CLUSTER: by_cluster})
-        for each in (await list_all(self._api, resource, Selection(offered.metadata.namespace))).hand_over():
-            others.wrote(each)
-        known = await self._live(resource, key_of(offered))
+        database, key = await self._database(offered), Key(b"")
+        others, known = Store[Any](plural, indexes={BY_CLUSTER: by_cluster}), None
+        if database.found is not None:
+            try:
+                key = await known_key(self._api, self._namespace)
+            except ValueError as error:
+                database = OneDatabase(self._databases, None, Outcome(Stage.STALLED, "NoDigestKey", str(error)))
+            for each in (await list_all(self._api, resource, Selection(offered.metadata.namespace))).hand_over():
+                others.wrote(each)
+            known = await self._live(resource, key_of(offered))
         newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
         live = newest if known is None else replace(known, spec=offered.spec)
         # Nothing runs this recorder: what it is told is never written.

@@ -105,6 +105,7 @@ async def test_a_process_that_does_not_know_the_way_to_the_database_says_so() ->
         assert (found.does, found.reason, found.message) == ("wait", "NotKnown", "this process has just started")
     world.unknown, world.found = None, None
     assert (await previewed(world, offered())).reason == "ClusterMissing"
+    assert (await previewed(world, offered(object="nonsense/x"))).reason == "InvalidSpec"
 
 
 async def test_a_cluster_of_a_wave_is_not_told_to_be_unformed() -> None:
