@@ -13,7 +13,6 @@ CHART = Path("charts/stateward")
 _HEADER = "# Generated from the templates of the chart; renew it with `make docs`.\n"
 OPTIONAL: Mapping[str, tuple[str, dict[str, object], tuple[str, ...]]] = {
     "webhook": ("webhook", {"webhook": True}, ("webhook-role", "webhook")),
-    "database-view": ("database-view", {"databaseView": True}, ("database-view-role", "database-view")),
     "network-policy": ("network", {"networkPolicies": True}, ("network-policy",)),
 }
 """Manifests of what is off by default: their folder, the values that enable them, and their templates."""

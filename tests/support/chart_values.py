@@ -28,7 +28,7 @@ SETS: dict[str, Values] = {
         "crds": {"keep": False},
         "webhook": True,
         "webhookClientCA": "api-server-ca",
-        "databaseView": True,
+        "databaseView": False,
         "page": True,
         "pageAccess": {
             "port": 8443,
@@ -47,7 +47,6 @@ SETS: dict[str, Values] = {
         "rbac": {"create": False},
         "serviceAccount": {"create": False, "name": "operators"},
         "webhook": True,
-        "databaseView": True,
         "networkPolicies": True,
         "networkPoliciesFor": ["clusters"],
     },

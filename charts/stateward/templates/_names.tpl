@@ -207,3 +207,8 @@ app.kubernetes.io/component: operator
 {{- define "stateward.image" -}}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end }}
+
+{{/* Whether the operator tells users what databases report: the one of a wave does not. Empty if not. */}}
+{{- define "stateward.databaseView" -}}
+{{- if and .Values.databaseView (not .Values.wave) -}}true{{- end -}}
+{{- end -}}

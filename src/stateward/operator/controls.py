@@ -8,12 +8,13 @@ from stateward.operator.assembly import Operator
 from stateward.operator.beside.control import BesideControl
 from stateward.operator.beside.control import Setting as BesideSetting
 from stateward.operator.clusters.controller import Controller
-from stateward.operator.clusters.reached_databases import ReachedDatabases
+from stateward.operator.clusters.reached_databases import ReachedDatabases, ReadDatabases
 from stateward.operator.dashboards.controller import dashboards_control as dashboards_beside
 from stateward.operator.dashboards.health import AsksHealth
 from stateward.operator.databases.engine import SearchFamily
 from stateward.operator.declared.controller import DeclaredControl
 from stateward.operator.declared.controller import Setting as DeclaredSetting
+from stateward.operator.declared.previews import Previews
 from stateward.operator.detection.control import DetectionControl
 from stateward.operator.detection.control import Setting as DetectionSetting
 from stateward.operator.detection.cronjob import Place
@@ -72,6 +73,12 @@ def declared_control(operator: Operator, watched: Mapping[str, Store[SourceView]
             metrics=operator.metrics,
         )
     )
+
+
+def previews(operator: Operator) -> Previews:
+    """Return what previews declared resources; every process of the operator can, with the lease or without it."""
+    databases = ReadDatabases(operator.controllers)
+    return Previews(operator.api, databases, operator.clock, operator.options.lease_namespace)
 
 
 def installation_control(operator: Operator, execute: ExecAs, background: Background) -> InstallationControl:

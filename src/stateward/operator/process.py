@@ -28,6 +28,7 @@ from stateward.operator.controls import (
     exporters_control,
     installation_control,
     network_control,
+    previews,
     remotes_control,
     restart_control,
     scaling_control,
@@ -66,8 +67,8 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         operator = Operator(api, families, options, forecast=ForecastWorker())
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
-        objects = declared_control(operator, restarts.sources)
-        operator.companions += [restarts, network_control(operator), objects, scaling_control(operator)]
+        declared = declared_control(operator, restarts.sources)
+        operator.companions += [restarts, network_control(operator), declared, scaling_control(operator)]
         outside = HttpTransport(await stack.enter_async_context(open_session()))
         operator.companions.append(dashboards_control(operator, HealthQuestions(outside)))
         operator.companions.append(exporters_control(operator, ExporterQuestions(outside)))
@@ -82,7 +83,8 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.database_view:
-            view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock, objects.preview)
+            asked = previews(operator).preview
+            view = DatabaseViewServer(api, operator.report, options.lease_namespace, operator.clock, asked)
             await stack.enter_async_context(view.serving(options.database_view_host, options.database_view_port))
         if page is not None:
             await stack.enter_async_context(page(api, options, operator))

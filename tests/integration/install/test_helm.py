@@ -154,7 +154,7 @@ def test_warnings_say_what_uninstall_deletes_without_kept_crds(server: Tools, re
 
 def test_the_rights_that_the_documented_command_prints_are_those_that_the_chart_leaves_out(tools: Tools) -> None:
     kinds = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
-    whole = {"webhook": True, "databaseView": True, "page": True, "namespaces": ["a"]}
+    whole = {"webhook": True, "page": True, "namespaces": ["a"]}
     without = rendered(tools, {**whole, "rbac": {"create": False}})
     wanted = [each for each in rendered(tools, whole) if each["kind"] in kinds]
     assert [each for each in without if each["kind"] in kinds] == []

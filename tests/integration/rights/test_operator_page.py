@@ -23,7 +23,7 @@ from stateward.operator.runtime.options import OperatorOptions
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Unit, Unknown
 from tests.integration.api_server import define
 from tests.integration.rights.rights import Uses, as_account, installed
-from tests.integration.rights.test_database_view import FILES, token
+from tests.integration.rights.test_database_view import FILES, VIEW, token
 from tests.integration.shipped import grant
 
 pytestmark = pytest.mark.integration
@@ -61,7 +61,7 @@ class Shown:
 
 @pytest.fixture
 async def shown(control_plane: Path) -> AsyncGenerator[Shown]:
-    installed(KubeApi(control_plane), *FILES, "database-view/database-view")
+    installed(KubeApi(control_plane), *FILES, *VIEW)
     async with AsyncExitStack() as stack:
         admin = await stack.enter_async_context(HttpApi(connect(kubeconfig=str(control_plane))))
         await define(admin, CLUSTERS)

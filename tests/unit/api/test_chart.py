@@ -98,7 +98,12 @@ def test_the_release_of_a_wave_has_a_lease_of_its_own_and_no_webhook() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", ["webhook", "databaseView", "page"])
+def test_the_release_of_a_wave_has_no_database_view() -> None:
+    found = objects({"wave": "canary", "databaseView": True, "crds": {"install": False}}, "ops", "canary")
+    assert not [each for each in found if "database-view" in str(each) or "reviews" in each["metadata"]["name"]]
+
+
+@pytest.mark.parametrize("value", ["webhook", "page"])
 def test_what_a_kubernetes_cluster_has_once_is_refused_in_the_release_of_a_wave(value: str) -> None:
     with pytest.raises(Failure, match="without a wave"):
         objects({"wave": "canary", value: True})
@@ -137,7 +142,7 @@ def test_a_selector_of_pods_selects_the_operators_pods() -> None:
         if each["kind"] in {"Deployment", "PodDisruptionBudget", "PodMonitor", "Service"}
         and each["metadata"]["name"] != "stateward-databases"
     ]
-    assert len(selectors) == 4
+    assert len(selectors) == 5
     assert all(selector.items() <= labels.items() for selector in selectors)
 
 

@@ -8,7 +8,8 @@ import yaml
 
 from stateward.cli.run.manifests import image_values
 from stateward.cli.shared.failures import ExitCode
-from stateward.operator.database_view.address import ACCOUNT, PORT_NAME, SERVICE
+from stateward.operator.database_view.address import ACCOUNT, PORT_NAME, PREVIEW_ACCOUNT, SERVICE
+from stateward.operator.database_view.server import PLURALS, PREVIEWED
 from stateward.operator.runtime.options import OperatorOptions
 from tests.unit.cli.fake_api import Run
 
@@ -39,24 +40,28 @@ def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
     assert "--webhook" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
-def test_manifests_bring_the_database_view_where_it_is_requested(run: Run) -> None:
+def test_manifests_bring_the_database_view_unless_it_is_switched_off(run: Run) -> None:
     without, found = (
-        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--database-view"])
+        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in (["--no-database-view"], [])
     )
     added = [document for document in found if document not in without and document["kind"] != "Deployment"]
-    roles = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]
-    assert [document["kind"] for document in added] == [*roles, "ServiceAccount", "Service"]
-    assert added[4]["rules"] == [
-        {"apiGroups": ["stateward.dev"], "resources": ["osclusters", "esclusters", "fdbclusters"], "verbs": ["get"]}
-    ]
-    assert added[5]["subjects"][0]["name"] == added[6]["metadata"]["name"] == ACCOUNT
-    service = added[7]
+    bound = ["ClusterRole", "ClusterRoleBinding"]
+    kinds = [*bound, "Role", "RoleBinding", *bound, *bound, "ServiceAccount", "ServiceAccount", "Service"]
+    assert [document["kind"] for document in added] == kinds
+    kinds_of_clusters, previewed = (
+        {resource for rule in added[at]["rules"] for resource in rule["resources"]} for at in (4, 6)
+    )
+    assert (kinds_of_clusters, previewed) == (PLURALS, PREVIEWED.keys())
+    assert [added[at]["subjects"][0]["name"] for at in (5, 7)] == [ACCOUNT, PREVIEW_ACCOUNT]
+    assert [added[at]["metadata"]["name"] for at in (8, 9)] == [ACCOUNT, PREVIEW_ACCOUNT]
+    service = added[10]
     assert (service["metadata"]["name"], service["metadata"]["namespace"]) == (SERVICE, "ops")
     assert [(port["name"], port["targetPort"]) for port in service["spec"]["ports"]] == [
         (PORT_NAME, OperatorOptions().database_view_port)
     ]
     assert added[2]["rules"][0]["resourceNames"] == [f"https:{SERVICE}:{PORT_NAME}"]
     assert "--database-view" in found[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--database-view" not in without[-1]["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
 def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:
@@ -135,7 +140,7 @@ def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
     words = ("--webhook", "--argument=--max-replacements=2", "--argument", "--workers=8")
     deployment = list(yaml.safe_load_all(run("manifests", *words).output))[-1]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    assert container["args"] == ["operator", "--webhook", "--max-replacements=2", "--workers=8"]
+    assert container["args"] == ["operator", "--database-view", "--webhook", "--max-replacements=2", "--workers=8"]
 
 
 @pytest.mark.parametrize("words", [("-n", "Bad_Name"), ("--image", "not an image")])

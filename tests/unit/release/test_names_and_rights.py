@@ -6,7 +6,7 @@ import pytest
 
 from stateward.cli.run.chart import objects
 from stateward.cli.shared.failures import Failure
-from stateward.operator.database_view.address import ACCOUNT
+from stateward.operator.database_view.address import ACCOUNT, PREVIEW_ACCOUNT, PREVIEW_VERB
 
 RIGHTS = {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 EVERYTHING = {
@@ -22,9 +22,9 @@ FIXED = {
     "stateward",  # the configuration of the webhook
     "stateward-webhook",
     ACCOUNT,
-    "stateward-database-view-users",
-    "stateward-reviews",
+    PREVIEW_ACCOUNT,
 }
+OF_TOKENS = {ACCOUNT, PREVIEW_ACCOUNT}
 Object = dict[str, Any]
 
 
@@ -82,15 +82,15 @@ def test_bindings_lead_to_roles_and_accounts_that_exist_and_the_pods_run_as_one(
     (deployment,) = [each for each in found if each["kind"] == "Deployment"]
     own = deployment["spec"]["template"]["spec"]["serviceAccountName"]
     detection = {each["name"]: each.get("value") for each in container(deployment)["env"]}
-    assert accounts == {own, detection["STATEWARD_DETECTION_SERVICE_ACCOUNT"], ACCOUNT}
+    assert accounts == {own, detection["STATEWARD_DETECTION_SERVICE_ACCOUNT"], *OF_TOKENS}
 
 
 def test_accounts_that_exist_are_not_made_and_get_the_rights() -> None:
     found = made({"serviceAccount": {"create": False, "name": "operators"}})
-    assert names(found, "ServiceAccount") == {ACCOUNT}
+    assert names(found, "ServiceAccount") == OF_TOKENS
     subjects = [subject for each in found if each["kind"].endswith("Binding") for subject in each["subjects"]]
     accounts = {each["name"] for each in subjects if each["kind"] == "ServiceAccount"}
-    assert accounts == {"operators", "operators-detection", ACCOUNT}
+    assert accounts == {"operators", "operators-detection", *OF_TOKENS}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,28 @@ def test_accounts_that_exist_are_not_made_and_get_the_rights() -> None:
 def test_an_account_without_a_name_or_one_of_other_pods_is_refused(account: dict[str, Any], said: str) -> None:
     with pytest.raises(Failure, match=said):
         made({"serviceAccount": account})
+
+
+def test_two_releases_share_no_name_of_what_a_kubernetes_cluster_has_once() -> None:
+    given = {"webhook": False, "page": False}
+    ours, theirs = (
+        names(made(given, release), "ClusterRole", "ClusterRoleBinding") for release in ("stateward", "logs")
+    )
+    assert ours & theirs == set()
+
+
+def test_the_accounts_of_tokens_can_do_nothing_but_what_they_are_for() -> None:
+    """A user that may request a token for the endpoint may request one of the account for the API server as well."""
+    found = made({})
+    roles = {each["metadata"]["name"]: each["rules"] for each in found if each["kind"] in {"Role", "ClusterRole"}}
+    rights = {
+        subject["name"]: [rule["verbs"] for rule in roles[each["roleRef"]["name"]]]
+        for each in found
+        if each["kind"].endswith("Binding")
+        for subject in each["subjects"]
+        if subject["name"] in OF_TOKENS
+    }
+    assert rights == {ACCOUNT: [["get"]], PREVIEW_ACCOUNT: [[PREVIEW_VERB]]}
 
 
 def test_without_rights_all_else_is_the_same() -> None:

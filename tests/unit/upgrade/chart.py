@@ -12,7 +12,7 @@ CHART = "chart.gz"
 SETS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "everything": {
-        **dict.fromkeys(("webhook", "databaseView", "page", "networkPolicies", "routes", "verifySnapshots"), True),
+        **dict.fromkeys(("webhook", "page", "networkPolicies", "routes", "verifySnapshots"), True),
         "extraContainers": [{"name": "proxy", "image": "proxy:1"}],
         "namespaces": ["logs"],
         "metrics": {name: {"enabled": True} for name in ("serviceMonitor", "rules", "dashboard")},

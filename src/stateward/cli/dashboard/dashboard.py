@@ -3,12 +3,13 @@
 import asyncio
 import webbrowser
 from dataclasses import replace
+from typing import Any
 
 import click
 
 from stateward.cli.dashboard.host import opened
 from stateward.cli.page.server import open_page
-from stateward.cli.shared.options import target_options
+from stateward.cli.shared.options import target_options, view_options
 from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import ListOptions
 from stateward.kube.objects.errors import ApiError, Forbidden
@@ -20,8 +21,9 @@ from stateward.kube.objects.resource import Selection
 @click.option("--read-only", is_flag=True, help="Show everything, and change nothing.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; default: a free one.")
 @click.option("--open", "browser", is_flag=True, help="Open the page in the browser.")
+@view_options
 @target_options
-def dashboard(*, all_namespaces: bool, read_only: bool, port: int, browser: bool, **target: str) -> None:
+def dashboard(*, all_namespaces: bool, read_only: bool, port: int, browser: bool, **target: Any) -> None:
     """Show clusters in a browser, and change them there.
 
     The page has all clusters, and for each one its members by zone and pool, what waits and why, the plan and the

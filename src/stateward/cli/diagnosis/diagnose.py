@@ -5,13 +5,14 @@ import sys
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from stateward.cli.diagnosis.redaction import Redactor
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.find import read_cluster
-from stateward.cli.shared.options import operator_option, target_options
+from stateward.cli.shared.options import target_options, view_options
 from stateward.cli.shared.session import Session, run
 
 
@@ -28,9 +29,9 @@ from stateward.cli.shared.session import Session, run
 @click.option(
     "--database-logs", is_flag=True, help="Also the last 1,000 lines of each member: they may show your data."
 )
-@operator_option
+@view_options
 @target_options
-def diagnose(name: str, *, path: str, database_logs: bool, **target: str) -> None:
+def diagnose(name: str, *, path: str, database_logs: bool, **target: Any) -> None:
     """Collect a bug report without secrets in a tarball.
 
     It has the resource and status of cluster NAME, its objects, events, history and plan, nodes, versions, and what the

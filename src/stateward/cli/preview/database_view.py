@@ -1,8 +1,8 @@
 """Asks the operator what a cluster's database reports, if the database cannot be reached with the viewer's own rights.
 
-The way is the API server's proxy to the operator's Service, with the viewer's token: the operator has the API server
-check whose it is and whether this user may get the cluster. A user with a client certificate has no token, and requests
-one of a ServiceAccount that may only get clusters: the API server decides who may.
+The way is the API server's proxy to the operator's Service. The viewer shows a token for this endpoint alone, requested
+of a ServiceAccount that may only do what is asked for: the API server decides who may request one, and refuses the
+token for everything else. The viewer's own token is sent only to those that want it (`--send-token`).
 """
 
 import msgspec
@@ -12,22 +12,37 @@ from stateward.api.values.base import Json
 from stateward.cli.shared.session import Session
 from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound, Unavailable
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import SERVICE_ACCOUNTS, SERVICES
-from stateward.operator.database_view.address import ACCOUNT, PATH, PORT_NAME, PREVIEW_PATH, SERVICE, TOKEN_HEADER
+from stateward.operator.database_view.address import (
+    ACCOUNT,
+    AUDIENCE,
+    PATH,
+    PORT_NAME,
+    PREVIEW_ACCOUNT,
+    PREVIEW_PATH,
+    SERVICE,
+    TOKEN_HEADER,
+)
 from stateward.operator.database_view.answers import decode
 from stateward.operator.objects.kinds import kind_of
 from stateward.packages.format.trees import at, text
 from stateward.planning.model.database import Database, Unknown
 
-ATTEMPTS = 8
-"""The Service chooses one of the operator's processes at random; only the one that works previews resources."""
-NOT_INSTALLED = "the operator cannot be asked either: it has no endpoint there (`stateward manifests --database-view`)"
-NO_TOKEN = "the operator cannot be asked: your credentials have no token, only a client certificate"  # noqa: S105
+ATTEMPTS = 2
+"""Every process of the operator answers; while a pod is replaced, the first one that is chosen may be gone."""
+NOT_INSTALLED = (
+    "the operator cannot be asked either: it has no endpoint there (--operator-namespace names another place;"
+    " `stateward manifests --no-database-view` installs none, and an operator of a wave has none)"
+)
 SECONDS = 600
-"""The life of a requested token: the shortest that the API server grants."""
+"""The life of a requested token: the shortest that the API server grants. It is used for half of it."""
+
+
+class NoTokenError(Exception):
+    """There is no token to show; the message says why, and what helps."""
 
 
 async def ask_preview(session: Session, plural: str, name: str, document: Json) -> ObjectPreview:
@@ -39,9 +54,10 @@ async def ask_preview(session: Session, plural: str, name: str, document: Json) 
     def unknown(why: str) -> ObjectPreview:
         return ObjectPreview(name, "wait", "OperatorNotAsked", why)
 
-    token = await session.token()
-    if not token:
-        return unknown(NO_TOKEN)
+    try:
+        token = await shown_token(session, PREVIEW_ACCOUNT)
+    except NoTokenError as error:
+        return unknown(str(error))
     namespace = str(document["metadata"].get("namespace") or session.namespace)
     path = proxied(PREVIEW_PATH.format(namespace=namespace, plural=plural), session.operator_namespace)
     answer = await _answered(session, RawRequest(path, "POST", body=document, headers={TOKEN_HEADER: token}))
@@ -56,28 +72,58 @@ async def ask_preview(session: Session, plural: str, name: str, document: Json) 
 async def ask_operator(session: Session, cluster: Cluster) -> Database | Unknown:
     """Return what the operator says about the cluster's database, or why it cannot be asked."""
     try:
-        token = await session.token() or await requested_token(session)
-    except NotFound:
-        return Unknown(NOT_INSTALLED)
-    except ApiError as error:
-        return Unknown(f"{NO_TOKEN}, and you may not request one of ServiceAccount {ACCOUNT}: {error.message}")
-    if not token:
-        return Unknown(f"{NO_TOKEN}, and the API server gives none of ServiceAccount {ACCOUNT}")
+        token = await shown_token(session, ACCOUNT)
+    except NoTokenError as error:
+        return Unknown(str(error))
     request = RawRequest(path_of(cluster, session.operator_namespace), headers={TOKEN_HEADER: token})
     answer = await _answered(session, request)
     return Unknown(answer) if isinstance(answer, str) else decode(answer)
 
 
-async def requested_token(session: Session) -> str:
-    """Return a token of the account that may only get clusters; empty if the API server's answer has none.
+async def shown_token(session: Session, account: str) -> str:
+    """Return the token to show: one of an account for this endpoint, or the viewer's own where that is allowed.
+
+    Raise NoTokenError.
+    """
+    known, until = session.view_tokens.get(account, ("", 0.0))
+    now = session.clock.monotonic()
+    if known and now < until:
+        return known
+    try:
+        token = await requested_token(session, account)
+    except NotFound:
+        raise NoTokenError(NOT_INSTALLED) from None
+    except Forbidden as error:
+        return await own_token(session, account, error.message)
+    except ApiError as error:
+        raise NoTokenError(f"the operator cannot be asked: no token of {account}: {error.message}") from error
+    if not token:
+        raise NoTokenError(f"the operator cannot be asked: the API server gives no token of ServiceAccount {account}")
+    session.view_tokens[account] = (token, now + SECONDS / 2)
+    return token
+
+
+async def own_token(session: Session, account: str, refusal: str) -> str:
+    """Return the viewer's own token, if the viewer wants it to be sent; raise NoTokenError."""
+    where = f"ServiceAccount {account} in {session.operator_namespace}"
+    needs = f"you may not request a token of {where} ({refusal}): ask for the right to create its serviceaccounts/token"
+    if not session.send_token:
+        raise NoTokenError(f"the operator cannot be asked: {needs}, or add --send-token, which sends it your own token")
+    if own := await session.token():
+        return own
+    raise NoTokenError(f"the operator cannot be asked: {needs}. Your credentials have no token to send")
+
+
+async def requested_token(session: Session, account: str) -> str:
+    """Return a token of an account for this endpoint; empty if the API server's answer has none.
 
     Raise ApiError if the viewer may not request one.
     """
-    path = SERVICE_ACCOUNTS.path_of(Key(session.operator_namespace, ACCOUNT), "token")
+    path = SERVICE_ACCOUNTS.path_of(Key(session.operator_namespace, account), "token")
     body = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
-        "spec": {"expirationSeconds": SECONDS},
+        "spec": {"audiences": [AUDIENCE], "expirationSeconds": SECONDS},
     }
     answer = await session.api.request(RawRequest(path, "POST", body=body))
     try:
@@ -88,17 +134,15 @@ async def requested_token(session: Session) -> str:
 
 async def _answered(session: Session, request: RawRequest) -> bytes | str:
     """Return the operator's answer, or why there is none."""
-    why = NOT_INSTALLED
-    for _ in range(ATTEMPTS):
+    for left in reversed(range(ATTEMPTS)):
         try:
             return await session.api.request(request)
-        except Forbidden as error:
-            return f"the operator cannot be asked: {error.message}"
         except NotFound:
             return NOT_INSTALLED
         except ApiError as error:
-            why = f"the operator cannot be asked: {error.message}"
-    return why
+            if not (left and isinstance(error, Unavailable)):
+                return f"the operator cannot be asked: {error.message}"
+    return NOT_INSTALLED
 
 
 def path_of(cluster: Cluster, namespace: str) -> str:

@@ -26,7 +26,7 @@ from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import is_ours, parts, read_documents
 from stateward.cli.shared.failures import Failure, verdict_code
 from stateward.cli.shared.find import no_such_cluster, read_cluster
-from stateward.cli.shared.options import operator_option, policy_option, target_options
+from stateward.cli.shared.options import policy_option, target_options, view_options
 from stateward.cli.shared.output import WIDE, output_option, print_lines, print_output, qualified
 from stateward.cli.shared.session import Session, run
 from stateward.kube.objects.errors import NotFound
@@ -41,10 +41,10 @@ from stateward.operator.objects.kinds import kind_of
 @click.option("--check-plugins", is_flag=True, help="Also ask the servers of plug-ins, from here, for their files.")
 @output_option
 @policy_option
-@operator_option
+@view_options
 @target_options
 def plan(
-    name: str | None, path: str | None, *, check_plugins: bool, output: str, pod_policy: str, **target: str
+    name: str | None, path: str | None, *, check_plugins: bool, output: str, pod_policy: str, **target: Any
 ) -> None:
     """Show the effect of a change before you make it.
 
@@ -91,7 +91,7 @@ def plan(
     click.get_current_context().exit(verdict_code(changes=changes, through=through))
 
 
-def plan_declared(path: str, given: list[tuple[str, Any]], declared: list[Json], output: str, **target: str) -> None:
+def plan_declared(path: str, given: list[tuple[str, Any]], declared: list[Json], output: str, **target: Any) -> None:
     """Show the effect of declared resources on their databases, with the exit codes of `plan`; raise Failure."""
     if not declared:
         kinds = search_objects.without_preview(given)
@@ -103,7 +103,7 @@ def plan_declared(path: str, given: list[tuple[str, Any]], declared: list[Json],
     click.get_current_context().exit(verdict_code(changes=bool(names_of(found)), through=through))
 
 
-def read_declared(declared: list[Json], new: Cluster | None, **target: str) -> list[search_objects.Shown]:
+def read_declared(declared: list[Json], new: Cluster | None, **target: Any) -> list[search_objects.Shown]:
     """Return what declared resources would change; `new` is a cluster that the same file creates."""
     return run(lambda session: search_objects.previews(session, declared, new), **target) if declared else []
 
@@ -114,7 +114,7 @@ def names_of(found: list[search_objects.Shown]) -> list[str]:
 
 
 def previewed(
-    given: list[tuple[str, Any]], name: str | None, path: str | None, level: Level, **target: str
+    given: list[tuple[str, Any]], name: str | None, path: str | None, level: Level, **target: Any
 ) -> tuple[PlanInputs, Preview, float]:
     """Return what a plan reads, the plan, and its time; `given` are the documents of the file.
 
@@ -138,7 +138,7 @@ def previewed(
     return run(work, **target)
 
 
-def plan_installation(found: list[Installation], offered: Offered, output: str, **target: str) -> None:
+def plan_installation(found: list[Installation], offered: Offered, output: str, **target: Any) -> None:
     """Show the effect of a change of an installation, with the exit codes of `plan`."""
     if len(found) != 1:
         raise Failure(f"it has {len(found)} installations; add the NAME of one")

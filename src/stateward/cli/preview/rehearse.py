@@ -21,7 +21,7 @@ from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import parts
 from stateward.cli.shared.failures import ExitCode, Failure
-from stateward.cli.shared.options import operator_option, policy_option, target_options
+from stateward.cli.shared.options import policy_option, target_options, view_options
 from stateward.cli.shared.output import output_option, print_output
 from stateward.simulation.rehearsal.faults import kinds_of, names
 from stateward.simulation.rehearsal.many import play_many
@@ -41,7 +41,7 @@ from stateward.simulation.rehearsal.timings import Spread
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Processes to use; by default one for each processor.")
 @output_option
 @policy_option
-@operator_option
+@view_options
 @target_options
 def rehearse(
     name: str | None,
@@ -99,7 +99,7 @@ def spread_of(pace: Pacing) -> Spread:
     return spread if pace.grow_known else replace(spread, grow=ASSUMED_GROW_SPREAD)
 
 
-def inputs(name: str | None, path: str | None, level: Level, **target: str) -> tuple[PlanInputs, Preview, float]:
+def inputs(name: str | None, path: str | None, level: Level, **target: Any) -> tuple[PlanInputs, Preview, float]:
     """Return what a plan reads, the plan, and its time."""
     given = list(parts(path)) if path is not None else []
     if installations_in(given, name):

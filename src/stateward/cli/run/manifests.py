@@ -55,7 +55,12 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 )
 @click.option("--replicas", default=2, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse impossible changes at `kubectl apply`.")
-@click.option("--database-view", is_flag=True, help="Also tell viewers of secured clusters what `plan` needs.")
+@click.option(
+    "--database-view/--no-database-view",
+    default=True,
+    show_default=True,
+    help="Tell those who may get a cluster what `plan` needs of its database.",
+)
 @click.option("--network-policies", is_flag=True, help="Close all ports to all clients but the known ones.")
 @click.option("--routes", is_flag=True, help="Let writers of clusters take host names, by Ingresses and HTTPRoutes.")
 @click.option("--verify-snapshots", is_flag=True, help="Let schedules restore snapshots into throw-away clusters.")

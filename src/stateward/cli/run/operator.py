@@ -96,8 +96,8 @@ OPTIONS = (
     ),
     option(
         "database_view",
-        "Tell users that may get a cluster what its database reports, for `plan`; needs"
-        " `stateward manifests --database-view`.",
+        "Tell users that may get a cluster what its database reports, for `plan`; the chart brings the Service and the"
+        " rights for it.",
     ),
     option("database_view_host"),
     option(

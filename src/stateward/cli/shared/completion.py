@@ -91,7 +91,8 @@ def _completed(ctx: click.Context, incomplete: str, names: Names) -> list[Comple
 
 def _answered(ctx: click.Context, read: Callable[[Session], Awaitable[list[str]]]) -> list[str]:
     """Return what the server of the command line answers; nothing if it does not."""
-    target = Target(*(str(ctx.params.get(name) or "") for name in ("kubeconfig", "context", "namespace")))
+    given = {name: str(ctx.params.get(name) or "") for name in ("kubeconfig", "context", "namespace")}
+    target = Target(given["kubeconfig"], given["context"], given["namespace"])
     opener: Opener = ctx.find_root().obj or open_session
     try:
         return asyncio.run(_within(opener, target, read))

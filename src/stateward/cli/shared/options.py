@@ -35,6 +35,16 @@ def operator_option(command: Command) -> Command:
     return option(command)
 
 
+def view_options(command: Command) -> Command:
+    """Add the options for what the operator is asked about databases (`operator_namespace`, `send_token`)."""
+    option = click.option(
+        "--send-token",
+        is_flag=True,
+        help="Send the operator your own token if you may request none for it: its process could act with your rights.",
+    )
+    return operator_option(option(command))
+
+
 def installation_options(command: Command) -> Command:
     """Add the options for the place (`kubeconfig`, `context`, `namespace`) of an installation."""
     return _place_options(command, "installation")

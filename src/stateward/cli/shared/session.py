@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
@@ -63,6 +63,8 @@ class Target:
     kind: str = ""
     """Engine of the only kind of cluster to use; empty for all."""
     operator_namespace: str = ""
+    send_token: bool = False
+    """Whether the operator may get the viewer's own token, if no other can be requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,10 @@ class Session:
     """Follows an endless answer, such as a log."""
     operator_namespace: str = OPERATOR_NAMESPACE
     """Where the operator runs."""
+    send_token: bool = False
+    """Whether the operator may get the viewer's own token, if no other can be requested."""
+    view_tokens: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
+    """Tokens for the operator's endpoint, by account, and until when they are used (monotonic seconds)."""
     kinds: tuple[ClusterKind, ...] = CLUSTER_KINDS
     """The kinds of clusters to use."""
     reads: DatabaseReads | None = None
@@ -114,15 +120,17 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
         yield Session(api, namespace, execute=api.execute, token=token, lines=api.lines)
 
 
-def run(work: Callable[[Session], Awaitable[Result]], **target: str | None) -> Result:
+def run(work: Callable[[Session], Awaitable[Result]], **target: str | bool | None) -> Result:
     """Run `work` with an open session and return its result."""
     opener = click.get_current_context().find_root().obj or open_session
     logs.configure("error")  # The command reports the result itself; the runtime's log lines would be noise.
-    return asyncio.run(_within(opener, Target(**{name: value or "" for name, value in target.items()}), work))
+    given: dict[str, Any] = {name: value for name, value in target.items() if value}
+    return asyncio.run(_within(opener, Target(**given), work))
 
 
 async def _within(opener: Opener, target: Target, work: Callable[[Session], Awaitable[Result]]) -> Result:
     async with opener(target) as session:
         kinds = tuple(kind for kind in CLUSTER_KINDS if target.kind in ("", kind.engine))
         place = target.operator_namespace or OPERATOR_NAMESPACE
-        return await work(replace(session, kinds=kinds, operator_namespace=place))
+        told = replace(session, kinds=kinds, operator_namespace=place, send_token=target.send_token)
+        return await work(told)

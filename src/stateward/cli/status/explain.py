@@ -9,7 +9,7 @@ from stateward.cli.preview.inputs import read_inputs
 from stateward.cli.preview.preview import inputs_of
 from stateward.cli.shared.completion import cluster_names, member_names
 from stateward.cli.shared.find import find_member, read_cluster
-from stateward.cli.shared.options import operator_option, target_options
+from stateward.cli.shared.options import target_options, view_options
 from stateward.cli.shared.output import name_of, output_option, print_lines
 from stateward.cli.shared.session import Session, run
 from stateward.cli.status.access import access_lines
@@ -24,9 +24,9 @@ from stateward.operator.objects.kinds import kind_of
 @click.argument("name", shell_complete=cluster_names)
 @click.argument("member", required=False, shell_complete=member_names)
 @output_option
-@operator_option
+@view_options
 @target_options
-def explain(name: str, member: str | None, *, output: str, **target: str) -> None:
+def explain(name: str, member: str | None, *, output: str, **target: Any) -> None:
     """Explain what a cluster waits for.
 
     The output says what cluster NAME, or its MEMBER, waits for, since when, what would end the wait, and what you can

@@ -42,6 +42,11 @@ def unfenced() -> AbstractAsyncContextManager[None]:
     return nullcontext()
 
 
+def read_only() -> AbstractAsyncContextManager[None]:
+    """Open no block: for what must not write, with the lease or without it. Raise LostLease."""
+    raise LostLease("nothing is written here: these are reads without the lease")
+
+
 class FencedApi:
     """An `Api` that fences every write; reads pass unchanged.
 

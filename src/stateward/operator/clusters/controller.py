@@ -148,6 +148,13 @@ class Controller:
         """Return how the database of a cluster was reached last; None if this process has not reached it yet."""
         return self._reconciler.target(key)
 
+    async def way(self, key: Key) -> Target | Unknown | None:
+        """Return how a database is reached by what this process knows, with the lease or without it; or why not.
+
+        None if this operator manages no such cluster.
+        """
+        return self._reconciler.target(key) or await self._reads.target(key)
+
     async def report(self, key: Key) -> Database | Unknown | None:
         """Return what a cluster's database reports now, by reads alone; None if there is no such cluster here."""
         return await self._reads.report(key, self._reconciler.target(key))

@@ -60,7 +60,12 @@ class DatabaseReader:
             return Speed()
 
     async def target(self, key: Key) -> Target | Unknown | None:
-        """Return how a database is reached by what this process knows, or why that is not known."""
+        """Return how a database is reached by what this process knows, or why that is not known.
+
+        None if this operator manages no such cluster.
+        """
+        if not self._caches.synced:
+            return Unknown("this operator process has just started and does not know all clusters yet; ask again")
         existing = self._caches.cluster_objects(key)
         if existing is None or turn(existing.cluster, self._caches.wave) is not Turn.MANAGE:
             self._secrets.forget(key)
@@ -71,6 +76,9 @@ class DatabaseReader:
             access = await self._access(existing.cluster)
         except (ApiError, NotOwnedError) as error:
             return Unknown(f"the operator's credentials for the database cannot be read: {error}")
+        status = existing.cluster.status.security
+        if access is None and status is not None and status.enabled:
+            return Unknown("the operator has no credentials for the database yet")
         return self._family.target(dataclasses.replace(existing, access=access))
 
     async def _access(self, cluster: SearchCluster) -> Access | None:

@@ -1,7 +1,13 @@
-"""The databases of search clusters, for other controllers: reached as the last round of their cluster reached them."""
+"""The databases of search clusters, for other controllers.
+
+They are reached as the last round of their cluster reached them. Every process reads them for previews, without a
+lease.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.base import Target, UnreachableError
@@ -13,6 +19,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.operator.clusters.controller import Controller
 from stateward.operator.objects.waves import Turn, turn
+from stateward.planning.model.database import Unknown
 
 T = TypeVar("T")
 
@@ -53,3 +60,25 @@ class ReachedDatabases:
             raise UnreachableError(f"{kind} has no such objects")
         async with self._fence():
             return await engine.ask(target, work)
+
+
+class ReadDatabases:
+    """The same clusters, for reads without the lease: in every process, and without anything that writes."""
+
+    def __init__(self, controllers: Mapping[str, Controller]) -> None:
+        self._controllers = {each.family.kind.resource.kind: each for each in controllers.values()}
+
+    def cluster(self, kind: str, key: Key) -> Cluster | None:
+        """Return a cluster from the cache; None if the cache has none."""
+        return self._controllers[kind].caches.clusters.get(key) if kind in self._controllers else None
+
+    async def way(self, kind: str, key: Key) -> Target | Unknown | None:
+        """Return how the database is reached, or why that is not known; None if this operator does not manage it."""
+        return await self._controllers[kind].way(key) if kind in self._controllers else None
+
+    async def read(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run `work` at one node of the cluster, which gets only reads; raises EngineError."""
+        engine = self._controllers[kind].family.engine
+        if not isinstance(engine, SearchEngine):
+            raise UnreachableError(f"{kind} has no such objects")
+        return await engine.read(replace(target, proves=False), work)

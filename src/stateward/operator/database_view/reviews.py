@@ -12,6 +12,7 @@ from msgspec import Struct
 from stateward.api.values.base import GROUP, Json
 from stateward.kube.client.client import Api, RawRequest
 from stateward.kube.objects.metadata import Key
+from stateward.operator.database_view.address import PREVIEW_VERB
 from stateward.packages.format.trees import at, items, obj, text
 
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -29,11 +30,11 @@ class User(Struct, frozen=True):
     extra: Json = {}
 
 
-async def user_of(api: Api, token: str) -> User | None:
-    """Return the user of a token; None if the API server does not know it. Raise ApiError."""
+async def user_of(api: Api, token: str, audience: str = "") -> User | None:
+    """Return the user of a token for an audience, by default the API server; None if it is not one. Raise ApiError."""
     if not token or len(token) > LONGEST:
         return None
-    return authenticated(await _asked(api, TOKENS, token_review(token)))
+    return authenticated(await _asked(api, TOKENS, token_review(token, audience)), audience)
 
 
 async def may_get(api: Api, user: User, plural: str, key: Key) -> bool:
@@ -46,6 +47,11 @@ async def may_create(api: Api, user: User, plural: str, namespace: str) -> bool:
     return allowed(await _asked(api, ACCESS, access_review(user, plural, Key(namespace, ""), "create")))
 
 
+async def may_preview(api: Api, user: User, plural: str, namespace: str) -> bool:
+    """Return whether a user has the right that exists only for previews of a kind in a namespace; raise ApiError."""
+    return allowed(await _asked(api, ACCESS, access_review(user, plural, Key(namespace, ""), PREVIEW_VERB)))
+
+
 async def may_list(api: Api, user: User, plural: str, namespace: str) -> bool:
     """Return whether a user may list the clusters of a namespace, or with an empty one of all; raise ApiError."""
     return allowed(await _asked(api, ACCESS, access_review(user, plural, Key(namespace, ""), "list")))
@@ -55,9 +61,10 @@ async def _asked(api: Api, path: str, body: Json) -> Any:
     return msgspec.json.decode(await api.request(RawRequest(path, "POST", body=body)))
 
 
-def token_review(token: str) -> Json:
-    """Return the question about a token: whether it is one for the API server itself."""
-    return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+def token_review(token: str, audience: str = "") -> Json:
+    """Return the question about a token: whether it is one for an audience, by default the API server itself."""
+    spec: Json = {"token": token} | ({"audiences": [audience]} if audience else {})
+    return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
 
 
 def access_review(user: User, plural: str, key: Key, verb: str = "get") -> Json:
@@ -68,12 +75,17 @@ def access_review(user: User, plural: str, key: Key, verb: str = "get") -> Json:
     return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
 
 
-def authenticated(answer: Any) -> User | None:
-    """Return the user in an answer about a token; None unless it says that the token is valid, and whose it is."""
+def authenticated(answer: Any, audience: str = "") -> User | None:
+    """Return the user in an answer about a token; None unless it says that the token is valid, and whose it is.
+
+    An answer about an audience must name it: an authenticator that knows no audiences accepts tokens for all others.
+    """
     status = obj(at(answer, "status"))
     user = obj(status.get("user"))
     name = text(user.get("username"))
     if status.get("authenticated") is not True or text(status.get("error")) or not name:
+        return None
+    if audience and audience not in items(status.get("audiences")):
         return None
     groups = tuple(group for group in items(user.get("groups")) if isinstance(group, str))
     return User(name, text(user.get("uid")), groups, obj(user.get("extra")))

@@ -1,8 +1,9 @@
-"""The endpoint, over TLS, with the user's token in a header: what a database reports, and what a resource would change.
+"""The endpoint, over TLS, with a token in a header: what a database reports, and what a resource would change.
 
 Users reach it through the API server's proxy for Services, which removes the header Authorization: the token has a
-header of its own. First the user is authenticated, then the right is checked, and only then anything about the cluster
-is looked up: an answer never tells whether a cluster exists that the user may not get.
+header of its own. It is one for this endpoint alone, which the API server refuses, so this process cannot act with it;
+or the user's own, if the user says so. First the user is authenticated, then the right is checked, and only then
+anything about the cluster is looked up: an answer never tells whether a cluster exists that the user may not get.
 """
 
 import asyncio
@@ -23,9 +24,9 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.database_view.address import PATH, PREVIEW_PATH, SERVICE, TOKEN_HEADER
+from stateward.operator.database_view.address import AUDIENCE, PATH, PREVIEW_PATH, SERVICE, TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
-from stateward.operator.database_view.reviews import may_create, may_get, user_of
+from stateward.operator.database_view.reviews import User, may_create, may_get, may_preview, user_of
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.runtime.listener import serve
 from stateward.pki import Pair, issue, new_authority
@@ -37,7 +38,8 @@ PLURALS = frozenset(kind.resource.plural for kind in CLUSTER_KINDS)
 PREVIEWED: Mapping[str, Kind] = {kind.plural: kind for kind in (SEARCH_OBJECT, SEARCH_USER, SEARCH_RESTORE)}
 """The kinds of resources that can be previewed, by plural."""
 CONCURRENT = 4
-"""Requests that are answered at once; each asks the API server twice and a database once."""
+"""Requests that are answered at once; each asks the API server two to four times and a database once."""
+NO_TOKEN = f"the header {TOKEN_HEADER} has no token that the API server accepts, for itself or for {AUDIENCE}"
 YEARS = 1.0
 """The life of the certificate, which no process outlives by much: it is made at the start, and renewed in time."""
 RENEWAL = YEARS * 365 * 86400 / 2
@@ -45,9 +47,8 @@ RENEWAL = YEARS * 365 * 86400 / 2
 Ask = Callable[[str, Key], Awaitable[Database | Unknown | None]]
 """Returns what a cluster's database reports, by the plural of its kind; None if there is no such cluster."""
 
-
-AskPreview = Callable[[str, Any], Awaitable[ObjectPreview | None]]
-"""Returns what a resource would change, by its plural; None if this process is not the one that works."""
+AskPreview = Callable[[str, Any], Awaitable[ObjectPreview]]
+"""Returns what a resource would change, by its plural, or why that is not known."""
 
 
 @dataclass(slots=True)
@@ -79,9 +80,9 @@ class DatabaseViewServer:
                 return refusal(503, "the API server cannot be asked about your rights now")
 
     async def _answer(self, token: str, plural: str, key: Key) -> web.Response:
-        user = await user_of(self.api, token)
+        user = await self._user(token)
         if user is None:
-            return refusal(401, f"the header {TOKEN_HEADER} has no token that the API server accepts")
+            return refusal(401, NO_TOKEN)
         if not await may_get(self.api, user, plural, key):
             return refusal(403, f"you may not get {plural} {key}")
         found = await self.ask(plural, key)
@@ -90,7 +91,7 @@ class DatabaseViewServer:
         return web.Response(body=encode(shown(found)), content_type="application/json")
 
     async def answer_preview(self, request: web.Request) -> web.Response:
-        """Answer what a resource would change, to a user that may create such resources, or refuse it."""
+        """Answer what a resource would change, to a user that may create or preview such resources, or refuse it."""
         kind = PREVIEWED.get(request.match_info["plural"])
         if self.preview is None or kind is None:
             return refusal(404, f"this operator process previews no {request.match_info['plural']}")
@@ -104,13 +105,13 @@ class DatabaseViewServer:
                 return refusal(503, "the API server cannot be asked about your rights now")
 
     async def _preview(self, request: web.Request, namespace: str, kind: Kind, ask: AskPreview) -> web.Response:
-        user = await user_of(self.api, request.headers.get(TOKEN_HEADER, ""))
+        user = await self._user(request.headers.get(TOKEN_HEADER, ""))
         if user is None:
-            return refusal(401, f"the header {TOKEN_HEADER} has no token that the API server accepts")
+            return refusal(401, NO_TOKEN)
         # The answer shows what is stored. A user who may create a role mapping or a user can get any access to the
         # database. A restore shows the names of indices, which its status shows, too.
-        if not await may_create(self.api, user, kind.plural, namespace):
-            return refusal(403, f"you may not create {kind.plural} in {namespace}")
+        if not await self._may_preview(user, kind.plural, namespace):
+            return refusal(403, f"you may neither create nor preview {kind.plural} in {namespace}")
         try:
             offered: Any = msgspec.json.decode(await request.read(), type=kind.record)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -119,9 +120,16 @@ class DatabaseViewServer:
             offered, metadata=msgspec.structs.replace(offered.metadata, namespace=namespace)
         )
         found = await ask(kind.plural, offered)
-        if found is None:
-            return refusal(404, "this operator process manages no clusters now")
         return web.Response(body=msgspec.json.encode(found), content_type="application/json")
+
+    async def _user(self, token: str) -> User | None:
+        """Return the user of a token for this endpoint or for the API server; None if it is neither. Raise ApiError."""
+        return await user_of(self.api, token, AUDIENCE) or await user_of(self.api, token)
+
+    async def _may_preview(self, user: User, plural: str, namespace: str) -> bool:
+        if await may_create(self.api, user, plural, namespace):
+            return True
+        return await may_preview(self.api, user, plural, namespace)
 
     def context(self) -> ssl.SSLContext:
         """Return the TLS context, with a certificate that is renewed long before it expires."""

@@ -5,12 +5,9 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
-
-from msgspec.structs import replace
+from typing import Any, Generic, TypeVar
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
@@ -52,8 +49,6 @@ from stateward.operator.restarts.views import SourceView
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.runtime.traces import span
 
-LAST = "9999-12-31T23:59:59Z"
-"""Time of creation of an object that does not exist yet: all others are older."""
 R = TypeVar("R", bound=DeclaredResource)
 
 
@@ -99,17 +94,6 @@ SCHEDULES = DeclaredKind(
 RESTORES = DeclaredKind(SEARCH_RESTORES, RestoreReconciliation, no_secret)
 
 
-class Previewed(Protocol):
-    """A reconciliation that can say what it would do."""
-
-    async def preview(self, before: Any) -> ObjectPreview:
-        """Return what it would do instead of what the spec `before` does, if there is one; it writes nothing.
-
-        Raises ApiError, LostLease.
-        """
-        ...
-
-
 class KindControl(Generic[R]):
     """Keeps all resources of one kind."""
 
@@ -124,8 +108,6 @@ class KindControl(Generic[R]):
         self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
         self._locks: Locks = defaultdict(asyncio.Lock)
-        self.working = False
-        """Whether this process is the one that works, and knows all resources."""
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -142,7 +124,6 @@ class KindControl(Generic[R]):
                 caches.clusters.subscribe(self._on_cluster(caches.kind.resource.kind))
             if setting.secrets is not None:
                 setting.secrets.subscribe(self._on_secret)
-            self.working = True
             await self._workers.run()
             for task in watching:
                 task.cancel()
@@ -213,15 +194,9 @@ class DeclaredControl:
     """Keeps all declared resources, each kind by a controller of its own."""
 
     def __init__(self, setting: Setting) -> None:
-        self.objects = KindControl(OBJECTS, setting)
-        users, restores = KindControl(USERS, setting), KindControl(RESTORES, setting)
-        others = (KindControl(SNAPSHOTS, setting), KindControl(SCHEDULES, setting))
-        self._controls: tuple[KindControl[Any], ...] = (self.objects, users, *others, restores)
-        self._previews: Mapping[str, tuple[KindControl[Any], Callable[[Any, Any], Previewed]]] = {
-            SEARCH_OBJECTS.plural: (self.objects, ObjectReconciliation),
-            SEARCH_USERS.plural: (users, UserReconciliation),
-            SEARCH_RESTORES.plural: (restores, RestoreReconciliation),
-        }
+        self.objects, users = KindControl(OBJECTS, setting), KindControl(USERS, setting)
+        snapshots = (KindControl(SNAPSHOTS, setting), KindControl(SCHEDULES, setting), KindControl(RESTORES, setting))
+        self._controls: tuple[KindControl[Any], ...] = (self.objects, users, *snapshots)
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -232,20 +207,6 @@ class DeclaredControl:
     async def stop(self, grace: float) -> None:
         """Finish running work, within `grace` seconds."""
         await asyncio.gather(*(control.stop(grace) for control in self._controls))
-
-    async def preview(self, plural: str, offered: Any) -> ObjectPreview | None:
-        """Return what an offered resource would do to the database; None if this process is not the one that works.
-
-        Raises ApiError, LostLease.
-        """
-        control, reconciliation = self._previews[plural]
-        if not control.working:
-            return None
-        known = await control.live(key_of(offered))
-        newest = replace(offered, metadata=replace(offered.metadata, creation_timestamp=LAST))
-        live = newest if known is None else replace(known, spec=offered.spec)
-        before = None if known is None else known.spec
-        return await reconciliation(await control.tools(), live).preview(before)
 
 
 def _concerns(cluster: Cluster | None) -> Mapping[str, object] | None:

@@ -119,7 +119,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         return await self.removed(target, self._desired(what, self.live.spec.body))
 
     async def preview(self, before: SearchObjectSpec | None) -> ObjectPreview:
-        """Return what a reconciliation would do; it reads and writes nothing. Raises ApiError, LostLease.
+        """Return what a reconciliation would do; it reads and writes nothing. Raises ApiError.
 
         Values of Secrets are read, because only with them it is known whether anything changes; they are not shown.
         `before` is the spec that is declared until now: what it takes from Secrets may be stored, and is not shown.

@@ -234,7 +234,7 @@ class Reconciliation(ABC, Generic[R]):
         return Outcome(stage, decision.reason, decision.message)
 
     async def previewed(self, name: str, look: Callable[[Target], Awaitable[ObjectPreview]]) -> ObjectPreview:
-        """Return what `look` finds in the database, or why the resource would wait or be refused; raises LostLease."""
+        """Return what `look` finds in the database, or why the resource would wait or be refused."""
         try:
             self.check()
             return await look(self.reachable(self.tools.databases.cluster(self.kind, self.where)))

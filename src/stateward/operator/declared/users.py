@@ -91,7 +91,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         return await self._retire(target, now.retired)
 
     async def preview(self, before: object) -> ObjectPreview:  # noqa: ARG002 - nothing of it is hidden
-        """Return what would change of the user, but for its password. Raises ApiError, LostLease."""
+        """Return what would change of the user, but for its password. Raises ApiError."""
 
         async def look(target: Target) -> ObjectPreview:
             if target.access is None:

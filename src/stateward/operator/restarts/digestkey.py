@@ -34,6 +34,22 @@ async def digest_key(api: Api, namespace: str) -> Key:
         body = await api.get(SECRETS.raw(), where)
     except NotFound:
         body = await _made(api, where, secrets.token_bytes(BYTES))
+    return _key_in(body, where)
+
+
+async def known_key(api: Api, namespace: str) -> Key:
+    """Return the key without creating one: where there is none, one that is only for this call.
+
+    Nothing was written with a key that does not exist, so both tell the same. Raises ApiError, ValueError.
+    """
+    where = ObjectKey(namespace, NAME)
+    try:
+        return _key_in(await api.get(SECRETS.raw(), where), where)
+    except NotFound:
+        return Key(secrets.token_bytes(BYTES))
+
+
+def _key_in(body: dict[str, Any], where: ObjectKey) -> Key:
     secret = _secret_in(body)
     if len(secret) < BYTES:
         raise ValueError(

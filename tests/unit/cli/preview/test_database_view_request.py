@@ -1,5 +1,6 @@
-"""`plan` and `explain` of clusters whose database the viewer cannot reach: the operator is asked, with their token."""
+"""`plan` and `explain` of clusters whose database the viewer cannot reach: the operator is asked."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,13 +12,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli.main import cli
-from stateward.cli.preview.database_view import ATTEMPTS
+from stateward.cli.preview.database_view import ATTEMPTS, SECONDS, shown_token
 from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import Forbidden, NotFound, UnknownResource
-from stateward.operator.database_view.address import TOKEN_HEADER
+from stateward.kube.objects.errors import Forbidden, NotFound, Unavailable, UnknownResource
+from stateward.operator.database_view.address import ACCOUNT, AUDIENCE, PREVIEW_ACCOUNT, TOKEN_HEADER
 from stateward.operator.database_view.answers import encode, shown
 from stateward.planning.model.database import Copy, CopyState, Database, Health, Node, Unit
+from tests.support.moved_clock import MovedClock
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.preview.test_plan_command import running as running  # noqa: PLC0414 - a fixture
 
@@ -38,15 +40,22 @@ class Viewer:
         self.api = api
         self.token = "viewer's"
         self.sent: list[RawRequest] = []
+        self.minted: list[RawRequest] = []
+        """Requests for tokens, and what they are answered with."""
+        self.mints: Any = msgspec.json.encode({"status": {"token": "short"}})
         self.answer: Any = encode(shown(REPORT))
-        """What each request is answered with, those to each path, or each in turn."""
+        """What each request is answered with, or each in turn."""
         plain = api.request
 
         async def request(asked: RawRequest) -> bytes:
-            if "database-view" not in asked.path:
+            if asked.path.endswith("/token"):
+                self.minted.append(asked)
+                answer = self.mints
+            elif "database-view" in asked.path:
+                self.sent.append(asked)
+                answer = self.answer
+            else:
                 return await plain(asked)
-            self.sent.append(asked)
-            answer = self.answer[unquote(asked.path)] if isinstance(self.answer, dict) else self.answer
             if isinstance(answer, list):
                 answer = cast("list[Any]", answer).pop(0)
             if isinstance(answer, Exception):
@@ -78,7 +87,7 @@ def viewer(running: FakeApi) -> Viewer:
 def test_a_secured_database_is_seen_as_the_operator_sees_it(viewer: Viewer) -> None:
     said = viewer.types("plan", "logs")
     assert "the database could not be reached" not in said.output
-    assert [(unquote(asked.path), asked.headers) for asked in viewer.sent] == [(VIEW, {TOKEN_HEADER: "viewer's"})]
+    assert [(unquote(asked.path), asked.headers) for asked in viewer.sent] == [(VIEW, {TOKEN_HEADER: "short"})]
 
 
 def test_the_namespace_of_the_operator_can_be_named(viewer: Viewer) -> None:
@@ -86,35 +95,76 @@ def test_the_namespace_of_the_operator_can_be_named(viewer: Viewer) -> None:
     assert viewer.sent[0].path.startswith("/api/v1/namespaces/elsewhere/services/")
 
 
-TOKEN = "/api/v1/namespaces/stateward-system/serviceaccounts/stateward-database-view/token"
+TOKENS = "/api/v1/namespaces/stateward-system/serviceaccounts/{}/token"
 
 
-def test_a_user_with_a_certificate_requests_a_token_of_an_account_that_may_only_get_clusters(viewer: Viewer) -> None:
-    viewer.token = ""
-    viewer.answer = {TOKEN: msgspec.json.encode({"status": {"token": "short"}}), VIEW: encode(shown(REPORT))}
-    said = viewer.types("plan", "logs")
-    assert "the database could not be reached" not in said.output
-    request, asked = viewer.sent
-    assert (request.path, request.method, request.headers or {}) == (TOKEN, "POST", {})
+@pytest.mark.parametrize("token", ["viewer's", ""])
+def test_the_token_is_for_the_operators_endpoint_alone(viewer: Viewer, token: str) -> None:
+    viewer.token = token
+    assert "the database could not be reached" not in viewer.types("plan", "logs").output
+    (request,) = viewer.minted
+    assert (request.path, request.method, request.headers or {}) == (TOKENS.format(ACCOUNT), "POST", {})
     body = msgspec.json.decode(msgspec.json.encode(request.body))
-    assert body["spec"] == {"expirationSeconds": 600}
-    assert asked.headers == {TOKEN_HEADER: "short"}
+    assert body["spec"] == {"audiences": [AUDIENCE], "expirationSeconds": 600}
+    assert [asked.headers for asked in viewer.sent] == [{TOKEN_HEADER: "short"}]
+
+
+DENIED = Forbidden("cannot create serviceaccounts/token")
 
 
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (Forbidden("cannot create serviceaccounts/token"), "only a client certificate, and you may not request one"),
+        (DENIED, "ask for the right to create its serviceaccounts/token, or add --send-token"),
         (NotFound("no such account"), "it has no endpoint there"),
-        (b"ok", "the API server gives none"),
-        (b"{}", "the API server gives none"),
+        (Unavailable("etcd is gone"), "etcd is gone"),
+        (b"ok", "the API server gives no token"),
+        (b"{}", "the API server gives no token"),
     ],
 )
-def test_a_user_without_a_token_that_gets_none_is_told(viewer: Viewer, answer: Exception | bytes, says: str) -> None:
-    viewer.token = ""
-    viewer.answer = {TOKEN: answer}
-    assert says in viewer.types("plan", "logs").output
-    assert [asked.path for asked in viewer.sent] == [TOKEN]
+def test_a_user_that_gets_no_token_is_told_and_sends_none(viewer: Viewer, answer: Exception | bytes, says: str) -> None:
+    viewer.mints = answer
+    assert says in " ".join(viewer.types("plan", "logs").output.split())
+    assert viewer.sent == []
+
+
+@pytest.mark.parametrize("command", ["plan", "rehearse"])
+def test_the_own_token_is_sent_to_those_that_want_it_and_may_request_none(viewer: Viewer, command: str) -> None:
+    viewer.mints = DENIED
+    viewer.types(command, "logs", "--send-token")
+    assert [asked.headers for asked in viewer.sent] == [{TOKEN_HEADER: "viewer's"}]
+    viewer.mints = msgspec.json.encode({"status": {"token": "short"}})
+    viewer.types(command, "logs", "--send-token")
+    assert viewer.sent[-1].headers == {TOKEN_HEADER: "short"}, "that of the endpoint comes first"
+
+
+@pytest.mark.parametrize("answer", [Unavailable("etcd is gone"), b"{}"])
+def test_only_a_refusal_sends_the_own_token(viewer: Viewer, answer: Exception | bytes) -> None:
+    viewer.mints = answer
+    viewer.types("plan", "logs", "--send-token")
+    assert viewer.sent == []
+
+
+def test_a_certificate_cannot_be_sent(viewer: Viewer) -> None:
+    viewer.mints, viewer.token = DENIED, ""
+    assert "no token to send" in " ".join(viewer.types("plan", "logs", "--send-token").output.split())
+    assert viewer.sent == []
+
+
+def test_a_token_is_used_for_half_of_its_life(viewer: Viewer) -> None:
+    clock = MovedClock()
+
+    async def asked() -> None:
+        async with viewer.open(Target()) as opened:
+            session = replace(opened, clock=clock)
+            for later in (0.0, SECONDS / 2 - 1, 2.0):
+                clock.later(later)
+                assert await shown_token(session, ACCOUNT) == "short"
+            assert await shown_token(session, PREVIEW_ACCOUNT) == "short"
+
+    asyncio.run(asked())
+    accounts = (ACCOUNT, ACCOUNT, PREVIEW_ACCOUNT)
+    assert [each.path for each in viewer.minted] == [TOKENS.format(account) for account in accounts]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +174,9 @@ def test_a_user_without_a_token_that_gets_none_is_told(viewer: Viewer, answer: E
         (
             UnknownResource("this process manages no osclusters default/logs"),
             "manages no osclusters",
-            ATTEMPTS,
+            1,
         ),
+        (Unavailable("dial tcp 10.0.0.1:9444: connection refused"), "connection refused", ATTEMPTS),
     ],
 )
 def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Exception, says: str, times: int) -> None:
@@ -136,11 +187,11 @@ def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Excepti
     assert len(viewer.sent) == times
 
 
-def test_it_asks_until_the_process_that_works_answers(viewer: Viewer) -> None:
-    standby = UnknownResource("this process manages no osclusters default/logs")
-    viewer.answer = [*[standby] * 6, encode(shown(REPORT))]
+def test_it_asks_once_more_while_a_pod_of_the_operator_is_replaced(viewer: Viewer) -> None:
+    gone = Unavailable("dial tcp 10.0.0.1:9444: connection refused")
+    viewer.answer = [gone, encode(shown(REPORT))]
     assert "the database could not be reached" not in viewer.types("plan", "logs").output
-    assert len(viewer.sent) == 7
+    assert len(viewer.sent) == 2
 
 
 def test_a_plan_without_a_report_takes_members_from_the_status(viewer: Viewer) -> None:

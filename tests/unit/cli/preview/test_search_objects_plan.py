@@ -1,4 +1,4 @@
-"""`plan` of declared objects: the operator is asked with the viewer's token, and its answer is shown."""
+"""`plan` of declared objects: the operator is asked with a token for previews alone, and its answer is shown."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from click.testing import Result
 from stateward.cli.reference.shapes import SHAPES
 from stateward.cli.shared.failures import ExitCode
 from stateward.engines.search.declared.preview import FieldChange, ObjectPreview
-from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.errors import Forbidden, NotFound
+from stateward.operator.database_view.address import PREVIEW_ACCOUNT, TOKEN_HEADER
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.preview.test_database_view_request import Viewer
 from tests.unit.cli.samples import cluster
@@ -58,7 +59,26 @@ def test_what_would_change_is_shown_with_what_is_stored(viewer: Viewer, tmp_path
     ]
     assert result.exit_code == ExitCode.CHANGES
     (sent,) = viewer.sent
-    assert (unquote(sent.path), sent.method) == (VIEW, "POST")
+    assert (unquote(sent.path), sent.method, sent.headers) == (VIEW, "POST", {TOKEN_HEADER: "short"})
+    (minted,) = viewer.minted
+    assert minted.path.endswith(f"/serviceaccounts/{PREVIEW_ACCOUNT}/token")
+
+
+def test_several_resources_need_one_token(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.answer = answer("nothing")
+    planned(viewer, tmp_path, f"{FILE}---\n{FILE.replace('logs-template', 'another')}")
+    assert (len(viewer.sent), len(viewer.minted)) == (2, 1)
+
+
+def test_without_the_right_to_a_token_it_is_said_what_to_do(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.mints = Forbidden("cannot create serviceaccounts/token")
+    result = planned(viewer, tmp_path)
+    assert f"ServiceAccount {PREVIEW_ACCOUNT} in stateward-system" in result.output
+    assert "--send-token" in result.output
+    assert (result.exit_code, viewer.sent) == (ExitCode.FAILURE, [])
+    viewer.answer = answer("nothing")
+    assert planned(viewer, tmp_path, FILE, "--send-token").exit_code == ExitCode.SUCCESS
+    assert [sent.headers for sent in viewer.sent] == [{TOKEN_HEADER: "viewer's"}]
 
 
 def test_nothing_to_do_is_success(viewer: Viewer, tmp_path: Path) -> None:
@@ -88,7 +108,7 @@ def test_a_refusal_is_a_failure_with_its_reason(viewer: Viewer, tmp_path: Path) 
 def test_an_operator_without_the_endpoint_is_named(viewer: Viewer, tmp_path: Path) -> None:
     viewer.answer = NotFound("no such service")
     result = planned(viewer, tmp_path)
-    assert "--database-view" in result.output
+    assert "--no-database-view" in result.output
     assert result.exit_code == ExitCode.FAILURE
 
 

@@ -1,6 +1,7 @@
 """A process of the operator that stands by reads databases too, finds its own way to them, and writes nothing."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -12,7 +13,9 @@ from stateward.api.kinds.security import Security, SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values import names
 from stateward.api.values.base import Metadata
-from stateward.engines.connection.base import Speed, Target
+from stateward.engines import opensearch
+from stateward.engines.connection.access import Access
+from stateward.engines.connection.base import Answer, Call, RefusedError, Speed, Target
 from stateward.engines.search.configuration.security import TOGETHER
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Unavailable
@@ -20,8 +23,9 @@ from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.pods import Pod
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.clusters.database_reader import DatabaseReader
+from stateward.operator.clusters.reached_databases import ReadDatabases
 from stateward.operator.databases.engine import OpenSearchFamily
-from stateward.operator.objects.caches import Caches
+from stateward.operator.objects.caches import Caches, Objects
 from stateward.operator.observe import read_only_session
 from stateward.operator.security.security import RAW_SECRETS, Keeper
 from stateward.planning.model.database import Database, Health, Unknown
@@ -68,10 +72,13 @@ def pod(*, secured: bool) -> Pod:
 class Standby:
     """A process with warm caches that has had no round."""
 
-    def __init__(self, api: MemoryApi, found: OpenSearchCluster | None, wave: str = "") -> None:
+    def __init__(self, api: MemoryApi, found: OpenSearchCluster | None, wave: str = "", *, synced: bool = True) -> None:
         self.database = Asked()
         engine: Any = self.database
-        self.caches = Caches(wave=wave)
+        objects = Objects()
+        self.caches = Caches(objects=objects, wave=wave)
+        for store in (self.caches.clusters, *objects.stores()) if synced else ():
+            store.feed().replace((), "0")
         if found is not None:
             self.caches.clusters.wrote(found)
         self.caches.of(kinds.PODS).wrote(pod(secured=found is not None and found.status.security is not None))
@@ -147,3 +154,56 @@ async def test_a_database_that_does_not_answer_is_not_known(api: MemoryApi, monk
     process.database.hangs = True
     assert isinstance(await process.reads.report(KEY), Unknown)
     assert await process.reads.speed(KEY) == Speed()
+
+
+@pytest.mark.parametrize("found", [None, cluster()])
+async def test_a_process_that_does_not_know_all_clusters_yet_says_so(
+    api: MemoryApi, found: OpenSearchCluster | None
+) -> None:
+    process = Standby(api, found, synced=False)
+    answer = await process.reads.report(KEY)
+    assert isinstance(answer, Unknown)
+    assert "does not know all clusters yet" in answer.why
+    assert process.database.targets == []
+
+
+async def test_a_secured_database_without_credentials_is_not_taken_for_an_open_one(api: MemoryApi) -> None:
+    process = Standby(api, cluster(status=ClusterStatus(security=SecurityStatus(enabled=True))))
+    answer = await process.reads.report(KEY)
+    assert isinstance(answer, Unknown)
+    assert "has no credentials" in answer.why
+
+
+class Recording:
+    """A transport to a database that greets, and takes everything."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    def within(self, access: Access) -> "Recording":
+        assert access
+        return self
+
+    async def send(self, call: Call) -> Answer:
+        self.calls.append(call)
+        greeting = {"cluster_name": "data.logs", "cluster_uuid": "uuid", "master_node": "n0", "blocks": {}}
+        return Answer(200, msgspec.json.encode(greeting))
+
+
+async def test_other_controllers_read_a_database_without_the_lease_and_cannot_write_to_it(api: MemoryApi) -> None:
+    database = Recording()
+    engine = opensearch.driver(database)
+    process = Standby(api, cluster(status=ClusterStatus(cluster_uuid="uuid")))
+    process.reads = DatabaseReader(api, OpenSearchFamily(engine), process.caches)
+    controller: Any = SimpleNamespace(family=OpenSearchFamily(engine), caches=process.caches, way=process.reads.target)
+    read = ReadDatabases({"opensearch": controller})
+    assert read.cluster("OpenSearchCluster", KEY) is not None
+    assert await read.way("FoundationDBCluster", KEY) is None
+    way = await read.way("OpenSearchCluster", KEY)
+    assert isinstance(way, Target)
+    answer = await read.read("OpenSearchCluster", way, lambda session: session.command("GET", "/_alias"))
+    assert answer.status == 200
+    for method in ("POST", "PUT", "DELETE"):
+        with pytest.raises(RefusedError, match="only reads"):
+            await read.read("OpenSearchCluster", way, lambda session, how=method: session.command(how, "/_alias"))
+    assert {call.method for call in database.calls} == {"GET"}

@@ -23,7 +23,10 @@ from stateward.planning.model.database import Database, Health, Unknown
 
 @dataclass
 class Server:
-    """The API server's opinion: Ann may get clusters, Bob may not; everybody else is not known."""
+    """The API server's opinion: Ann may do everything, Bob nothing; everybody else is not known.
+
+    The accounts have tokens for the endpoint alone: one may get clusters, and one may preview.
+    """
 
     broken: bool = False
     reviews: int = 0
@@ -44,10 +47,14 @@ class Server:
             raise TransportError("reset")
         spec: Any = msgspec.json.decode(msgspec.json.encode(request.body))["spec"]
         if request.path == TOKENS:
-            known = spec["token"] in {"ann", "bob"}
-            return msgspec.json.encode({"status": {"authenticated": known, "user": {"username": spec["token"]}}})
-        self.rights.append((spec["resourceAttributes"]["verb"], spec["resourceAttributes"]["resource"]))
-        return msgspec.json.encode({"status": {"allowed": spec["user"] == "ann"}})
+            audiences = spec.get("audiences", [])
+            known = spec["token"] in ({"viewing", "previewing"} if audiences else {"ann", "bob"})
+            user = {"username": spec["token"]}
+            return msgspec.json.encode({"status": {"authenticated": known, "user": user, "audiences": audiences}})
+        verb = spec["resourceAttributes"]["verb"]
+        self.rights.append((verb, spec["resourceAttributes"]["resource"]))
+        allowed = spec["user"] == "ann" or (spec["user"], verb) in {("viewing", "get"), ("previewing", "preview")}
+        return msgspec.json.encode({"status": {"allowed": allowed}})
 
 
 @dataclass
@@ -100,6 +107,15 @@ async def test_without_the_right_nothing_is_looked_up(endpoint: Endpoint) -> Non
     assert [(await endpoint.get(token))[0] for token in ("", "eve", "bob")] == [401, 401, 403]
     assert (await endpoint.get("ann", "prod/secrets/logs"))[0] == 404
     assert endpoint.asked == []
+
+
+async def test_a_token_for_the_endpoint_alone_shows_what_its_account_may_see(endpoint: Endpoint) -> None:
+    assert (await endpoint.get("viewing"))[0] == 200
+    assert (await endpoint.get("previewing"))[0] == 403
+    assert (await endpoint.preview("previewing", OFFERED))[0] == 200
+    status, body = await endpoint.preview("viewing", OFFERED)
+    assert (status, b"neither create nor preview" in body) == (403, True)
+    assert [plural for plural, _ in endpoint.asked] == ["osclusters", "searchobjects SearchObject"]
 
 
 async def test_a_cluster_that_this_process_does_not_know_is_told_only_to_those_with_the_right(

@@ -62,6 +62,16 @@ def test_anything_but_a_clear_answer_is_no_user(status: dict[str, Any]) -> None:
     assert authenticated({"status": status}) is None
 
 
+@pytest.mark.parametrize(
+    "audiences", [{}, {"audiences": []}, {"audiences": ["https://kubernetes.default.svc"]}, {"audiences": "mine"}]
+)
+def test_a_token_for_an_audience_is_none_unless_the_answer_names_the_audience(audiences: dict[str, Any]) -> None:
+    """An authenticator that knows no audiences accepts a token for the API server, and names none."""
+    status = {"authenticated": True, "user": {"username": "ann"}, **audiences}
+    assert authenticated({"status": status}, "mine") is None
+    assert authenticated({"status": {**status, "audiences": ["mine"]}}, "mine") == User("ann")
+
+
 def test_a_right_needs_a_clear_yes_without_a_denial() -> None:
     assert allowed({"status": {"allowed": True}})
     for status in ({}, {"allowed": False}, {"allowed": "true"}, {"allowed": True, "denied": True}):
@@ -71,6 +81,7 @@ def test_a_right_needs_a_clear_yes_without_a_denial() -> None:
 @given(json)
 def test_no_answer_of_any_form_lets_anyone_in(answer: Any) -> None:
     assert authenticated(answer) is None
+    assert authenticated(answer, "mine") is None
     assert allowed(answer) is False
 
 
@@ -85,6 +96,7 @@ async def test_what_cannot_be_a_token_is_not_sent() -> None:
 
 def test_a_token_is_asked_about_for_the_api_server_alone() -> None:
     assert token_review("t")["spec"] == {"token": "t"}  # without audiences: a token for another service is refused
+    assert token_review("t", "mine")["spec"] == {"token": "t", "audiences": ["mine"]}
 
 
 REPORT = Database(

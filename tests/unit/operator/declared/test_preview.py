@@ -3,12 +3,18 @@
 from typing import Any
 
 import msgspec
+import pytest
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.search_user import SearchUser
-from stateward.engines.connection.base import Answer
+from stateward.engines.connection.base import Answer, RefusedError
 from stateward.engines.search.declared.preview import ObjectPreview
-from stateward.operator.declared.controller import DeclaredControl
+from stateward.kube.election.fence import LostLease
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resources import SECRETS
+from stateward.operator.restarts.digestkey import NAME
+from stateward.planning.model.database import Unknown
 from stateward.simulation.opensearch.stored_objects import StoredObject
 from tests.unit.operator.declared.users_world import UsersWorld
 from tests.unit.operator.declared.world import HOME, TEMPLATE, World
@@ -22,17 +28,15 @@ def offered(name: str = "one", **spec: Any) -> SearchObject:
     return msgspec.convert({"metadata": {"name": name, "namespace": HOME}, "spec": wanted}, SearchObject)
 
 
-async def previewed(world: World, control: DeclaredControl, of: Any) -> ObjectPreview:
-    """Return the answer of a controller, once it works."""
-    while (found := await control.preview(f"{type(of).__name__.lower()}s", of)) is None:
-        await world.pause()
-    return found
+async def previewed(world: World, of: Any) -> ObjectPreview:
+    """Return the answer of a process that only reads."""
+    return await world.previews().preview(f"{type(of).__name__.lower()}s", of)
 
 
 async def test_a_new_object_is_created() -> None:
     world = World()
-    async with world.operator() as control:
-        found = await previewed(world, control, offered())
+    async with world.operator():
+        found = await previewed(world, offered())
     assert (found.does, [change.path for change in found.changes]) == ("create", ["/index_patterns", "/template"])
     assert found.goes_through
     assert not world.database.writes
@@ -41,10 +45,10 @@ async def test_a_new_object_is_created() -> None:
 async def test_an_edit_shows_what_is_stored_and_what_is_declared() -> None:
     world = World()
     world.template()
-    async with world.operator() as control:
+    async with world.operator():
         await world.until(world.is_ready)
-        same = await previewed(world, control, offered())
-        edited = await previewed(world, control, offered(body={**TEMPLATE, "priority": 7}))
+        same = await previewed(world, offered())
+        edited = await previewed(world, offered(body={**TEMPLATE, "priority": 7}))
     assert (same.does, same.changes) == ("nothing", ())
     (change,) = edited.changes
     assert (edited.does, change.path, change.before, change.after) == ("change", "/priority", None, 7)
@@ -54,12 +58,12 @@ async def test_an_edit_shows_what_is_stored_and_what_is_declared() -> None:
 async def test_what_would_be_refused_is_said() -> None:
     world = World()
     world.database.objects.by_path[PATH] = StoredObject({"index_patterns": ["theirs-*"]}, 1)
-    async with world.operator() as control:
-        refused = await previewed(world, control, offered())
-        adopted = await previewed(world, control, offered(existing="Adopt"))
-        wrong = await previewed(world, control, offered(object="nonsense/x"))
+    async with world.operator():
+        refused = await previewed(world, offered())
+        adopted = await previewed(world, offered(existing="Adopt"))
+        wrong = await previewed(world, offered(object="nonsense/x"))
         world.database.versions = ["1.0.0", "2.0.0"]
-        waits = await previewed(world, control, offered())
+        waits = await previewed(world, offered())
     assert (refused.does, refused.reason) == ("refuse", "Exists")
     assert (adopted.does, adopted.changes[0].before) == ("replace", ["theirs-*"])
     assert (wrong.does, wrong.reason) == ("refuse", "InvalidSpec")
@@ -67,12 +71,70 @@ async def test_what_would_be_refused_is_said() -> None:
     assert not any(found.goes_through for found in (refused, wrong, waits))
 
 
+async def test_a_process_without_the_lease_tells_the_same_and_writes_nothing() -> None:
+    """`previewed` never works: what it tells does not depend on whether another process does."""
+    world = World()
+    world.template()
+    async with world.operator():
+        await world.until(world.is_ready)
+        beside = [await previewed(world, each) for each in (offered(), offered("two"), offered(body={}))]
+    before = [(stored.key, stored.meta["resourceVersion"]) for stored in world.store.all(world.plural)]
+    alone = [await previewed(world, each) for each in (offered(), offered("two"), offered(body={}))]
+    assert alone == beside
+    assert [found.does for found in alone] == ["nothing", "refuse", "change"]
+    assert [(stored.key, stored.meta["resourceVersion"]) for stored in world.store.all(world.plural)] == before
+    assert len(world.database.writes) == 1
+    assert len(world.store.all("/secrets")) == 1, "the key of digests, by the process that works"
+
+
+async def test_without_a_key_of_digests_none_is_made() -> None:
+    world = World()
+    assert (await previewed(world, offered())).does == "create"
+    assert not world.store.all("/secrets")
+    world.server.create("/secrets", "stateward", {"metadata": {"name": NAME}, "data": {"key": "AAAA"}})
+    found = await previewed(world, offered())
+    assert (found.does, found.reason) == ("refuse", "NoDigestKey")
+
+
+async def test_a_process_that_does_not_know_the_way_to_the_database_says_so() -> None:
+    world = UsersWorld()
+    world.template()
+    world.unknown = Unknown("this process has just started")
+    for each in (offered(), offered_user()):
+        found = await previewed(world, each)
+        assert (found.does, found.reason, found.message) == ("wait", "NotKnown", "this process has just started")
+    world.unknown, world.found = None, None
+    assert (await previewed(world, offered())).reason == "ClusterMissing"
+    assert (await previewed(world, offered(object="nonsense/x"))).reason == "InvalidSpec"
+
+
+async def test_a_cluster_of_a_wave_is_not_told_to_be_unformed() -> None:
+    class Elsewhere(World):
+        def managed(self, cluster: Cluster | None) -> bool:
+            return cluster is None
+
+    world = Elsewhere()
+    found = await previewed(world, offered())
+    assert (found.does, found.reason) == ("wait", "ManagedElsewhere")
+
+
+async def test_what_previews_can_write_neither_to_the_api_server_nor_to_the_database() -> None:
+    world = World()
+    with pytest.raises(LostLease):
+        await world.previews()._api.create(SECRETS.raw(), {"metadata": {"name": "x"}}, namespace=HOME)
+    target = world.target("OpenSearchCluster", Key(HOME, "logs"))
+    assert target is not None
+    with pytest.raises(RefusedError, match="only reads"):
+        await world.read("OpenSearchCluster", target, lambda session: session.command("PUT", "/_cluster/settings"))
+    assert not world.database.writes
+
+
 async def test_another_resource_for_the_same_object_would_be_refused() -> None:
     world = World()
     world.template()
-    async with world.operator() as control:
+    async with world.operator():
         await world.until(world.is_ready)
-        found = await previewed(world, control, offered("two"))
+        found = await previewed(world, offered("two"))
     assert (found.does, found.reason) == ("refuse", "Conflict")
 
 
@@ -83,9 +145,9 @@ async def test_values_of_secrets_are_not_in_the_answer() -> None:
     world.database.objects.by_path[path] = StoredObject({"type": "s3", "settings": {"password": "geheim-77"}}, 1)
     value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
     body = {"type": "s3", "settings": {"bucket": "b"}}
-    async with world.operator() as control:
+    async with world.operator():
         of = offered(object="snapshotRepository/store", body=body, values=[value], existing="Adopt")
-        found = await previewed(world, control, of)
+        found = await previewed(world, of)
     assert "geheim" not in str(found)
     assert [change.path for change in found.changes] == ["/settings/bucket"]
 
@@ -97,14 +159,14 @@ def offered_user(**spec: Any) -> SearchUser:
 
 async def test_a_user_is_previewed_without_its_password() -> None:
     world = UsersWorld()
-    async with world.operator() as control:
-        new = await previewed(world, control, offered_user())
+    async with world.operator():
+        new = await previewed(world, offered_user())
         assert not world.database.writes
         world.user()
         await world.until(world.user_ready)
-        same = await previewed(world, control, offered_user())
-        edited = await previewed(world, control, offered_user(roles=["writer"]))
-        admin = await previewed(world, control, offered_user(username="admin", existing="Adopt"))
+        same = await previewed(world, offered_user())
+        edited = await previewed(world, offered_user(roles=["writer"]))
+        admin = await previewed(world, offered_user(username="admin", existing="Adopt"))
     assert (new.object, new.does, same.does) == ("user/shop", "create", "nothing")
     (change,) = edited.changes
     assert (edited.does, change.before, change.after) == ("change", ["reader"], ["writer"])
@@ -115,8 +177,8 @@ async def test_a_user_is_previewed_without_its_password() -> None:
 async def test_a_user_whose_password_is_in_a_secret_is_not_previewed_from_one_that_is_not_allowed() -> None:
     world = UsersWorld()
     world.secret("theirs", {}, password="geheim-77")
-    async with world.operator() as control:
-        found = await previewed(world, control, offered_user(password={"secretName": "theirs", "key": "password"}))
+    async with world.operator():
+        found = await previewed(world, offered_user(password={"secretName": "theirs", "key": "password"}))
     assert (found.does, found.reason) == ("refuse", "SecretNotAllowed")
 
 
@@ -138,7 +200,7 @@ async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
     value = {"secretName": "keys", "key": "url", "path": SLACK}
     policy: dict[str, Any] = {"object": "ismPolicy/keep", "values": [value]}
     world.declare(**policy, body=slack(state("hot")))
-    async with world.operator() as control:
+    async with world.operator():
         await world.until(world.is_ready)
         assert "geheim-77" in str(world.database.objects.by_path)
         moved = {**policy, "values": [{**value, "path": SLACK.replace("states/0", "states/1")}]}
@@ -150,7 +212,7 @@ async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
             {"object": "ismPolicy/keep", "body": {"policy": {"description": "none"}}},
         ]
         for edit in edits:
-            found = await previewed(world, control, offered(**edit))
+            found = await previewed(world, offered(**edit))
             assert found.does == "change"
             assert found.changes
             assert "geheim-77" not in str(found)
@@ -162,20 +224,20 @@ async def test_no_stored_text_is_shown_while_the_last_edit_is_not_written() -> N
     world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
     value = {"secretName": "keys", "key": "url", "path": SLACK}
     world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
-    async with world.operator() as control:
+    async with world.operator():
         await world.until(world.is_ready)
         refusal = {"error": {"reason": "no"}, "status": 400}
         world.database.refusals["/_plugins/_ism/policies/keep"] = Answer(400, msgspec.json.encode(refusal))
         world.declare(values=[], body=slack(state("warm", number=1)))
         await world.until(lambda: world.stalled() == "Refused")
-        found = await previewed(world, control, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
+        found = await previewed(world, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
         assert found.does == "change"
         assert "geheim-77" not in str(found)
         name = next(change for change in found.changes if change.path == "/policy/states/0/name")
         assert (name.before, name.after) == ("***", "cold")
         world.database.refusals.clear()
         await world.until(world.is_ready)
-        found = await previewed(world, control, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
+        found = await previewed(world, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
         name = next(change for change in found.changes if change.path == "/policy/states/0/name")
         assert (name.before, name.after) == ("warm", "cold")
 
@@ -185,8 +247,8 @@ async def test_what_is_called_a_password_is_not_in_the_answer() -> None:
     stored = {"type": "s3", "settings": {"client.secret_key": "geheim-77", "bucket": "b"}}
     world.database.objects.by_path["/_snapshot/store"] = StoredObject(stored, 1)
     body = {"type": "s3", "settings": {"client": {"secret_key": "geheim-88"}, "bucket": "c"}}
-    async with world.operator() as control:
-        found = await previewed(world, control, offered(object="snapshotRepository/store", body=body, existing="Adopt"))
+    async with world.operator():
+        found = await previewed(world, offered(object="snapshotRepository/store", body=body, existing="Adopt"))
     assert [change.path for change in found.changes] == ["/settings/client.secret_key", "/settings/bucket"]
     assert "geheim" not in str(found)
 
@@ -197,13 +259,13 @@ async def test_an_unchanged_object_with_a_value_of_a_secret_has_nothing_to_chang
     value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
     store: dict[str, Any] = {"object": "snapshotRepository/store", "body": {"type": "s3"}, "values": [value]}
     world.declare(**store)
-    async with world.operator() as control:
+    async with world.operator():
         await world.until(world.is_ready)
-        same = await previewed(world, control, offered(**store))
+        same = await previewed(world, offered(**store))
         world.change_secret("keys", password="geheim-78")
-        rotated = await previewed(world, control, offered(**store))
+        rotated = await previewed(world, offered(**store))
         world.drop_secret("keys")
-        missing = await previewed(world, control, offered(**store))
+        missing = await previewed(world, offered(**store))
     assert (same.does, same.message, same.changes) == ("nothing", "", ())
     assert (rotated.does, rotated.changes) == ("change", ())
     assert "values of Secrets are not shown" in rotated.message

@@ -14,6 +14,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, Target, UnreachableError
+from stateward.engines.connection.reading import ReadingTransport
 from stateward.engines.search.database.session import Session, at_any_node
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.events.events import EventRecorder
@@ -21,7 +22,9 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.declared.controller import DeclaredControl, Setting
+from stateward.operator.declared.previews import Previews
 from stateward.operator.runtime.metrics import Metrics
+from stateward.planning.model.database import Unknown
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.cluster.context import SimulationContext
@@ -149,6 +152,8 @@ class World:
         self.secured = False
         self.metrics = Metrics()
         self.wave = ""
+        self.unknown: Unknown | None = None
+        """Why a process does not know how to reach the database."""
         self.verifies = False
         self.found: Cluster | None = msgspec.convert(CLUSTER, OpenSearchCluster)
         self.there = True
@@ -187,6 +192,17 @@ class World:
         if not self.reachable:
             raise UnreachableError("no node answers")
         return await at_any_node(self.database, target, work)
+
+    # The same for previews, which only read.
+
+    async def way(self, kind: str, key: Key) -> Target | Unknown | None:
+        return self.unknown or (self.target(kind, key) if self.managed(self.found) else None)
+
+    async def read(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+        assert kind
+        if not self.reachable:
+            raise UnreachableError("no node answers")
+        return await at_any_node(ReadingTransport(self.database), target, work)
 
     # People.
 
@@ -279,6 +295,12 @@ class World:
             api, self, recorder, clock, "stateward", kinds=(), metrics=self.metrics, verifies=self.verifies
         )
         return DeclaredControl(setting), recorder
+
+    def previews(self) -> Previews:
+        """Return what a process previews, whether an operator is at work or not."""
+        network = Network(self.context.stream("network"), self.context.count)
+        api: Any = WorldApi(self.server, self.change_signal, network, "stateward")
+        return Previews(api, self, VirtualClock(), "stateward")
 
     @asynccontextmanager
     async def operator(self, *, network: Network | None = None) -> AsyncGenerator[DeclaredControl]:

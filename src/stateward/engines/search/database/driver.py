@@ -20,6 +20,7 @@ from stateward.engines.connection.base import (
     Transport,
     UnreachableError,
 )
+from stateward.engines.connection.reading import ReadingTransport
 from stateward.engines.search.database import marks, shutdown
 from stateward.engines.search.database.decode import excluded
 from stateward.engines.search.database.explain import with_explanations
@@ -106,6 +107,10 @@ class SearchEngine:
     async def ask(self, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run `work` at the first node of the cluster that can; raise `EngineError` if none can."""
         return await self._at_any(target, work)
+
+    async def read(self, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Do as `ask`, and send only reads: `work` gets a `RefusedError` for anything else."""
+        return await self._within_patience(ReadingTransport(self._transport), target, work, PATIENCE)
 
     async def recovery_speed(self, target: Target) -> Speed:
         """Return how fast the database recovers copies; only reads."""
@@ -216,9 +221,14 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def _at_any(self, target: Target, work: Callable[[Session], Awaitable[T]], patience: float = PATIENCE) -> T:
+        return await self._within_patience(self._transport, target, work, patience)
+
+    async def _within_patience(
+        self, transport: Transport, target: Target, work: Callable[[Session], Awaitable[T]], patience: float
+    ) -> T:
         try:
             async with asyncio.timeout(patience):
-                return await at_any_node(self._transport, target, work)
+                return await at_any_node(transport, target, work)
         except TimeoutError as error:
             raise UnreachableError(f"the cluster did not answer within {patience:.0f} s") from error
 

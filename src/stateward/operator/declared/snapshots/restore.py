@@ -238,7 +238,7 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
         super().check()
 
     async def preview(self, before: object) -> ObjectPreview:  # noqa: ARG002 - nothing of it is hidden
-        """Return which indices would be restored, and which of them replace others. Raises LostLease."""
+        """Return which indices would be restored, and which of them replace others."""
         name = f"{self.live.spec.repository}/{self.live.spec.snapshot}"
 
         async def look(target: Target) -> ObjectPreview:

@@ -316,15 +316,15 @@ async def test_a_preview_names_the_indices_and_those_whose_data_is_lost() -> Non
         wanted = {"cluster": cluster, "repository": "files", "snapshot": "nightly", **spec}
         return msgspec.convert({"metadata": {"name": "one", "namespace": HOME}, "spec": wanted}, SearchRestore)
 
-    async with world.operator() as control:
-        refused = await previewed(world, control, offered())
-        replacing = await previewed(world, control, offered(existing="Replace"))
-        beside = await previewed(world, control, offered(**RENAMED))
-        missing = await previewed(world, control, offered(snapshot="other"))
+    async with world.operator():
+        refused = await previewed(world, offered())
+        replacing = await previewed(world, offered(existing="Replace"))
+        beside = await previewed(world, offered(**RENAMED))
+        missing = await previewed(world, offered(snapshot="other"))
         assert not world.database.writes
         world.declare(repository="files", snapshot="nightly", **RENAMED)
         await world.until(world.is_ready)
-        done = await previewed(world, control, offered(**RENAMED))
+        done = await previewed(world, offered(**RENAMED))
     assert (refused.does, refused.reason) == ("refuse", "IndicesExist")
     assert (replacing.object, replacing.does) == ("files/nightly", "replace")
     assert [(change.path, change.before, change.after) for change in replacing.changes] == [
