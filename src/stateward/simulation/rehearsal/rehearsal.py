@@ -28,7 +28,7 @@ class Rehearsal(Struct, frozen=True):
     rules: Rules = SEARCH
 
     @property
-    def shards_known(self) -> bool:
+    def known(self) -> bool:
         """Whether the database reports its copies: otherwise nothing about copies and writes is known."""
         return self.rules.known(self.start)
 
@@ -102,14 +102,14 @@ def durations_of(rehearsal: Rehearsal, seed: int) -> Durations:
     return drawn(rehearsal.durations, rehearsal.spread, seed)
 
 
-def summary(runs: Iterable[Run], *, shards: bool = True) -> Summary:
+def summary(runs: Iterable[Run], *, known: bool = True) -> Summary:
     """Return what runs say together; they may come in any order. Raise ValueError without a run.
 
-    `shards` says whether the database reports its shards: without them, runs that do not complete are the worst.
+    `known` says whether the database reports its copies: without them, runs that do not complete are the worst.
     """
 
     def damage(outcome: Outcome) -> tuple[float, ...]:
-        return outcome.damage if shards else outcome.damage_without_shards
+        return outcome.damage if known else outcome.damage_without_shards
 
     found = sorted(runs, key=lambda run: run.outcome.seed)
     outcomes = [run.outcome for run in found]

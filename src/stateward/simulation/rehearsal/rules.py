@@ -8,6 +8,7 @@ from msgspec import Struct
 from stateward.forecast.durations import Durations
 from stateward.planning.model.observation import Observation
 from stateward.simulation.rehearsal.faults import Fault
+from stateward.simulation.rehearsal.timings import Spread
 from stateward.simulation.rehearsal.world import RehearsedWorld
 
 
@@ -25,6 +26,8 @@ class Words(Struct, frozen=True):
     """What is assumed about the data, as clauses."""
     refuses: str = ""
     """What refuses writes if that is always the whole database; empty if it is some of the units."""
+    sources: tuple[str, ...] = ()
+    """The sources of the database's own durations, each as a sentence."""
 
 
 class Rules(Protocol):
@@ -38,6 +41,14 @@ class Rules(Protocol):
     @property
     def plays_forecast(self) -> bool:
         """Whether its runs without a fault and with the usual timings are the forecast."""
+        ...
+
+    def problem(self, start: Observation) -> str | None:
+        """Return why a cluster cannot be played, as a clause; None if it can."""
+        ...
+
+    def paced(self, durations: Durations, spread: Spread) -> tuple[Durations, Spread]:
+        """Return durations and their spread with those that only this kind of database has."""
         ...
 
     def known(self, start: Observation) -> bool:

@@ -16,6 +16,7 @@ from stateward.simulation.opensearch.voting import quorum, reconfigure
 from stateward.simulation.rehearsal.faults import Fault
 from stateward.simulation.rehearsal.measures import ShardMeasures
 from stateward.simulation.rehearsal.rules import Words
+from stateward.simulation.rehearsal.timings import Spread
 from stateward.simulation.rehearsal.world import RehearsedWorld
 
 DETECTED = 30.0
@@ -36,6 +37,14 @@ class SearchRules(Struct, frozen=True):
     )
     plays_forecast: bool = True
     """Whether its runs without a fault and with the usual timings are the forecast."""
+
+    def problem(self, start: Observation) -> str | None:  # noqa: ARG002 - every cluster can be played
+        """Return None: what is not known of a cluster is not measured."""
+        return None
+
+    def paced(self, durations: Durations, spread: Spread) -> tuple[Durations, Spread]:
+        """Return the same: these are the durations of a search engine."""
+        return durations, spread
 
     def known(self, start: Observation) -> bool:
         """Return whether the database reports its shards: without them nothing about copies and writes is known."""

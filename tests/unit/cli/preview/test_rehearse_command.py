@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stateward.cli.preview import rehearse
 from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, ASSUMED_SPREAD, Pacing
-from stateward.cli.preview.preview import Preview
+from stateward.cli.preview.preview import Preview, preview
 from stateward.cli.reference.shapes import SHAPES
 from stateward.cli.shared.failures import ExitCode
 from stateward.simulation.rehearsal.timings import Spread
@@ -18,6 +18,7 @@ from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.preview import test_plan_command
 from tests.unit.cli.preview.test_plan_command import CHANGED
 from tests.unit.cli.test_output_forms import missing, undocumented
+from tests.unit.simulation.rehearsal.foundationdb import samples as foundationdb
 
 running = test_plan_command.running
 UPGRADE = CHANGED % "2.19.5"
@@ -105,7 +106,59 @@ def test_a_cluster_that_does_not_exist_is_not_played(run: Run, api: FakeApi) -> 
     assert "the cluster does not exist yet" in result.stderr
 
 
-def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run, api: FakeApi) -> None:
+@pytest.fixture
+def ledger(monkeypatch: pytest.MonkeyPatch, api: FakeApi) -> FakeApi:
+    """A FoundationDB cluster whose database reports its processes and its data, just after an edit of its version."""
+    edited = foundationdb.cluster(version="7.1.67")
+    desired = replace(foundationdb.wanted(edited), template_revision=1)
+    start = replace(foundationdb.running(), desired=desired)
+
+    def inputs(*_: Any, **__: str) -> tuple[PlanInputs, Preview, float]:
+        found = PlanInputs(edited, start, (), (), exists=True)
+        return found, preview(start, foundationdb.START), foundationdb.START
+
+    monkeypatch.setattr(rehearse, "inputs", inputs)
+    return api
+
+
+def test_foundationdb_is_played_by_its_own_rules_and_in_its_own_words(run: Run, ledger: FakeApi) -> None:
+    result = run("rehearse", "ledger", "--runs", "6", "-j", "1")
+    for part in (
+        "7.1.57 → 7.1.67",
+        "TEAMS",
+        "without a second copy",
+        "the database refuses writes",
+        "HURTS MOST",
+        "WORST RUN: seed",
+        "ledger-storage-",
+        "any fault domains may share data (a team)",
+    ):
+        assert part in result.output
+    assert "shard" not in result.output
+    assert result.output.endswith("nothing was changed\n")
+    assert ledger.patches == []
+
+
+def test_the_documents_of_foundationdb_have_the_fields_of_the_reference(run: Run, ledger: FakeApi) -> None:
+    whole = json.loads(run("rehearse", "ledger", "--runs", "6", "-j", "1", "-o", "json").output)
+    one = json.loads(run("rehearse", "ledger", "--seed", str(whole["worst"]["seed"]), "-o", "json").output)
+    assert one == whole["worst"]
+    for document, shape in ((whole, SHAPES["rehearse"]), (one, SHAPES["rehearse --seed"])):
+        assert undocumented(document, shape) == set()
+        assert missing(document, shape) == set()
+    assert whole["withoutSecondCopy"]["runs"] == 6
+    assert whole["refusedWrites"]["runs"] == 6
+    assert any("16 MiB/s" in source for source in whole["restsOn"])
+
+
+def test_the_duration_without_a_fault_is_that_of_foundationdb_with_its_data(run: Run, ledger: FakeApi) -> None:
+    quiet = json.loads(run("rehearse", "ledger", "--runs", "1", "--faults", "none", "-o", "json").output)
+    assert quiet["completed"] == 1
+    assert quiet["plannedSeconds"] > 0
+    assert quiet["worst"]["lostShards"] == 0
+
+
+def test_foundationdb_whose_database_cannot_be_asked_says_so(run: Run, api: FakeApi) -> None:
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster"}
     spec = {
         "version": "7.3.69",
@@ -115,7 +168,7 @@ def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run
     api.add("fdbclusters", {**head, "metadata": meta, "spec": spec, "status": {}})
     result = run("rehearse", "docs")
     assert result.exit_code == ExitCode.FAILURE
-    assert "a rehearsal plays the rules of OpenSearch and Elasticsearch" in result.stderr
+    assert "the change does not complete even without a fault, see `plan`" in result.stderr
 
 
 def test_several_processes_give_the_same_result(run: Run, with_shards: FakeApi) -> None:

@@ -133,7 +133,7 @@ def target_of(
         domains={name: machine.domain for name, machine in model.machines.items() if pods.get(name) is not None},
         processes={name: processes(made[name]) for name, workload in sets.items() if workload.replicas > 0},
         lasting=frozenset(m.name for m in seen.members if m.claim is not None),
-        fresh=sets.keys() - seen.records.keys(),
+        fresh=frozenset(sets.keys() - seen.records.keys()),
         missing=seen.missing,
         silent=seen.away,
         prospects=prospects,

@@ -71,7 +71,7 @@ class DatabaseModel:
             self._names[str(coordinator(self.cluster_spec, name))] = machine
         if machine.runs:
             return
-        if machine.pod != pod:
+        if machine.pod != pod or not machine.address:
             self._made += 1
             machine.address, machine.pod = f"10.129.{self._made // 250}.{self._made % 250 + 1}", pod
         for worker in machine.start(version, self._clock()):
@@ -124,21 +124,22 @@ class DatabaseModel:
     def advance(self) -> None:
         """Advance to the current time; coordinators with empty disks learn their state while there is a majority."""
         self.ensemble.advance()
-        if self.quorum:
-            for machine in self.machines.values():
-                machine.coordinates = machine.coordinates or machine.runs
+        new = [machine for machine in self.machines.values() if machine.runs and not machine.coordinates]
+        if new and self.quorum:
+            for machine in new:
+                machine.coordinates = True
 
     def next_change(self) -> float:
         """Return when the database changes next by itself; infinity if it does not."""
         return self.ensemble.next_change()
 
-    def lists(self, name: str) -> bool:
-        """Return whether the database lists all processes of a member as reachable."""
-        machine = self.machines.get(name)
-        if machine is None or not machine.runs or not self.quorum:
-            return False
+    def listed(self) -> frozenset[str]:
+        """Return the members of which the database lists all processes as reachable."""
+        if not self.quorum:
+            return frozenset()
         live = self.cluster.live(self.cluster.at)
-        return all(live.get(worker.address) is worker for worker in machine.workers)
+        running = (machine for machine in self.machines.values() if machine.runs)
+        return frozenset(m.member for m in running if all(live.get(w.address) is w for w in m.workers))
 
     def serves(self, name: str) -> bool:
         """Return whether the processes of a member run and can be reached."""

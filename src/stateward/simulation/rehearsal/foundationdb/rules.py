@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.forecast.durations import Durations
@@ -12,6 +13,7 @@ from stateward.simulation.rehearsal.faults import Fault
 from stateward.simulation.rehearsal.foundationdb.start import is_known, is_supported, redundancy_of
 from stateward.simulation.rehearsal.foundationdb.world import FoundationWorld
 from stateward.simulation.rehearsal.rules import Words
+from stateward.simulation.rehearsal.timings import Spread
 from stateward.simulation.rehearsal.world import RehearsedWorld
 
 SILENT = 4.0
@@ -43,6 +45,12 @@ class FoundationRules(Struct, frozen=True):
         away="",
         assumed="any fault domains may share data (a team), 16 MiB/s of it move, and no image is pulled",
         refuses="the database refuses writes",
+        sources=(
+            f"the database moves {MOVING / 2**20:.0f} MiB/s of data: assumed",
+            f"a recovery of its transaction system takes {RECRUITING:.0f} s: assumed",
+            f"it takes a silent process for failed after {SILENT:.0f} s: its default",
+            f"it copies the data of a failed process again after {PATIENCE:.0f} s: its default",
+        ),
     )
     plays_forecast: bool = False
     """The forecast does not know how much data there is to move, nor when the database recovers."""
@@ -57,6 +65,10 @@ class FoundationRules(Struct, frozen=True):
             return f"the database cannot be asked: {start.database.why}"
         mode = redundancy_of(start.database, self.cluster)
         return None if is_supported(mode) else f"its redundancy is {mode}, which a rehearsal does not know"
+
+    def paced(self, durations: Durations, spread: Spread) -> tuple[Durations, Spread]:
+        """Return them with the rate at which the whole database moves data, which is only assumed."""
+        return replace(durations, rate=MOVING), replace(spread, rate=MOVING_SPREAD)
 
     def world(
         self, start: Observation, now: float, durations: Durations, faults: Iterable[Fault] = ()

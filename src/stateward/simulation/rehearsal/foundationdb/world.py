@@ -45,9 +45,10 @@ class FoundationWorld(RehearsedWorld):
         self._due = inf
         """When the database was last expected to change by itself."""
         self._looks = 0
-        """How often the database was looked at: what it answers depends on nothing else but the time and the status."""
-        self._answered: tuple[tuple[float, int], Observation, Database | Unknown] | None = None
-        """The last answer, with what it depends on."""
+        """How often the database was looked at: each time it may have changed."""
+        self._key: tuple[object, ...] = ()
+        """What the last answer depends on."""
+        self._answered = start.database
         found = start.database
         # The copies are those of the model: the forecast's own would be others.
         bare = replace(start, database=replace(found, units=())) if isinstance(found, Database) else start
@@ -93,11 +94,14 @@ class FoundationWorld(RehearsedWorld):
         super().grown(name, before, after)
 
     def _answer(self, seen: Observation) -> Database | Unknown:
-        key, before = (self.queue.now, self._looks), self._answered
-        if before is None or before[0] != key or before[1] is not self._obs:
+        prospects = self._prospects(seen)
+        # The time matters only to members that are away: all else that the database does is looked at when it does it.
+        now = self.queue.now if seen.missing or seen.away else None
+        key = (self._looks, now, dict(seen.missing), dict(seen.away), len(seen.records), prospects)
+        if key != self._key:
             self._model.advance()
-            before = self._answered = (key, self._obs, self._driver.observe(seen, self._prospects(seen)))
-        return before[2]
+            self._key, self._answered = key, self._driver.observe(seen, prospects)
+        return self._answered
 
     def _apply_to_database(self, action: a.Action) -> None:
         self._model.advance()
@@ -145,12 +149,12 @@ class FoundationWorld(RehearsedWorld):
 
     def _list(self) -> None:
         """Let the members join that the database lists now, and leave that it lists no longer."""
-        nodes, members = self._copies.nodes, self._members.all
-        for name in [each for each in nodes if not self._model.lists(each)]:
+        nodes, members, listed = self._copies.nodes, self._members.all, self._model.listed()
+        for name in [each for each in nodes if each not in listed]:
             self._copies.node_left(name)
             if name in members and self._model.machines[name].runs:
                 self._arriving[name] = None
-        for name in [each for each in self._arriving if self._model.lists(each)]:
+        for name in [each for each in self._arriving if each in listed]:
             del self._arriving[name]
             member = members.get(name)
             if member is not None and member.pod is not None and not member.pod.terminating:

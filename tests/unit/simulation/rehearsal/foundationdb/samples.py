@@ -77,8 +77,18 @@ def member(pool: Pool, ordinal: int, *, agents: bool) -> Member:
         agent_version="1.0.0" if agents else "",
         revision=1,
     )
-    workload = Workload(Ref(name, f"s-{name}", "1"), pool.held_inputs, VERSION, 1, observed=True, agent=pod.agent_version)
+    ref, inputs = Ref(name, f"s-{name}", "1"), pool.held_inputs
+    workload = Workload(ref, inputs, VERSION, 1, observed=True, agent=pod.agent_version)
     return Member(name, pool.name, ordinal, workload, pod, claim, pool.held_inputs)
+
+
+def record(of: Member) -> Record:
+    """Return what the status remembers of a member."""
+    return Record(VERSION, of.claim.ref.uid if of.claim else "", of.pod.zone if of.pod else "")
+
+
+JOBS = (("master", "cluster_controller"), ("commit_proxy", "grv_proxy", "resolver"), ("ratekeeper", "data_distributor"))
+"""The roles of the three stateless members."""
 
 
 @cache
@@ -92,8 +102,7 @@ def running(copies: str = "double", stored: int = GIB, *, agents: bool = True) -
         kind, i = each.pool, each.ordinal
         own = {"storage"} if kind == "storage" else {"log"} if kind == "log" and i < 3 else set[str]()
         roles[each.name] = frozenset(own)
-    jobs = (("master", "cluster_controller"), ("commit_proxy", "grv_proxy", "resolver"), ("ratekeeper", "data_distributor"))
-    roles |= {f"ledger-stateless-{i}": frozenset(jobs[i]) for i in range(3)}
+    roles |= {f"ledger-stateless-{i}": frozenset(jobs) for i, jobs in enumerate(JOBS)}
     count = {"single": 1, "double": 3, "triple": 5}[copies]
     voters = frozenset(f"ledger-storage-{i}" for i in range(count))
     nodes = {
@@ -120,7 +129,7 @@ def running(copies: str = "double", stored: int = GIB, *, agents: bool = True) -
         members,
         database,
         deployed_version=VERSION,
-        records={m.name: Record(VERSION, m.claim.ref.uid if m.claim else "", m.pod.zone if m.pod else "") for m in members},
+        records={m.name: record(m) for m in members},
         bootstrap=Bootstrap("", "", formed=True),
         live=True,
     )
@@ -139,9 +148,7 @@ class Watched:
         self.rounds: list[tuple[float, Observation, Plan]] = []
         before = start or running(edited.spec.redundancy.value)
         self.start = replace(before, desired=replace(wanted(edited), template_revision=1))
-        self.outcome: Outcome = play(
-            self.start, START, durations, 0, of, self._watch, rules=FoundationRules(edited)
-        )
+        self.outcome: Outcome = play(self.start, START, durations, 0, of, self._watch, rules=FoundationRules(edited))
 
     def _watch(self, now: float, seen: Observation, made: Plan) -> None:
         self.rounds.append((now, seen, made))
