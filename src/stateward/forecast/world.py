@@ -34,6 +34,7 @@ from stateward.planning.model.observation import (
     Unit,
     Unknown,
 )
+from stateward.planning.plan import Plan
 from stateward.planning.steps.membership.automatic_scaling import with_fixed_sizes
 from stateward.planning.steps.upkeep.disk_use import LARGEST_PERCENT
 
@@ -102,6 +103,12 @@ class TimedWorld:
         facts = derive(self.observation(), now)
         away = {m.name: when for m in facts.obs.members if (when := facts.away(m)) is not None}
         self._obs = replace(before, states=dict(states), since=since, away=away)
+
+    def record_waits(self, made: Plan) -> None:
+        """Record since when each thing waits, as the status does."""
+        subjects = (f"{wait.subject} {wait.reason}" for wait in made.waits)
+        before = self._obs
+        self._obs = replace(before, waits={each: before.waits.get(each, self.queue.now) for each in subjects})
 
     def apply(self, action: a.Action) -> None:
         """Perform an action."""

@@ -74,7 +74,7 @@ def rehearse(
     found, planned, now = inputs(name, path, Level(pod_policy), **others)
     if (problem := unplayable(found, planned)) is not None:
         raise Failure(problem)
-    if not planned.steps and all(change.effect is Kind.NONE for change in planned.members):
+    if nothing_happens(found, planned):
         print_output(output, None, (), lambda: click.echo("no member would change: there is nothing to rehearse"))
         return
     rehearsal = rehearsal_of(found, now, faults)
@@ -122,6 +122,13 @@ def unplayable(found: PlanInputs, planned: Preview) -> str | None:
         return f"the change does not complete even without a fault, see `plan`: {reasons[0]}"
     problem = rules_of(found.cluster).problem(found.observed)
     return f"the change cannot be played: {problem}" if problem else None
+
+
+def nothing_happens(found: PlanInputs, planned: Preview) -> bool:
+    """Return whether no member would change, nor the copies of a database that moves them by its own settings."""
+    if planned.steps or any(change.effect is not Kind.NONE for change in planned.members):
+        return False
+    return rules_of(found.cluster).plays_forecast or not planned.seconds
 
 
 def rules_of(cluster: Cluster) -> Rules:

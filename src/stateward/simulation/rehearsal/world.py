@@ -85,9 +85,8 @@ class RehearsedWorld(TimedWorld):
                 since[member.name], causes[member.name] = missing_since(facts, member, found), found.cause.value
             elif still_missing(facts, member, cause):
                 since[member.name], causes[member.name] = before.missing[member.name], cause
-        subjects = (f"{wait.subject} {wait.reason}" for wait in made.waits)
-        waits = {each: before.waits.get(each, self.queue.now) for each in subjects}
-        self._obs = replace(before, missing=since, causes=causes, waits=waits)
+        self._obs = replace(before, missing=since, causes=causes)
+        self.record_waits(made)
 
     # Faults.
 

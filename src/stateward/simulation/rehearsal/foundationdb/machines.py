@@ -63,4 +63,4 @@ class Machine:
 
 
 FULL_SIZE = 100 * 2**30
-"""The size of a disk that is not known: it is empty then, because nobody can say what would not fit."""
+"""Bytes that an unknown disk has, all free: so no exclusion is refused for lack of space."""

@@ -111,7 +111,7 @@ class FoundationWorld(RehearsedWorld):
         self._look()
 
     def _version_of(self, member: Member, pod: Pod) -> str:
-        """Return the version of the programs that a member runs: those beside the image's, if it is told to."""
+        """Return the version that a member runs: of the programs beside the image's if its configuration names them."""
         pool = self._members.pools.get(member.pool)
         beside = pod.beside and pool is not None and pool.crossings and selects_new_programs(pool, member.config)
         return pod.beside if beside else pod.version

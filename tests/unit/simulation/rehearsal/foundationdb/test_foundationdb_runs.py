@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stateward.planning.model.actions import (
@@ -254,3 +256,25 @@ def test_what_cannot_be_played_says_why() -> None:
     )
     halls = replace(running(), database=replace(database, redundancy="three_data_hall"))
     assert rules.problem(halls) == "its redundancy is three_data_hall, which a rehearsal does not know"
+
+
+KINDS = st.sampled_from(list(Kind))
+EDITS = [cluster(version="7.1.67"), cluster(knobs={"max_trace_lines": "10"}), cluster(sized(0, replicas=4))]
+
+
+@settings(max_examples=12, deadline=None)
+@given(kind=KINDS, seconds=st.floats(0.0, 1200.0) | st.just(math.inf), at=st.floats(0.0, 300.0), data=st.data())
+def test_every_run_ends_and_its_measures_fit_together(
+    kind: Kind, seconds: float, at: float, data: st.DataObject
+) -> None:
+    edited = data.draw(st.sampled_from(EDITS))
+    names = data.draw(st.sets(st.sampled_from([m.name for m in running().members]), min_size=1, max_size=4))
+    run = Watched(edited, fault(kind, *sorted(names), seconds=seconds, at=at))
+    outcome = run.outcome
+    assert outcome.completed or outcome.waits_for[0]
+    assert outcome.red.seconds <= outcome.refused.seconds + 1e-6
+    if outcome.completed:
+        assert {m.pod.version for m in run.end.members if m.pod is not None} == {edited.spec.version}
+        assert not outcome.refused.lasting or outcome.lost
+        assert isinstance(run.end.database, Database)
+        assert (run.end.database.draining, run.end.database.maintenance) == (frozenset(), "")
