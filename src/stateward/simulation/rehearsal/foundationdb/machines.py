@@ -27,6 +27,8 @@ class Machine:
     disk_free: int = 0
     coordinates: bool = True
     """Whether its disk has the state that it has to keep as a coordinator."""
+    forgotten: bool = False
+    """Whether its objects were removed: one that starts with its name is another member."""
     workers: list[Worker] = field(default_factory=list[Worker])
     """Its running processes; reachable or not."""
 

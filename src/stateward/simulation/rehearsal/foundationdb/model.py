@@ -64,13 +64,17 @@ class DatabaseModel:
     # What happens to members.
 
     def start(self, name: str, pod: str, version: str, new: Callable[[], Machine]) -> None:
-        """Start the processes of a member in a pod, if they do not run; `new` makes a member that is not known."""
+        """Start the processes of a member in a pod, if they do not run; `new` makes it as its pod asks for it."""
         machine = self.machines.get(name)
-        if machine is None:
-            machine = self.machines[name] = new()
-            self._names[str(coordinator(self.cluster_spec, name))] = machine
-        if machine.runs:
+        if machine is not None and machine.runs:
             return
+        made = new()
+        if machine is None:
+            machine = self.machines[name] = made
+            self._names[str(coordinator(self.cluster_spec, name))] = machine
+        machine.processes = made.processes
+        if machine.forgotten:
+            machine.kind, machine.domain, machine.forgotten = made.kind, made.domain, False
         if machine.pod != pod or not machine.address:
             self._made += 1
             machine.address, machine.pod = f"10.129.{self._made // 250}.{self._made % 250 + 1}", pod
@@ -109,6 +113,12 @@ class DatabaseModel:
         if machine is not None:
             machine.disks += 1
             machine.coordinates = False
+
+    def forget(self, name: str) -> None:
+        """Let a member be made anew when it starts again: its name may be used by another one."""
+        machine = self.machines.get(name)
+        if machine is not None:
+            machine.forgotten = True
 
     def grow(self, name: str, before: int, after: int) -> None:
         """Give a member a larger disk, sizes in bytes."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from stateward.api.kinds.foundationdb import FaultDomain, FoundationDBCluster, ProcessClass
 from stateward.engines.foundationdb.database.exclusion import locality
 from stateward.engines.foundationdb.spec.coordinators import Candidate, choose, count_of
 from stateward.engines.foundationdb.spec.identity import coordinator, description
 from stateward.engines.foundationdb.spec.inputs import processes
-from stateward.planning.model.observation import Database, Duties, Member, Observation
+from stateward.planning.model.observation import Database, Duties, Member, Observation, Unknown
 from stateward.simulation.foundationdb.state import DEFAULTS, FACTORS, Epoch, Recovery, Server, Shard, State, Worker
 from stateward.simulation.rehearsal.foundationdb.machines import Machine
 from stateward.simulation.rehearsal.foundationdb.teams import teams
@@ -65,6 +67,11 @@ def machine_of(start: Observation, cluster: FoundationDBCluster, member: Member,
         disk_total=node.disk_total if node is not None else 0,
         disk_free=node.disk_free if node is not None else 0,
     )
+
+
+def new_machine(seen: Observation, cluster: FoundationDBCluster, member: Member) -> Machine:
+    """Return a member as its pod asks for it, whatever the database reported of an earlier one with its name."""
+    return machine_of(replace(seen, database=Unknown("it is a new member")), cluster, member, "")
 
 
 def class_of(cluster: FoundationDBCluster, pool: str) -> str:

@@ -17,7 +17,7 @@ from stateward.simulation.foundationdb.recovery import Timing
 from stateward.simulation.rehearsal.faults import Fault, Kind
 from stateward.simulation.rehearsal.foundationdb.driver import ModelDriver
 from stateward.simulation.rehearsal.foundationdb.model import DATABASE, DatabaseModel
-from stateward.simulation.rehearsal.foundationdb.start import machine_of
+from stateward.simulation.rehearsal.foundationdb.start import new_machine
 from stateward.simulation.rehearsal.measures import Measures
 from stateward.simulation.rehearsal.world import RehearsedWorld
 
@@ -63,6 +63,14 @@ class FoundationWorld(RehearsedWorld):
         super().record(made)
         self._effects = {name: intent.effect for name, intent in made.intents.items()}
 
+    def apply(self, action: a.Action) -> None:
+        """Perform an action; another member may get the name of one that is removed, and its data may be deleted."""
+        super().apply(action)
+        if isinstance(action, a.DeleteMember):
+            self._model.forget(action.member)
+        elif isinstance(action, a.DeleteVolume):
+            self._model.wipe(action.member)
+
     # The database.
 
     def started(self, member: Member, pod: Pod) -> None:
@@ -70,8 +78,8 @@ class FoundationWorld(RehearsedWorld):
         self.news = News.EVENT
         pod = replace(pod, running=True, ready=True, node_ready=True)
         self._members.all[member.name] = replace(member, pod=pod)
-        fresh = partial(machine_of, self._obs, self._cluster, self._members.all[member.name], "")
-        self._model.start(member.name, pod.ref.uid, self._version_of(member, pod), fresh)
+        new = partial(new_machine, self._obs, self._cluster, self._members.all[member.name])
+        self._model.start(member.name, pod.ref.uid, self._version_of(member, pod), new)
         self._arriving[member.name] = None
         self._look()
 

@@ -126,6 +126,14 @@ def test_another_redundancy_is_set_and_gets_its_copies_and_coordinators() -> Non
     assert run.outcome.seconds > 5 * 64.0 / 2
 
 
+def test_other_numbers_of_processes_replace_the_members_also_under_names_that_were_used_before() -> None:
+    run = Watched(cluster(sized(0, processesPerMember=2)))
+    assert run.outcome.completed
+    assert len(run.done(Create)) == 5
+    assert set(run.done(Create)) & {f"ledger-storage-{i}" for i in range(5)}
+    assert run.outcome.lost == 0
+
+
 def test_smaller_volumes_replace_member_by_member() -> None:
     run = Watched(cluster(sized(1, storage={"size": "5Gi"})))
     assert run.outcome.completed
