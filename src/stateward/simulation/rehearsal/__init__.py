@@ -1,4 +1,4 @@
-"""Rehearsals of a change: the forecast, played many times with other timings and with faults.
+"""Rehearsals of a change: the forecast, played many times with faults; `foundationdb` has the rules of that database.
 
 In comes what a forecast takes: an observation with the changed spec, and durations. Out comes what happened in each
 run, and what all runs say together. All is pure and repeatable: a seed determines its run. It may import `forecast`,

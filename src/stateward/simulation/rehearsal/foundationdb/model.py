@@ -115,7 +115,7 @@ class DatabaseModel:
             machine.coordinates = False
 
     def forget(self, name: str) -> None:
-        """Let a member be made anew when it starts again: its name may be used by another one."""
+        """Forget what a member was: another one may start with its name."""
         machine = self.machines.get(name)
         if machine is not None:
             machine.forgotten = True
