@@ -27,7 +27,8 @@ class Played:
 
     def back(self, *names: str) -> None:
         for name in names:
-            self.model.start(name, self.model.machines[name].pod, "7.1.57", self.nobody)
+            machine = self.model.machines[name]
+            self.model.start(name, machine.pod, "7.1.57", lambda: Machine("one process", "storage", ""))
 
     def lose(self, *names: str) -> None:
         """Lose the volumes of members, whose processes start again with empty ones."""
@@ -35,9 +36,6 @@ class Played:
             self.model.end(name)
             self.model.wipe(name)
         self.back(*names)
-
-    def nobody(self) -> Machine:
-        raise AssertionError("every member is known")
 
     def after(self, seconds: float) -> None:
         self.now += seconds
