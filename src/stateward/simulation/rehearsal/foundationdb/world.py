@@ -46,6 +46,8 @@ class FoundationWorld(RehearsedWorld):
         """When the database was last expected to change by itself."""
         self._looks = 0
         """How often the database was looked at: each time it may have changed."""
+        self._asked: tuple[float, int] | None = None
+        """When the operator asked last, and how often the database had been looked at then."""
         self._key: tuple[object, ...] = ()
         """What the last answer depends on."""
         self._answered = start.database
@@ -102,6 +104,9 @@ class FoundationWorld(RehearsedWorld):
         super().grown(name, before, after)
 
     def _answer(self, seen: Observation) -> Database | Unknown:
+        if self._asked == (self.queue.now, self._looks):
+            return self._answered  # The operator asks once in a round.
+        self._asked = (self.queue.now, self._looks)
         prospects = self._prospects(seen)
         # The time matters only to members that are away: all else that the database does is looked at when it does it.
         now = self.queue.now if seen.missing or seen.away else None
