@@ -50,6 +50,7 @@ def run_forecast(start: Observation, now: float, durations: Durations | None = N
         if made.settled or idle >= IDLE:
             break
         world.record_states({name: intent.state.value for name, intent in made.intents.items()})
+        world.record_waits(made)
         for action in made.actions:
             world.apply(action)
         if made.actions:

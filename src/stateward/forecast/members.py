@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from stateward.forecast.durations import Durations, News
 from stateward.forecast.event_queue import EventQueue
 from stateward.planning.facts.change import with_immutable_inputs
+from stateward.planning.facts.protocol import PROGRAMS
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 
@@ -194,6 +195,7 @@ class Members:
             agent=name in self._managed,
             agent_version=workload.agent,
             revision=workload.revision,
+            beside=self._version if PROGRAMS in workload.inputs else "",
         )
         self.all[name] = replace(member, pod=pod)
         self._coming(self.all[name], pod)

@@ -32,7 +32,9 @@ from stateward.planning.model.observation import (
     Removal,
     Restore,
     Unit,
+    Unknown,
 )
+from stateward.planning.plan import Plan
 from stateward.planning.steps.membership.automatic_scaling import with_fixed_sizes
 from stateward.planning.steps.upkeep.disk_use import LARGEST_PERCENT
 
@@ -76,12 +78,14 @@ class TimedWorld:
     def observation(self) -> Observation:
         """Return the current observation."""
         members = tuple(self._members.all[name] for name in sorted(self._members.all))
-        found = self._obs.database
-        if self._database is not None:
-            units = tuple(self._copies.units.values())
-            found = replace(self._database, nodes=dict(self._copies.nodes), units=units)
-        seen = replace(self._obs, members=members, database=found, settled_writes=True, live=True)
-        return self._processes.with_processes(seen)
+        seen = replace(self._obs, members=members, settled_writes=True, live=True)
+        return self._processes.with_processes(replace(seen, database=self._answer(seen)))
+
+    def _answer(self, seen: Observation) -> Database | Unknown:
+        """Return the database's answer about itself, beside the other parts of an observation."""
+        if self._database is None:
+            return seen.database
+        return replace(self._database, nodes=dict(self._copies.nodes), units=tuple(self._copies.units.values()))
 
     @property
     def closely(self) -> bool:
@@ -99,6 +103,12 @@ class TimedWorld:
         facts = derive(self.observation(), now)
         away = {m.name: when for m in facts.obs.members if (when := facts.away(m)) is not None}
         self._obs = replace(before, states=dict(states), since=since, away=away)
+
+    def record_waits(self, made: Plan) -> None:
+        """Record since when each thing waits, as the status does."""
+        subjects = (f"{wait.subject} {wait.reason}" for wait in made.waits)
+        before = self._obs
+        self._obs = replace(before, waits={each: before.waits.get(each, self.queue.now) for each in subjects})
 
     def apply(self, action: a.Action) -> None:
         """Perform an action."""
@@ -220,6 +230,8 @@ class TimedWorld:
                 database = replace(database, voting_exclusions=action.members)
             case a.ResumeBalancing():
                 database = replace(database, balance_paused=False)
+            case a.ConfigureDatabase():
+                database = replace(database, pending_settings="")
             case a.MoveCopies():
                 database = replace(database, balance_paused=True)
                 for move in action.moves:

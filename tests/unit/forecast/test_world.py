@@ -1,8 +1,13 @@
 """The world of a forecast: how soon the operator looks at it."""
 
+import pytest
+from msgspec.structs import replace
+
 from stateward.forecast.durations import RECENTLY, Durations
+from stateward.forecast.forecast import run_forecast
 from stateward.forecast.world import TimedWorld
 from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Database
 from tests.unit.cli.clusters import NOW, running
 
 
@@ -21,3 +26,13 @@ def test_the_operator_does_not_look_closely_at_copies_that_move_away() -> None:
     world.apply(a.Drain("a", frozenset({"logs-hot-0"})))
     world.happened("joined", "logs-hot-1")
     assert not world.closely
+
+
+def test_settings_that_the_database_needs_are_changed_a_minute_after_they_are_needed() -> None:
+    """Without the record of what waits since when, the minute would never pass, and the plan would never complete."""
+    found = running()
+    assert isinstance(found.database, Database)
+    database = replace(found.database, pending_settings="its redundancy is double, and triple is desired")
+    planned = run_forecast(replace(found, database=database), NOW)
+    assert planned.last.settled
+    assert planned.seconds == pytest.approx(61.0, abs=2.0)

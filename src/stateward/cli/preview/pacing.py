@@ -5,6 +5,7 @@ from statistics import median
 
 from msgspec import Struct
 
+from stateward.api.kinds.search import SearchCluster
 from stateward.engines.connection.base import Speed
 from stateward.forecast.durations import NEW_POD, Durations
 from stateward.operator.objects.cluster_objects import ClusterObjects
@@ -50,7 +51,9 @@ def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
     """Return the pace of a cluster, and its sources."""
     times = times_of(existing.pods, history)
     made = measured_durations(times, known)
-    words = (*start_words(made, times), *restart_words(times), *recovery_words(made, known), *growth_words(times))
+    # FoundationDB does not tell how fast it moves data, and a plan does not know how much there is.
+    moves = recovery_words(made, known) if isinstance(existing.cluster, SearchCluster) else []
+    words = (*start_words(made, times), *restart_words(times), *moves, *growth_words(times))
     spread = start_spread(times)
     return Pacing(
         durations=made,

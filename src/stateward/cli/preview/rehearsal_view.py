@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -15,40 +16,46 @@ from stateward.cli.shared.picture import columns
 from stateward.cli.shared.timeline_view import view
 from stateward.simulation.rehearsal.measures import Total
 from stateward.simulation.rehearsal.rehearsal import Frequency, Run, Summary
+from stateward.simulation.rehearsal.rules import Words
 from stateward.simulation.rehearsal.story import described
 from stateward.timeline.model import Timeline
 
-NOT_SHARDS = "how often shards lack copies or refuse writes is not known: the database does not report its shards"
 LOST = "their data is lost unless what failed comes back"
 WHAT_FAILS = {"node": "a node", "disk": "a disk", "network": "the network", "all": "a node, a disk or the network"}
 NO_POLICY = "members that stay away wait for a user: spec.replacement is not enabled"
-LIMITS = (
-    "it shows what a fault would cost, not how likely it is; assumed: all shards are written to, no image is pulled"
-)
+LIMITS = "it shows what a fault would cost, not how likely it is; assumed"
+
+
+class Terms(Struct, frozen=True):
+    """The words for what was measured, and whether the database reports enough to have measured it."""
+
+    words: Words
+    known: bool
 
 
 def rehearsed(
-    found: PlanInputs, planned: Preview, said: Summary, faults: str, drawn: Timeline, *, shards: bool
+    found: PlanInputs, planned: Preview, said: Summary, faults: str, drawn: Timeline, *, terms: Terms
 ) -> RenderableType:
     """Return the whole result: durations, what is exposed, what hurts most, and the worst run."""
     parts: list[RenderableType] = [headline(found, planned), Text(f"{runs(said.runs)}, {faulty(faults)}", style="dim")]
     parts += [Text(), Text("DURATION", style="bold"), *durations(planned, said)]
-    parts += [Text(), exposure(said)] if shards else [Text(), Text(NOT_SHARDS, style="yellow")]
-    parts += [Text(line) for line in totals(said, shards=shards)]
-    for title, lines in (("DOES NOT COMPLETE", incomplete(found, said)), ("HURTS MOST", hurts(said, shards=shards))):
+    exposed = exposure(said, terms.words) if terms.known else Text(terms.words.unknown, style="yellow")
+    parts += [Text(), exposed]
+    parts += [Text(line) for line in totals(said, terms=terms)]
+    for title, lines in (("DOES NOT COMPLETE", incomplete(found, said)), ("HURTS MOST", hurts(said, terms=terms))):
         found_lines = list(lines)
         parts += [Text(), Text(title, style="bold"), *found_lines] if found_lines else []
     parts += [Text(), Text(f"WORST RUN: seed {said.worst.outcome.seed}", style="bold")]
-    parts += [*outcome_lines(said.worst, shards=shards), Text(), view(drawn), Text()]
-    parts += [Text(f"{line}", style="dim") for line in (LIMITS, *found.notes)]
+    parts += [*outcome_lines(said.worst, terms=terms), Text(), view(drawn), Text()]
+    parts += [Text(f"{line}", style="dim") for line in (f"{LIMITS}: {terms.words.assumed}", *found.notes)]
     parts.append(Text("nothing was changed", style="green"))
     return Group(*parts)
 
 
-def one(found: PlanInputs, planned: Preview, run: Run, drawn: Timeline, *, shards: bool) -> RenderableType:
+def one(found: PlanInputs, planned: Preview, run: Run, drawn: Timeline, *, terms: Terms) -> RenderableType:
     """Return one run."""
     head = Text(f"run with seed {run.outcome.seed}", style="bold")
-    return Group(headline(found, planned), Text(), head, *outcome_lines(run, shards=shards), Text(), view(drawn))
+    return Group(headline(found, planned), Text(), head, *outcome_lines(run, terms=terms), Text(), view(drawn))
 
 
 def faulty(faults: str) -> str:
@@ -68,28 +75,30 @@ def durations(planned: Preview, said: Summary) -> Iterator[Text]:
         yield Text(f"  without any fault, with the usual timings: {about(planned.seconds)}", style="dim")
 
 
-def exposure(said: Summary) -> RenderableType:
-    """Return how often and how long shards were exposed."""
-    table = columns("SHARDS", "RUNS", "P50", "P95", "WORST", "AT ONCE")
-    rows = (("without a second copy", said.single), ("without any copy", said.red), ("refusing writes", said.refused))
+def exposure(said: Summary, words: Words) -> RenderableType:
+    """Return how often and how long data was exposed."""
+    table = columns(words.units.upper(), "RUNS", "P50", "P95", "WORST", "AT ONCE")
+    refused = words.refuses or "refusing writes"
+    rows = (("without a second copy", said.single), ("without any copy", said.red), (refused, said.refused))
     for name, each in rows:
         style = "green" if not each.runs else "yellow" if each is said.single else "red"
-        table.add_row(Text(name, style=style), f"{each.runs} of {said.runs}", *spent(each))
+        counted = each is not said.refused or not words.refuses
+        table.add_row(Text(name, style=style), f"{each.runs} of {said.runs}", *spent(each, counted=counted))
     return table
 
 
-def spent(each: Frequency) -> tuple[str, ...]:
-    """Return the cells of a frequency: times and shards."""
+def spent(each: Frequency, *, counted: bool) -> tuple[str, ...]:
+    """Return the cells of a frequency: times, and how many at once if they are `counted`."""
     if not each.runs:
         return ("", "", "", "")
-    return (about(each.p50), about(each.p95), about(each.worst), str(each.most))
+    return (about(each.p50), about(each.p95), about(each.worst), str(each.most) if counted else "")
 
 
-def totals(said: Summary, *, shards: bool) -> Iterator[str]:
+def totals(said: Summary, *, terms: Terms) -> Iterator[str]:
     """Yield what concerns all runs."""
     yield f"at most {said.most_down} members are down at once"
-    if shards and said.lost:
-        yield f"in {runs(said.lost)} shards have no complete copy at the end: {LOST}"
+    if terms.known and said.lost:
+        yield f"in {runs(said.lost)} {terms.words.units} have no complete copy at the end: {LOST}"
 
 
 def incomplete(found: PlanInputs, said: Summary) -> Iterator[Text]:
@@ -104,14 +113,14 @@ def runs(count: int) -> str:
     return f"{count} run{'s' if count != 1 else ''}"
 
 
-def hurts(said: Summary, *, shards: bool) -> Iterator[Text]:
+def hurts(said: Summary, *, terms: Terms) -> Iterator[Text]:
     """Yield the faults that hurt most."""
     for run in said.hurts:
         fault = run.outcome.fault
         if fault is not None:
             seed = Text(f"  seed {run.outcome.seed}: {described(fault)}, {moment(run)}", style="red")
             yield seed
-            yield Text(f"    {'; '.join(costs(run, shards=shards))}")
+            yield Text(f"    {'; '.join(costs(run, terms=terms))}")
 
 
 def moment(run: Run) -> str:
@@ -122,28 +131,29 @@ def moment(run: Run) -> str:
     return f"at {run.fraction:.0%} of the change ({at}){during}"
 
 
-def outcome_lines(run: Run, *, shards: bool) -> Iterator[Text]:
+def outcome_lines(run: Run, *, terms: Terms) -> Iterator[Text]:
     """Yield what happened in a run."""
     fault = run.outcome.fault
     yield Text(f"  {described(fault)}, {moment(run)}" if fault is not None else "  no fault")
-    yield from (Text(f"  {line}") for line in costs(run, shards=shards))
+    yield from (Text(f"  {line}") for line in costs(run, terms=terms))
     if not run.outcome.completed:
         yield Text(f"  it waits in the end: {run.outcome.waits_for[1]}", style="yellow")
 
 
-def costs(run: Run, *, shards: bool) -> Iterator[str]:
+def costs(run: Run, *, terms: Terms) -> Iterator[str]:
     """Yield what a run costs, and in parentheses the same run without its fault."""
-    outcome, quiet = run.outcome, run.undisturbed
-    if shards and outcome.lost:
-        yield f"{outcome.lost} shard{'s have' if outcome.lost != 1 else ' has'} no complete copy at the end"
-    if shards:
-        pairs = (("refused writes", outcome.refused), ("no copy of a shard", outcome.red))
+    outcome, quiet, words = run.outcome, run.undisturbed, terms.words
+    if terms.known and outcome.lost:
+        lost = f"{words.units} have" if outcome.lost != 1 else f"{words.unit} has"
+        yield f"{outcome.lost} {lost} no complete copy at the end"
+    if terms.known:
+        pairs = (("refused writes", outcome.refused), (f"no copy of a {words.unit}", outcome.red))
         yield from (f"{name} {for_how_long(each)}" for name, each in pairs if each.times)
         before = about(quiet.single.seconds) if quiet.single.times else "never"
         without = f" ({before} without the fault)" if outcome.fault is not None else ""
         yield f"no second copy {for_how_long(outcome.single)}{without}" if outcome.single.times else "all copies stay"
-    elif outcome.refused.times:
-        yield f"no elected manager {for_how_long(outcome.refused)}"
+    elif words.away and outcome.refused.times:
+        yield f"{words.away} {for_how_long(outcome.refused)}"
     without = f" ({about(quiet.seconds)} without the fault)" if outcome.fault is not None else ""
     yield f"complete after {about(outcome.seconds)}{without}" if outcome.completed else "it does not complete"
 
@@ -153,7 +163,7 @@ def for_how_long(each: Total) -> str:
     return f"for {about(each.seconds)}{', and longer' if each.lasting else ''}"
 
 
-def run_document(run: Run, *, shards: bool) -> dict[str, Any]:
+def run_document(run: Run, *, terms: Terms) -> dict[str, Any]:
     """Return a run for programs; what is not known is null."""
     outcome, fault = run.outcome, run.outcome.fault
     known: dict[str, Any] = {
@@ -167,7 +177,7 @@ def run_document(run: Run, *, shards: bool) -> dict[str, Any]:
         "completed": outcome.completed,
         "seconds": outcome.seconds,
         "secondsWithoutFault": run.undisturbed.seconds,
-        **(known if shards else dict.fromkeys(known)),
+        **(known if terms.known else dict.fromkeys(known)),
         "mostDown": outcome.most_down,
         "fault": None if fault is None else fault_document(run),
         "waitsFor": outcome.waits_for[1],
@@ -189,7 +199,7 @@ def fault_document(run: Run) -> dict[str, Any]:
     }
 
 
-def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *, shards: bool) -> dict[str, Any]:
+def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *, terms: Terms) -> dict[str, Any]:
     """Return the result for programs; what is not known is null."""
     exposed = {"withoutSecondCopy": said.single, "withoutCopy": said.red, "refusedWrites": said.refused}
     return {
@@ -202,12 +212,12 @@ def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *,
         "completed": said.completed,
         "plannedSeconds": planned.seconds,
         "seconds": None if said.seconds is None else msgspec.to_builtins(said.seconds),
-        **{name: msgspec.to_builtins(each) if shards else None for name, each in exposed.items()},
+        **{name: msgspec.to_builtins(each) if terms.known else None for name, each in exposed.items()},
         "mostDown": said.most_down,
-        "runsWithLostShards": said.lost if shards else None,
+        "runsWithLostShards": said.lost if terms.known else None,
         "waits": [{"runs": count, "message": text} for count, text in said.waits],
-        "hurtsMost": [run_document(run, shards=shards) for run in said.hurts],
-        "worst": run_document(said.worst, shards=shards),
+        "hurtsMost": [run_document(run, terms=terms) for run in said.hurts],
+        "worst": run_document(said.worst, terms=terms),
         "notes": list(found.notes),
-        "restsOn": list(found.pacing.rests_on),
+        "restsOn": [*found.pacing.rests_on, *terms.words.sources],
     }

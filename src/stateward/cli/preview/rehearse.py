@@ -8,6 +8,7 @@ import click
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_plan import installations_in
@@ -16,7 +17,7 @@ from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, Pacing
 from stateward.cli.preview.plan import previewed
 from stateward.cli.preview.preview import Kind, Preview
-from stateward.cli.preview.rehearsal_view import document, one, rehearsed, run_document
+from stateward.cli.preview.rehearsal_view import Terms, document, one, rehearsed, run_document
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import parts
@@ -24,8 +25,11 @@ from stateward.cli.shared.failures import ExitCode, Failure
 from stateward.cli.shared.options import policy_option, target_options, view_options
 from stateward.cli.shared.output import output_option, print_output
 from stateward.simulation.rehearsal.faults import kinds_of, names
+from stateward.simulation.rehearsal.foundationdb.rules import FoundationRules
 from stateward.simulation.rehearsal.many import play_many
 from stateward.simulation.rehearsal.rehearsal import Rehearsal, Run, summary
+from stateward.simulation.rehearsal.rules import Rules
+from stateward.simulation.rehearsal.run import SEARCH, play
 from stateward.simulation.rehearsal.story import story
 from stateward.simulation.rehearsal.timings import Spread
 
@@ -60,9 +64,9 @@ def rehearse(
     The faults are `node` (a Kubernetes node or a zone loses power, and some do not return), `disk` (a member loses its
     volume), `network` (a node or a zone cannot be reached for a while), `all` of them, or `none`.
 
-    The output has the duration (p10, p50, p95, worst), how often and how long shards had no second copy, no copy, or
-    refused writes, which fault at which moment hurts most, and the timeline of the worst run. With --seed it is one
-    run, with the same fault as among all runs. With -o name it is the seeds of the worst runs.
+    The output has the duration (p10, p50, p95, worst), how often and how long data had no second copy, no copy, or the
+    database refused writes, which fault at which moment hurts most, and the timeline of the worst run. With --seed it
+    is one run, with the same fault as among all runs. With -o name it is the seeds of the worst runs.
 
     Exit code 0: every run completes; 1: some runs do not, or a part of the change would be refused or would wait.
     """
@@ -70,21 +74,22 @@ def rehearse(
     found, planned, now = inputs(name, path, Level(pod_policy), **others)
     if (problem := unplayable(found, planned)) is not None:
         raise Failure(problem)
-    if not planned.steps and all(change.effect is Kind.NONE for change in planned.members):
+    if nothing_happens(found, planned):
         print_output(output, None, (), lambda: click.echo("no member would change: there is nothing to rehearse"))
         return
-    start = replace(found.observed, desired=replace(found.observed.desired, paused=False), live=True)
-    rehearsal = Rehearsal(start, now, found.pacing.durations, spread_of(found.pacing), kinds_of(faults))
+    rehearsal = rehearsal_of(found, now, faults)
+    if not rehearsal.rules.plays_forecast:
+        planned = replace(planned, seconds=usual_seconds(rehearsal))
     if seed is not None:
         show_one(found, planned, rehearsal, seed, output)
         return
-    said = summary(with_progress(rehearsal, runs, jobs or os.cpu_count() or 1), shards=rehearsal.shards_known)
+    terms = Terms(rehearsal.rules.words, rehearsal.known)
+    said = summary(with_progress(rehearsal, runs, jobs or os.cpu_count() or 1), known=terms.known)
     _, drawn = story(rehearsal, found.cluster, said.worst.outcome.seed)
-    shards = rehearsal.shards_known
     seeds = [str(each.outcome.seed) for each in said.hurts]
-    answer = document(found, planned, said, faults, shards=shards)
+    answer = document(found, planned, said, faults, terms=terms)
     print_output(
-        output, answer, seeds, lambda: screen.show(rehearsed(found, planned, said, faults, drawn, shards=shards))
+        output, answer, seeds, lambda: screen.show(rehearsed(found, planned, said, faults, drawn, terms=terms))
     )
     click.get_current_context().exit(ExitCode.SUCCESS if said.completed == said.runs else ExitCode.FAILURE)
 
@@ -109,24 +114,48 @@ def inputs(name: str | None, path: str | None, level: Level, **target: Any) -> t
 
 def unplayable(found: PlanInputs, planned: Preview) -> str | None:
     """Return why a change cannot be rehearsed; None if it can."""
-    if isinstance(found.cluster, FoundationDBCluster):
-        return (
-            "a rehearsal plays the rules of OpenSearch and Elasticsearch, and FoundationDB has others: it does not"
-            " report its shards, and decides itself where data moves; see `plan` for the order and the duration"
-        )
     if not found.exists:
         return "the cluster does not exist yet, and a rehearsal plays changes of a running one; see `plan`"
     reasons = [refusal.message for refusal in planned.refused] or [wait.message for wait in planned.waits]
     reasons += [str(obstacle) for obstacle in found.obstacles if blocked(found, planned)]
-    return f"the change does not complete even without a fault, see `plan`: {reasons[0]}" if reasons else None
+    if reasons:
+        return f"the change does not complete even without a fault, see `plan`: {reasons[0]}"
+    problem = rules_of(found.cluster).problem(found.observed)
+    return f"the change cannot be played: {problem}" if problem else None
+
+
+def nothing_happens(found: PlanInputs, planned: Preview) -> bool:
+    """Return whether no member would change, nor the copies of a database that moves them by its own settings."""
+    if planned.steps or any(change.effect is not Kind.NONE for change in planned.members):
+        return False
+    return rules_of(found.cluster).plays_forecast or not planned.seconds
+
+
+def rules_of(cluster: Cluster) -> Rules:
+    """Return the rules of a cluster's database."""
+    return FoundationRules(cluster) if isinstance(cluster, FoundationDBCluster) else SEARCH
+
+
+def rehearsal_of(found: PlanInputs, now: float, faults: str) -> Rehearsal:
+    """Return the rehearsal of a change; a pause is ignored."""
+    start = replace(found.observed, desired=replace(found.observed.desired, paused=False), live=True)
+    rules = rules_of(found.cluster)
+    durations, spread = rules.paced(found.pacing.durations, spread_of(found.pacing))
+    return Rehearsal(start, now, durations, spread, kinds_of(faults), rules)
+
+
+def usual_seconds(rehearsal: Rehearsal) -> float | None:
+    """Return how long the change takes without a fault, with the usual timings; None if it does not complete."""
+    run = play(rehearsal.start, rehearsal.now, rehearsal.durations, 0, rules=rehearsal.rules)
+    return run.seconds if run.completed else None
 
 
 def show_one(found: PlanInputs, planned: Preview, rehearsal: Rehearsal, seed: int, output: str) -> None:
     """Print the run of a seed; exit with 1 if it does not complete."""
     played, drawn = story(rehearsal, found.cluster, seed)
-    shards = rehearsal.shards_known
-    answer = run_document(played, shards=shards)
-    print_output(output, answer, [str(seed)], lambda: screen.show(one(found, planned, played, drawn, shards=shards)))
+    terms = Terms(rehearsal.rules.words, rehearsal.known)
+    answer = run_document(played, terms=terms)
+    print_output(output, answer, [str(seed)], lambda: screen.show(one(found, planned, played, drawn, terms=terms)))
     click.get_current_context().exit(ExitCode.SUCCESS if played.outcome.completed else ExitCode.FAILURE)
 
 

@@ -42,8 +42,8 @@ PREVIEW = {
 }
 QUANTILES = {"p50": "median, in seconds", "p95": "95th percentile", "worst": "the longest"}
 EXPOSURE = QUANTILES | {
-    "runs": "runs in which any shard is in this state; the whole is null if shards are not known",
-    "most": "the most shards at once",
+    "runs": "runs in which any shard (FoundationDB: team) is in this state; the whole is null if that is not known",
+    "most": "the most shards or teams at once",
 }
 RUN = {
     "seed": "repeats the run with `--seed`",
@@ -52,7 +52,7 @@ RUN = {
     "secondsWithoutFault": "the same with the same timings and without the fault",
     "withoutSecondCopySeconds": "how long shards have no second copy; null if shards are not known, as the next three",
     "withoutCopySeconds": "how long shards have no copy",
-    "refusedWritesSeconds": "how long shards refuse writes",
+    "refusedWritesSeconds": "how long shards, or the database, refuse writes",
     "lostShards": "shards without a complete copy at the end",
     "mostDown": "the most members that are down at once",
     "fault.kind": "node, disk or network; `fault` is null in a run without one",

@@ -73,6 +73,19 @@ class Unit(Struct, frozen=True):
     size: int = 0
 
 
+class Duties(Struct, frozen=True):
+    """What a node does in a database that has classes of processes; no plan depends on it, rehearsals play it."""
+
+    kind: str = ""
+    """The class of its processes."""
+    domain: str = ""
+    """Its fault domain."""
+    roles: frozenset[str] | None = None
+    """The roles of its processes; None if one of them does not report its roles."""
+    stored: int | None = None
+    """The bytes of data that it keeps; None if the database does not report them."""
+
+
 class Node(Struct, frozen=True):
     """A database node as the database lists it; its name is the member's name."""
 
@@ -86,6 +99,8 @@ class Node(Struct, frozen=True):
     """Use of its processors in percent; None if the database does not report it."""
     fault: str = ""
     """The database's report of a fault of the node's disk, as a clause; empty without one."""
+    duties: Duties | None = None
+    """What it does, if the database has classes of processes; None otherwise, or if that is not known."""
 
 
 class Allocation(StrEnum):
@@ -153,6 +168,8 @@ class Database(Struct, frozen=True, tag=True):
     """How clients connect if not through a Service; empty otherwise, or if the database does not report it."""
     barrier: Barrier | None = None
     """What no upgrade may reach or pass as long as the data is as it is; None if that is unknown."""
+    redundancy: str = ""
+    """The redundancy mode in force, of a database that has one for all its data; empty if it is not known."""
     pending_settings: str = ""
     """The settings that the database needs for its own sake, as a clause; empty if there are none."""
     limited: bool = False

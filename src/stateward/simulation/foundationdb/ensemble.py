@@ -7,6 +7,7 @@ coordinators in its cluster file run with its own protocol. Earlier coordinators
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from stateward.simulation.foundationdb import recovery, status
@@ -93,11 +94,14 @@ class Ensemble:
         cluster.version = version
         heard = [worker for address, worker in self.processes.items() if address not in self.astray]
         while cluster.at < now:
-            # A model at rest does not change in between.
-            instant = now if self._rests(cluster, heard) else min(now, cluster.at + STEP)
+            instant = min(now, self._instant(cluster, heard))
             for worker in heard:
                 cluster.heartbeat(worker, instant)
             cluster.advance(instant)
+
+    def _instant(self, cluster: Cluster, heard: list[Worker]) -> float:
+        """Return the latest time up to which the model may advance at once: one at rest does not change in between."""
+        return inf if self._rests(cluster, heard) else cluster.at + STEP
 
     def _rests(self, cluster: Cluster, heard: list[Worker]) -> bool:
         """Return whether the model is at rest: all processes run, it is fully recovered, and no data moves."""

@@ -69,14 +69,22 @@ def again(state: State, now: float) -> None:
 
 def broken(state: State, live: dict[str, Worker]) -> bool:
     """Return whether the transaction system must be recreated, or could be recruited better."""
-    members = {address for addresses in state.roles.values() for address in addresses}
-    for address in members:
-        worker = live.get(address)
-        if worker is None or worker.started != state.born.get(address) or out(state, worker):
-            return True
+    if lost_roles(state, live) or any(out(state, live[address]) for address in holders(state)):
+        return True
     better = chosen_logs(state, live)
     now = [live[address] for address in state.roles["log"]]
     return len(better) > len(now) or (bool(better) and worst(better) < worst(now))
+
+
+def holders(state: State) -> set[str]:
+    """Return the addresses of the processes with a role in the transaction system."""
+    return {address for addresses in state.roles.values() for address in addresses}
+
+
+def lost_roles(state: State, live: dict[str, Worker]) -> bool:
+    """Return whether a process with a role is gone, or has been restarted and so has lost its role."""
+    found = ((live.get(address), state.born.get(address)) for address in holders(state))
+    return any(worker is None or worker.started != born for worker, born in found)
 
 
 def worst(logs: Iterable[Worker]) -> int:

@@ -6,6 +6,7 @@ coordinators of the sandbox keep it on their disks.
 
 import re
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from stateward.simulation.foundationdb.addresses import Connection, endpoint, host
@@ -18,6 +19,7 @@ SHARDS = 12
 SHARD_BYTES = 8 * 2**20
 
 
+@lru_cache(maxsize=256)
 def protocol(version: str) -> str:
     """Return the protocol of a version: only processes of the same protocol talk to each other."""
     major, minor = (int(number) for number in version.split(".")[:2])
@@ -128,6 +130,8 @@ class State:
 
     def excludes(self, address: str, locality: dict[str, str]) -> bool:
         """Return whether a process is excluded, by address or by locality."""
+        if not self.excluded and not self.failed:
+            return False
         names = {host(address).strip("[]"), host(address), endpoint(address)}
         names |= {f"locality_{key}:{value}" for key, value in locality.items()}
         return not names.isdisjoint(self.excluded) or not names.isdisjoint(self.failed)

@@ -1,8 +1,10 @@
-"""What a run costs, counted as it happens: each change of a shard or of a machine adjusts a few counters.
+"""What a run costs, counted as it happens: each change of the data or of a machine adjusts a few counters.
 
-A shard has no second copy while it should have one and at most one of its copies is live. It is red while none is, and
-refuses writes while its primary is not live. A copy on a machine that was lost is not live, even if the database still
-lists it.
+`Measures` are those of any database; what they count by name (shards, or teams) is for its rules to say.
+
+A shard of a search engine has no second copy while it should have one and at most one of its copies is live. It is red
+while none is, and refuses writes while its primary is not live. A copy on a machine that was lost is not live, even if
+the database still lists it.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,6 +49,15 @@ class Gauge:
         """Record that something is in the state from now on, or no longer."""
         before = self.on
         (self._names.add if on else self._names.discard)(name)
+        self._note(now, before=before)
+
+    def set_all(self, names: Iterable[str], now: float) -> None:
+        """Record that exactly these are in the state from now on."""
+        before = self.on
+        self._names = set(names)
+        self._note(now, before=before)
+
+    def _note(self, now: float, *, before: bool) -> None:
         self._most = max(self._most, len(self._names))
         if self.on and not before:
             self._since, self._times = now, self._times + 1
@@ -70,12 +81,23 @@ NO_QUORUM = "(no elected manager)"
 class Measures:
     """The measures of one run."""
 
-    def __init__(self, now: Callable[[], float], units: Iterable[Unit]) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         self.now = now
         """The clock."""
+        self.single, self.red, self.refused, self.down = Gauge(), Gauge(), Gauge(), Gauge()
+
+    def member(self, name: str, *, up: bool) -> None:
+        """Record whether a member that was in the database serves."""
+        self.down.set(name, self.now(), on=not up)
+
+
+class ShardMeasures(Measures):
+    """The measures of a database that reports each copy of its shards."""
+
+    def __init__(self, now: Callable[[], float], units: Iterable[Unit]) -> None:
+        super().__init__(now)
         self._unreachable: frozenset[str] = frozenset()
         self._units: dict[str, Unit] = {}
-        self.single, self.red, self.refused, self.down = Gauge(), Gauge(), Gauge(), Gauge()
         self._degraded: set[str] = set()
         for unit in units:
             self.unit(unit)
@@ -101,10 +123,6 @@ class Measures:
     def quorum(self, *, present: bool) -> None:
         """Record whether the database has an elected manager: without one it refuses all writes."""
         self.refused.set(NO_QUORUM, self.now(), on=not present)
-
-    def member(self, name: str, *, up: bool) -> None:
-        """Record whether a member that was in the database serves."""
-        self.down.set(name, self.now(), on=not up)
 
     @property
     def health(self) -> Health:

@@ -6,10 +6,11 @@ from math import ceil
 from msgspec import Struct
 
 from stateward.forecast.durations import Durations
-from stateward.planning.model.observation import Database, Observation
+from stateward.planning.model.observation import Observation
 from stateward.simulation.rehearsal.faults import Fault, Kind, fault_of
 from stateward.simulation.rehearsal.measures import Total
-from stateward.simulation.rehearsal.run import Outcome, Watcher, play
+from stateward.simulation.rehearsal.rules import Rules
+from stateward.simulation.rehearsal.run import SEARCH, Outcome, Watcher, play
 from stateward.simulation.rehearsal.timings import Spread, drawn
 
 HURTS = 3
@@ -24,11 +25,12 @@ class Rehearsal(Struct, frozen=True):
     durations: Durations
     spread: Spread = Spread()
     kinds: tuple[Kind, ...] = ()
+    rules: Rules = SEARCH
 
     @property
-    def shards_known(self) -> bool:
-        """Whether the database reports its shards: without them nothing about copies and writes is known."""
-        return isinstance(self.start.database, Database) and bool(self.start.database.units)
+    def known(self) -> bool:
+        """Whether the database reports its copies: otherwise nothing about copies and writes is known."""
+        return self.rules.known(self.start)
 
 
 class Run(Struct, frozen=True):
@@ -89,10 +91,10 @@ class Summary(Struct, frozen=True):
 
 def one_run(rehearsal: Rehearsal, seed: int, watch: Watcher | None = None) -> Run:
     """Return the run of a seed; `watch` receives each of its reconciliations."""
-    start, now = rehearsal.start, rehearsal.now
-    quiet = play(start, now, durations_of(rehearsal, seed), seed)
+    start, now, rules = rehearsal.start, rehearsal.now, rehearsal.rules
+    quiet = play(start, now, durations_of(rehearsal, seed), seed, rules=rules)
     fault = fault_of(start, rehearsal.kinds, seed, quiet.seconds)
-    return Run(play(start, now, durations_of(rehearsal, seed), seed, fault, watch), quiet)
+    return Run(play(start, now, durations_of(rehearsal, seed), seed, fault, watch, rules=rules), quiet)
 
 
 def durations_of(rehearsal: Rehearsal, seed: int) -> Durations:
@@ -100,14 +102,14 @@ def durations_of(rehearsal: Rehearsal, seed: int) -> Durations:
     return drawn(rehearsal.durations, rehearsal.spread, seed)
 
 
-def summary(runs: Iterable[Run], *, shards: bool = True) -> Summary:
+def summary(runs: Iterable[Run], *, known: bool = True) -> Summary:
     """Return what runs say together; they may come in any order. Raise ValueError without a run.
 
-    `shards` says whether the database reports its shards: without them, runs that do not complete are the worst.
+    `known` says whether the database reports its copies: without them, runs that do not complete are the worst.
     """
 
     def damage(outcome: Outcome) -> tuple[float, ...]:
-        return outcome.damage if shards else outcome.damage_without_shards
+        return outcome.damage if known else outcome.damage_without_shards
 
     found = sorted(runs, key=lambda run: run.outcome.seed)
     outcomes = [run.outcome for run in found]

@@ -11,11 +11,15 @@ from stateward.planning.model.observation import Observation
 from stateward.planning.plan import Plan, plan
 from stateward.simulation.rehearsal.faults import Fault
 from stateward.simulation.rehearsal.measures import Total
+from stateward.simulation.rehearsal.rules import Rules
+from stateward.simulation.rehearsal.search import SearchRules
 from stateward.simulation.rehearsal.world import RehearsedWorld
 
 Watcher = Callable[[float, Observation, Plan], None]
 """Receives each reconciliation of a run: its time, observation and plan."""
 
+SEARCH: Rules = SearchRules()
+"""The rules of search engines, which most clusters have."""
 MARGIN = 1800.0
 """Seconds without an action, beyond the time after which missing members are replaced, until a run counts as stuck."""
 MOST = 5000
@@ -71,16 +75,18 @@ class Outcome(Struct, frozen=True):
         return (not self.completed, self.refused.seconds, self.seconds)
 
 
-def play(
+def play(  # noqa: PLR0913 - the last three are for few callers, and by name
     start: Observation,
     now: float,
     durations: Durations,
     seed: int,
     fault: Fault | None = None,
     watch: Watcher | None = None,
+    *,
+    rules: Rules = SEARCH,
 ) -> Outcome:
     """Return what happens from an observation on; `seed` is only noted."""
-    world = RehearsedWorld(start, now, durations, () if fault is None else (fault,))
+    world = rules.world(start, now, durations, () if fault is None else (fault,))
     doing, made = list[Doing](), plan(start, now)
     for made in rounds(world, durations, patience(start), watch):
         doing += steps(made, world.queue.now - now)

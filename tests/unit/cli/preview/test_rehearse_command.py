@@ -1,6 +1,7 @@
 """`rehearse` plays a change many times, reads as `plan` does, and sends nothing."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,15 +10,17 @@ from msgspec.structs import replace
 from stateward.cli.preview import rehearse
 from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, ASSUMED_SPREAD, Pacing
-from stateward.cli.preview.preview import Preview
+from stateward.cli.preview.preview import Preview, preview
 from stateward.cli.reference.shapes import SHAPES
 from stateward.cli.shared.failures import ExitCode
+from stateward.planning.model.observation import Database
 from stateward.simulation.rehearsal.timings import Spread
 from tests.unit.cli.clusters import units
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.preview import test_plan_command
 from tests.unit.cli.preview.test_plan_command import CHANGED
 from tests.unit.cli.test_output_forms import missing, undocumented
+from tests.unit.simulation.rehearsal.foundationdb import samples as foundationdb
 
 running = test_plan_command.running
 UPGRADE = CHANGED % "2.19.5"
@@ -137,7 +140,100 @@ def test_a_cluster_that_does_not_exist_is_not_played(run: Run, api: FakeApi) -> 
     assert "the cluster does not exist yet" in result.stderr
 
 
-def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run, api: FakeApi) -> None:
+Edited = Callable[..., None]
+"""Sets what the commands read of a FoundationDB cluster: an edit of its spec, and what its database reports."""
+
+
+@pytest.fixture
+def ledger(monkeypatch: pytest.MonkeyPatch, api: FakeApi) -> Edited:
+    """A FoundationDB cluster whose database reports its processes and its data."""
+
+    def edited(reported: Database | None = None, **spec: Any) -> None:
+        after = foundationdb.cluster(**spec)
+        desired = replace(foundationdb.wanted(after), template_revision=1)
+        before = foundationdb.running()
+        start = replace(before, desired=desired, database=reported or before.database)
+
+        def inputs(*_: Any, **__: str) -> tuple[PlanInputs, Preview, float]:
+            found = PlanInputs(after, start, (), (), exists=True)
+            return found, preview(start, foundationdb.START), foundationdb.START
+
+        monkeypatch.setattr(rehearse, "inputs", inputs)
+
+    return edited
+
+
+def test_foundationdb_is_played_by_its_own_rules_and_in_its_own_words(run: Run, ledger: Edited, api: FakeApi) -> None:
+    ledger(version="7.1.67")
+    result = run("rehearse", "ledger", "--runs", "6", "-j", "1")
+    for part in (
+        "7.1.57 → 7.1.67",
+        "TEAMS",
+        "without a second copy",
+        "the database refuses writes",
+        "HURTS MOST",
+        "WORST RUN: seed",
+        "ledger-storage-",
+        "any fault domains may share data (a team)",
+    ):
+        assert part in result.output
+    assert "shard" not in result.output
+    assert result.output.endswith("nothing was changed\n")
+    assert api.patches == []
+
+
+def test_the_documents_of_foundationdb_have_the_fields_of_the_reference(run: Run, ledger: Edited) -> None:
+    ledger(version="7.1.67")
+    whole = json.loads(run("rehearse", "ledger", "--runs", "6", "-j", "1", "-o", "json").output)
+    one = json.loads(run("rehearse", "ledger", "--seed", str(whole["worst"]["seed"]), "-o", "json").output)
+    assert one == whole["worst"]
+    for document, shape in ((whole, SHAPES["rehearse"]), (one, SHAPES["rehearse --seed"])):
+        assert undocumented(document, shape) == set()
+        assert missing(document, shape) == set()
+    assert whole["withoutSecondCopy"]["runs"] == 6
+    assert whole["refusedWrites"]["runs"] == 6
+    assert any("16 MiB/s" in source for source in whole["restsOn"])
+
+
+def test_the_duration_without_a_fault_is_that_of_foundationdb_with_its_data(run: Run, ledger: Edited) -> None:
+    ledger(version="7.1.67")
+    quiet = json.loads(run("rehearse", "ledger", "--runs", "1", "--faults", "none", "-o", "json").output)
+    assert quiet["completed"] == 1
+    assert quiet["plannedSeconds"] > 0
+    assert quiet["worst"]["lostShards"] == 0
+
+
+def test_another_redundancy_is_played_though_no_member_changes(run: Run, ledger: Edited) -> None:
+    database = foundationdb.running().database
+    assert isinstance(database, Database)
+    wanted = "its redundancy is double, and triple is desired"
+    ledger(replace(database, pending_settings=wanted), redundancy="triple")
+    found = json.loads(run("rehearse", "ledger", "--runs", "1", "--faults", "none", "-o", "json").output)
+    assert (found["completed"], found["mostDown"]) == (1, 0)
+    # Five GiB more in the database, at 16 MiB/s.
+    assert found["plannedSeconds"] > 60.0 + 2.5 * 1024 / 16
+
+
+def test_what_foundationdb_does_not_report_is_not_known_in_the_result(run: Run, ledger: Edited) -> None:
+    database = foundationdb.running().database
+    assert isinstance(database, Database)
+    silent = {name: replace(node, duties=None) for name, node in database.nodes.items()}
+    ledger(replace(database, nodes=silent), version="7.1.67")
+    words = ("rehearse", "ledger", "--runs", "3", "-j", "1", "--faults", "network")
+    result = run(*words)
+    assert "the database refuses writes is not known: it does not report its roles" in result.output
+    assert "without a second copy" not in result.output
+    document = json.loads(run(*words, "-o", "json").output)
+    assert [document[name] for name in ("withoutSecondCopy", "withoutCopy", "refusedWrites")] == [None] * 3
+    assert document["runsWithLostShards"] is None
+
+
+def test_a_foundationdb_cluster_without_a_change_has_nothing_to_rehearse(run: Run, ledger: Edited) -> None:
+    ledger()
+    assert run("rehearse", "ledger").output == "no member would change: there is nothing to rehearse\n"
+
+
+def test_foundationdb_whose_database_cannot_be_asked_says_so(run: Run, api: FakeApi) -> None:
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "FoundationDBCluster"}
     spec = {
         "version": "7.3.69",
@@ -147,7 +243,7 @@ def test_foundationdb_is_not_played_because_its_shards_are_not_reported(run: Run
     api.add("fdbclusters", {**head, "metadata": meta, "spec": spec, "status": {}})
     result = run("rehearse", "docs")
     assert result.exit_code == ExitCode.FAILURE
-    assert "a rehearsal plays the rules of OpenSearch and Elasticsearch" in result.stderr
+    assert "the change does not complete even without a fault, see `plan`" in result.stderr
 
 
 def test_several_processes_give_the_same_result(run: Run, with_shards: FakeApi) -> None:

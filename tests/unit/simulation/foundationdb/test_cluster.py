@@ -176,4 +176,4 @@ def test_it_needs_nothing_but_the_standard_library_and_reads_no_clock() -> None:
                 assert own or name.partition(".")[0] in ALLOWED, f"{file.name} imports {name}"
 
 
-ALLOWED = {"asyncio", "collections", "dataclasses", "itertools", "json", "re", "typing"}
+ALLOWED = {"asyncio", "collections", "dataclasses", "functools", "itertools", "json", "math", "re", "typing"}

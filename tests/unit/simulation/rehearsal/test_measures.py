@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.planning.model.observation import Copy, CopyState, Health, Unit
-from stateward.simulation.rehearsal.measures import Gauge, Measures
+from stateward.simulation.rehearsal.measures import Gauge, ShardMeasures
 
 STARTED, LOST = CopyState.STARTED, CopyState.UNASSIGNED
 
@@ -37,14 +37,14 @@ def test_a_gauge_adds_up_the_time_of_overlapping_states() -> None:
 
 def test_a_shard_with_one_copy_lacks_the_second_only_if_it_should_have_one() -> None:
     clock = Clock()
-    measures = Measures(clock, [unit("a", copy("x", primary=True), wanted=1), unit("b", copy("x", primary=True))])
+    measures = ShardMeasures(clock, [unit("a", copy("x", primary=True), wanted=1), unit("b", copy("x", primary=True))])
     assert measures.single.names == {"b"}
     assert not measures.red.on
 
 
 def test_a_primary_on_a_lost_machine_refuses_writes_while_another_copy_lives() -> None:
     clock = Clock()
-    measures = Measures(clock, [unit("a", copy("x", primary=True), copy("y"))])
+    measures = ShardMeasures(clock, [unit("a", copy("x", primary=True), copy("y"))])
     measures.unreachable(frozenset({"x"}))
     clock.now = 30.0
     measures.unit(unit("a", copy(""), copy("y", primary=True)))
@@ -54,7 +54,7 @@ def test_a_primary_on_a_lost_machine_refuses_writes_while_another_copy_lives() -
 
 def test_without_an_elected_manager_all_writes_are_refused() -> None:
     clock = Clock()
-    measures = Measures(clock, [unit("a", copy("x", primary=True), copy("y"))])
+    measures = ShardMeasures(clock, [unit("a", copy("x", primary=True), copy("y"))])
     measures.quorum(present=False)
     clock.now = 7.0
     measures.quorum(present=True)
@@ -76,7 +76,7 @@ MEMBERS = st.sampled_from(["", "x", "y", "z"])
 )
 def test_the_counters_follow_every_change(changes: list[tuple[int, tuple[str, str]] | frozenset[str]]) -> None:
     clock, units = Clock(), {f"u{n}": unit(f"u{n}", copy("x", primary=True), copy("y")) for n in range(4)}
-    measures, silent = Measures(clock, units.values()), frozenset[str]()
+    measures, silent = ShardMeasures(clock, units.values()), frozenset[str]()
     expected = 0.0
     for change in changes:
         clock.now += 1.0

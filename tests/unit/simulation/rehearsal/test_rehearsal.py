@@ -51,14 +51,14 @@ def test_data_counts_more_than_time(runs: list[Run]) -> None:
 def test_without_shards_a_run_that_does_not_complete_is_worse_than_one_without_a_manager_for_a_while(
     runs: list[Run],
 ) -> None:
-    said = summary(runs, shards=False)
+    said = summary(runs, known=False)
     assert 0 < said.completed < said.runs
     assert not said.worst.outcome.completed
     assert not said.hurts[0].outcome.completed
     done = next(run for run in runs if run.outcome.completed)
     away = replace(done, outcome=replace(done.outcome, refused=Total(1e6, 1)))
     stuck = replace(done, outcome=replace(done.outcome, completed=False))
-    assert summary([away, stuck], shards=False).worst == stuck
+    assert summary([away, stuck], known=False).worst == stuck
 
 
 def test_the_timeline_of_a_run_has_its_members_its_health_and_its_fault(runs: list[Run]) -> None:

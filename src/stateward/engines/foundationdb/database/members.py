@@ -13,6 +13,8 @@ from stateward.engines.foundationdb.spec.connection import ConnectionStringError
 
 LOCALITY = "instance_id"
 """Key of the locality that holds the member's name."""
+STORAGE = "storage"
+"""The role of a process that keeps data."""
 FAULTS = frozenset({"io_error", "io_timeout", "platform_error", "process_error", "trace_log_file_write_error"})
 """Process messages that indicate a fault of the disk or the machine."""
 
@@ -36,6 +38,8 @@ class MemberView:
     fault: str = ""
     disk_total: int = 0
     disk_free: int = 0
+    stored: int | None = None
+    """The bytes of data on its storage processes; None if one of them does not report them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,15 @@ def member_view(name: str, processes: list[Process], lost: set[str]) -> MemberVi
         fault=faults[0] if faults else "",
         disk_total=max((disk.total_bytes or 0 for disk in disks), default=0),
         disk_free=min((disk.free_bytes or 0 for disk in disks), default=0),
+        stored=None if silent else stored_bytes(processes),
     )
+
+
+def stored_bytes(processes: list[Process]) -> int | None:
+    """Return the bytes of data on the storage servers among these processes; None if one does not report them."""
+    found = [role.stored_bytes for p in processes for role in p.roles or () if role.role == STORAGE]
+    known = [size for size in found if size is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 def host_of(address: str) -> str:

@@ -24,7 +24,17 @@ from stateward.engines.foundationdb.database.upkeep import current_coordinators,
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.spec.identity import description
 from stateward.planning.facts.upgrade_order import parse
-from stateward.planning.model.observation import Copy, CopyState, Database, Health, Node, Unformed, Unit, Unknown
+from stateward.planning.model.observation import (
+    Copy,
+    CopyState,
+    Database,
+    Duties,
+    Health,
+    Node,
+    Unformed,
+    Unit,
+    Unknown,
+)
 
 OTHERS = "(others)"
 """All other members that have a copy."""
@@ -73,6 +83,7 @@ def decoded_observation(target: FoundationTarget, status: Status, proofs: Proofs
         limited=is_own(status),
         tolerance=tolerance(status),
         connection=status.cluster.connection_string or "",
+        redundancy=redundancy(status),
         pending_settings=pending_settings(target, status, seen, coordinators),
     )
 
@@ -126,6 +137,7 @@ def node_of(target: FoundationTarget, member: MemberView, coordinators: frozense
         disk_total=member.disk_total,
         disk_free=member.disk_free,
         fault=member.fault,
+        duties=Duties(member.kind, member.zone, member.roles, member.stored),
     )
 
 
@@ -159,6 +171,12 @@ def units(
         else:  # Nothing is moving, so there is nothing to wait for: report the reason.
             own = Copy(CopyState.STARTED, member=name, in_sync=False, why=problem)
         yield Unit(f"data({name})", wanted, (own, elsewhere))
+
+
+def redundancy(status: Status) -> str:
+    """Return the redundancy mode in force; empty if the status does not say."""
+    configuration = status.cluster.configuration
+    return (configuration.redundancy_mode if configuration is not None else None) or ""
 
 
 def lost(status: Status) -> bool:
