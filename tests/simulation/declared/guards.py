@@ -27,6 +27,11 @@ def mixed_versions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(decision, "doubt", lambda versions: None if versions else original(versions))
 
 
+def unknown_versions(patch: pytest.MonkeyPatch) -> None:
+    original = decision.doubt
+    patch.setattr(decision, "doubt", lambda versions: original(versions) if versions else None)
+
+
 def existing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(decision, "_unclaimed", lambda *_: Decision(Do.CLAIM, claim=Claim.ADOPTING))
 

@@ -235,7 +235,7 @@ class WorldTransport:
 
     async def _read(self, cluster: Cluster, call: Call) -> Answer:
         path = call.path
-        if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
+        if path.startswith("/_nodes") and any(not n.tells for n in cluster.nodes.values()):
             # The response waits for unresponsive nodes.
             await asyncio.sleep(5.0)
         made = {

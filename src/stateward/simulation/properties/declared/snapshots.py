@@ -82,7 +82,7 @@ class SnapshotWatchdog:
         task = asyncio.current_task()
         if task is not None and call.path == "/_nodes/http":
             nodes = cluster.nodes.values()
-            known = all(node.reachable for node in nodes)
+            known = all(node.tells for node in nodes)
             self._versions[task] = frozenset(node.version for node in nodes) if known else frozenset()
         resource = self._asking(call)
         if resource is None or call.method == "GET" or status >= DONE or call.path.endswith("/_search"):

@@ -134,7 +134,7 @@ class DeclaredWatchdog:
             return
         if call.path == "/_nodes/http":
             nodes = cluster.nodes.values()
-            known = all(node.reachable for node in nodes)
+            known = all(node.tells for node in nodes)
             session.versions = frozenset(node.version for node in nodes) if known else frozenset()
         elif call.method == "GET" and concerned(call.path):
             path = self._path(resource)
