@@ -17,7 +17,7 @@ TRIES = 12
     ("removal", "letter", "first"),
     [
         (guards.mixed_versions, "k", 7),
-        (guards.unknown_versions, "k", 1),
+        (guards.unknown_versions, "k", 6),
         (guards.existing, "l", 2),
         (guards.reported, "l", 1),
         (guards.paused, "l", 2),

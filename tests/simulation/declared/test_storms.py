@@ -26,6 +26,7 @@ def test_no_property_is_violated_and_both_clients_do_their_part(engine: str) -> 
         "declared: operator writes an object",
         "declared: operator deletes an object",
         "declared: MixedVersions",
+        "declared: VersionsUnknown",
         "declared: Drifted",
         "declared: Exists",
         "declared: Refused",

@@ -123,6 +123,9 @@ class SnapshotWatchdog:
         if is_ready(resource):
             if found is None or not mine or found.state != "SUCCESS":
                 yield f"the SearchSnapshot {resource.key.name} is Ready, and the repository has {found}"
+            elif part(resource.doc, "status").get("sizeBytes") is None:
+                # It was asked for once, and is asked for again after an hour: until then a write of the status is due.
+                yield f"the size of the SearchSnapshot {resource.key.name} is not known yet"
             return
         usable = database is not None and repository in database.objects.repositories()
         true = {"SnapshotExists": found is not None and not mine, "SnapshotMissing": found is None}
