@@ -11,7 +11,7 @@ from msgspec import structs
 from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import Claim, Drift
 from stateward.api.kinds.snapshots.restore import ExistingIndices
-from stateward.engines.search.declared import decision
+from stateward.engines.search.declared import decision, identity, writes
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.identity import declared
 from stateward.engines.search.snapshots.decision import DesiredSnapshot
@@ -130,3 +130,41 @@ def restored_once(patch: pytest.MonkeyPatch) -> None:
         original(self)
 
     patch.setattr(restore.RestoreReconciliation, "check", check)
+
+
+def own_settings(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(identity, "_no_setting", lambda *_: None)
+
+
+def existing_settings(patch: pytest.MonkeyPatch) -> None:
+    original = decision._foreign
+
+    def foreign(desired: Any, body: Any) -> str | None:
+        return None if desired.settings else original(desired, body)
+
+    patch.setattr(decision, "_foreign", foreign)
+    existing(patch)
+
+
+def dropped_settings(patch: pytest.MonkeyPatch) -> None:
+    original = writes.write
+
+    def write(desired: Any, observed: Any) -> writes.Request:
+        if desired.settings:
+            desired = replace(desired, memory=replace(desired.memory, settings=desired.settings))
+        return original(desired, observed)
+
+    patch.setattr(decision, "write", write)
+
+
+def removed_settings(patch: pytest.MonkeyPatch) -> None:
+    original = ObjectReconciliation.leaves_something
+    patch.setattr(
+        ObjectReconciliation,
+        "leaves_something",
+        lambda self: self.live.spec.object != "clusterSettings" and original(self),
+    )
+
+
+def unwritten_settings(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decision, "unwritten", lambda *_: [])

@@ -32,6 +32,10 @@ TRIES = 12
         (guards.kept_snapshots, "o", 3),
         (guards.restored_once, "o", 7),
         (guards.refused_indices, "p", 13),
+        (guards.own_settings, "l", 3),
+        (guards.existing_settings, "l", 2),
+        (guards.dropped_settings, "gm", 6),
+        (guards.removed_settings, "m", 6),
     ],
 )
 def test_a_storm_finds_a_removed_guard(

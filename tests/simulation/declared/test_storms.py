@@ -25,6 +25,8 @@ def test_no_property_is_violated_and_both_clients_do_their_part(engine: str) -> 
     usual = {
         "declared: operator writes an object",
         "declared: operator deletes an object",
+        "declared: operator writes settings",
+        "declared: InvalidSpec",
         "declared: MixedVersions",
         "declared: VersionsUnknown",
         "declared: Drifted",

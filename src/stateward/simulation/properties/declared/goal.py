@@ -7,7 +7,7 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog, is_ready, reason_of
-from stateward.simulation.world.declared_objects import OBJECTS, path_of, wanted_body, without_note
+from stateward.simulation.world.declared_objects import OBJECTS, is_settings, path_of, wanted_body, without_note
 from stateward.simulation.world.world import World
 
 
@@ -15,6 +15,8 @@ def unmet_declared(world: World, watchdog: DeclaredWatchdog) -> Iterator[str]:
     """Yield each declared object that is not in the database as declared, and whose status does not truly say why."""
     database = world.database()
     for resource in world.store.all(OBJECTS):
+        if is_settings(resource):
+            continue  # Each of them is an object of its own.
         name = resource.key.name
         activity = part(resource.doc, "status").get("activity", "")
         if resource.terminating:

@@ -59,6 +59,10 @@ class SnapshotWatchdog:
         if (task := asyncio.current_task()) is not None:
             self._versions[task] = frozenset()
 
+    def beside(self) -> bool:
+        """Return whether the current task is about snapshots."""
+        return asyncio.current_task() in self._resources
+
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
         resource = self._asking(call)

@@ -19,7 +19,7 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import changed_by, concerned
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.declared_objects import DECLARED, OBJECTS, owner_in, path_of
+from stateward.simulation.world.declared_objects import DECLARED, OBJECTS, is_settings, owner_in, path_of
 from stateward.simulation.world.world import World
 
 DONE = 300
@@ -98,7 +98,7 @@ class DeclaredWatchdog:
         if kind != OBJECTS or task is None:
             return
         live = self._store.get(kind, key)
-        if live is None:
+        if live is None or is_settings(live):
             self._resources.pop(task, None)
         else:
             self._resources[task] = live
@@ -120,6 +120,10 @@ class DeclaredWatchdog:
         """Note that a session begins: what was known before does not count."""
         if (task := asyncio.current_task()) is not None:
             self._sessions[task] = Session()
+
+    def beside(self) -> bool:
+        """Return whether the current task is about declared objects."""
+        return asyncio.current_task() in self._resources
 
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
@@ -195,13 +199,12 @@ class DeclaredWatchdog:
     def _on_event(self, kind: str, event: Event) -> None:
         if kind != OBJECTS:
             return
-        if event.new is None and event.old is not None:
-            self._gone(event.old)
-            return
         if event.new is None:
+            if event.old is not None and not is_settings(event.old):
+                self._gone(event.old)
             return
         self._world.context.count(f"declared: {reason_of(event.new) or 'no status'}")
-        if is_ready(event.new):
+        if is_ready(event.new) and not is_settings(event.new):
             database, path = self._world.database(), self._path(event.new)
             if database is not None and part(event.new.doc, "status").get("clusterUUID") == database.identity:
                 body, content = part(event.new.doc, "spec")["body"], database.objects.content(path)
