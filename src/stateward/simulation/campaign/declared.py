@@ -9,6 +9,7 @@ from stateward.simulation.properties.declared.goal import unmet_declared
 from stateward.simulation.properties.declared.secrecy import Secrecy
 from stateward.simulation.properties.declared.settings import SettingsWatchdog
 from stateward.simulation.properties.declared.snapshots import SnapshotWatchdog
+from stateward.simulation.properties.declared.verification import VerificationWatchdog
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.users.declared.people import Declarations
@@ -36,6 +37,7 @@ class DeclaredPart:
         self._watchdog = DeclaredWatchdog(world, violations)
         self._snapshots = SnapshotWatchdog(world, violations)
         self._settings = SettingsWatchdog(world, violations)
+        self._verification = VerificationWatchdog(world, violations)
         self._secrecy = Secrecy(world, violations, self.declarations.values)
 
     @property
@@ -46,12 +48,18 @@ class DeclaredPart:
     def attach(self, process: Process) -> None:
         """Let a process keep declared resources, and check what it does."""
         process.declares = True
-        process.audit = Audits(process.audit, self._watchdog, self._snapshots, self._settings)
-        process.database_audit = DatabaseAudits(self._watchdog, self._snapshots, self._settings)
+        own = (self._watchdog, self._snapshots, self._settings, self._verification)
+        process.audit = Audits(process.audit, *own)
+        process.database_audit = DatabaseAudits(*own)
 
     def unmet(self) -> list[str]:
         """Return the differences between what is declared and the database."""
-        return [*unmet_declared(self._world, self._watchdog), *self._snapshots.unmet(), *self._settings.unmet()]
+        return [
+            *unmet_declared(self._world, self._watchdog),
+            *self._snapshots.unmet(),
+            *self._settings.unmet(),
+            *self._verification.unmet(),
+        ]
 
     def logged(self, event: str, values: Mapping[str, object]) -> None:
         """Check a line of the operator's log."""

@@ -67,6 +67,16 @@ def _placed(document: Any, way: list[str], text: str) -> Any:
     return {**document, step: _placed(document.get(step, {}), rest, text)}
 
 
+def is_throwaway(name: str) -> bool:
+    """Return whether a name is that of a throw-away cluster, or of what is made in it."""
+    return name.startswith("verify-")
+
+
+def cluster_of(resource: Stored) -> str:
+    """Return the name of the cluster of a declared resource."""
+    return resource.doc["spec"]["cluster"]["name"]
+
+
 def is_settings(resource: Stored) -> bool:
     """Return whether a SearchObject declares cluster settings."""
     return resource.doc["spec"].get("object") == SETTINGS_LABEL

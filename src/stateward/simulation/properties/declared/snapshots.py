@@ -20,8 +20,8 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.snapshots import ModelSnapshot, about_snapshots, new_name
 from stateward.simulation.properties.declared.watchdog import DONE, is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS
-from stateward.simulation.world.world import World
+from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS, cluster_of, is_throwaway
+from stateward.simulation.world.world import NAMESPACE, World
 
 OF_HAND, OF_SCHEDULE = "stateward.dev/uid", "stateward.dev/search-snapshot-schedule"
 """The notes in snapshots: the UID of a SearchSnapshot, and the namespace and name of a schedule."""
@@ -68,6 +68,8 @@ class SnapshotWatchdog:
         resource = self._asking(call)
         if resource is None:
             return
+        if cluster.name != f"{NAMESPACE}.{cluster_of(resource)}":
+            self._violated("p", f"{call.method} {call.path} in {cluster.name}, for {resource.key.name} of another")
         match call.method, call.path.strip("/").split("/"):
             case "PUT", ["_snapshot", _, name]:
                 self._check_begin(resource, name)
@@ -107,6 +109,8 @@ class SnapshotWatchdog:
         """Yield the differences between resources and repositories, and resources that do not come to an end."""
         for kind in sorted(KINDS):
             for resource in self._world.store.all(kind):
+                if is_throwaway(resource.key.name):
+                    continue
                 name, status = resource.key.name, part(resource.doc, "status")
                 told = f"{reason_of(resource)}: {status.get('activity', '')}"
                 stalled = any(

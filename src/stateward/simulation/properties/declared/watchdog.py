@@ -19,8 +19,16 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import changed_by, concerned
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.declared_objects import DECLARED, OBJECTS, is_settings, owner_in, path_of
-from stateward.simulation.world.world import World
+from stateward.simulation.world.declared_objects import (
+    DECLARED,
+    OBJECTS,
+    cluster_of,
+    is_settings,
+    is_throwaway,
+    owner_in,
+    path_of,
+)
+from stateward.simulation.world.world import NAMESPACE, World
 
 DONE = 300
 """The smallest status code of a request that did not succeed."""
@@ -107,6 +115,8 @@ class DeclaredWatchdog:
         """Check that the operator writes nothing of a resource but its status and its finalizers."""
         if write.kind not in DECLARED or write.subresource == "status":
             return
+        if write.verb == "create" and is_throwaway(part(write.body, "metadata").get("name", "")):
+            return  # For a verification, and of its cluster.
         meta = part(write.body, "metadata").keys() - {"uid", "resourceVersion", "finalizers"}
         if write.verb != "patch" or meta or write.body.keys() - {"metadata"}:
             self._violated("f", f"{write.verb} of {write.kind} {write.key.name}, which belongs to its users")
@@ -161,6 +171,8 @@ class DeclaredWatchdog:
         task = asyncio.current_task()
         session, resource = (self._sessions.get(task), self._resources.get(task)) if task else (None, None)
         what = f"{path} is {'deleted' if removes else 'written'}"
+        if resource is not None and cluster.name != f"{NAMESPACE}.{cluster_of(resource)}":
+            self._violated("l", f"{what} in {cluster.name}, for {resource.key.name} of another cluster")
         if resource is None or session is None or self._path(resource) != path:
             self._violated("l", f"{what}, which the resource that was read does not declare")
             return
@@ -205,7 +217,7 @@ class DeclaredWatchdog:
             return
         self._world.context.count(f"declared: {reason_of(event.new) or 'no status'}")
         if is_ready(event.new) and not is_settings(event.new):
-            database, path = self._world.database(), self._path(event.new)
+            database, path = self._world.database(cluster_of(event.new)), self._path(event.new)
             if database is not None and part(event.new.doc, "status").get("clusterUUID") == database.identity:
                 body, content = part(event.new.doc, "spec")["body"], database.objects.content(path)
                 count = self._changes.get((database.identity, path), 0)
@@ -214,7 +226,8 @@ class DeclaredWatchdog:
     def _gone(self, resource: Stored) -> None:
         """Check that an object is deleted with its resource; one that stays belongs to no resource from now on."""
         self._agreed.pop(resource.uid, None)
-        cluster, database, path = self._world.resource(), self._world.database(), self._path(resource)
+        name, path = cluster_of(resource), self._path(resource)
+        cluster, database = self._world.resource(name), self._world.database(name)
         for place, author in list(self._authors.items()):
             if place[1] == path and author.uid == resource.uid:
                 del self._authors[place]

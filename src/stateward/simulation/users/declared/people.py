@@ -12,10 +12,18 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.users.declared.bodies import TOKEN_KEY, TOKEN_SECRET, labels, name_of, refused_spec, spec_of
+from stateward.simulation.users.declared.bodies import (
+    REPOSITORY,
+    TOKEN_KEY,
+    TOKEN_SECRET,
+    labels,
+    name_of,
+    refused_spec,
+    spec_of,
+)
 from stateward.simulation.users.declared.settings import SettingsUsers
 from stateward.simulation.users.declared.snapshots import SnapshotUsers
-from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, is_settings, path_of
+from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, cluster_of, is_settings, path_of
 from stateward.simulation.world.world import NAME, NAMESPACE, SYSTEM, World
 
 FOREIGN = 100
@@ -61,13 +69,13 @@ class Declarations:
         self._settings = SettingsUsers(world)
 
     def begin(self) -> None:
-        """Create the Secrets, and declare half of the objects."""
+        """Create the Secrets, and declare half of the objects, and the repository."""
         # The key of digests is random otherwise, and a run is a function of its seed.
         key = base64.b64encode(self._rng.randbytes(32)).decode()
         self._secret(SYSTEM, "stateward-digest-key", {"key": key}, {})
         self.values.append(self._value())
         self._secret(NAMESPACE, TOKEN_SECRET, self._data(), {LABEL_ALLOWED: NAME})
-        for label in self._labels[::2]:
+        for label in (*self._labels[::2], f"snapshotRepository/{REPOSITORY}"):
             self._create(label)
 
     def edit(self) -> None:
@@ -240,7 +248,11 @@ class Declarations:
         return self._rng.choice(found) if found else None
 
     def _all(self) -> list[Stored]:
-        found = (stored for stored in self._world.store.all(OBJECTS) if not is_settings(stored))
+        found = (
+            stored
+            for stored in self._world.store.all(OBJECTS)
+            if not is_settings(stored) and cluster_of(stored) == NAME
+        )
         return sorted(found, key=lambda stored: stored.key)
 
     def _refused(self, stored: Stored) -> bool:
