@@ -14,6 +14,7 @@ from stateward.api.kinds.snapshots.restore import ExistingIndices
 from stateward.engines.search.declared import decision, identity, writes
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.identity import declared
+from stateward.engines.search.snapshots import verification
 from stateward.engines.search.snapshots.decision import DesiredSnapshot
 from stateward.operator.declared import database, resource
 from stateward.operator.declared.reconcile import ObjectReconciliation
@@ -166,5 +167,45 @@ def removed_settings(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def unwritten_settings(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(decision, "unwritten", lambda *_: [])
+def damaged(patch: pytest.MonkeyPatch) -> None:
+    original = verification._result
+
+    def result(wanted: Any, seen: verification.Seen, *rest: Any) -> Any:
+        restored = seen.restored
+        if restored is not None and restored.indices:
+            restored = structs.replace(restored, phase=restore.RestorePhase.DONE)
+        return original(wanted, replace(seen, restored=restored), *rest)
+
+    patch.setattr(verification, "_result", result)
+
+
+def writable(patch: pytest.MonkeyPatch) -> None:
+    original = verification.throwaway.repository
+
+    def repository(*rest: Any) -> Any:
+        made = original(*rest)
+        made["spec"]["body"]["settings"]["readonly"] = False
+        return made
+
+    patch.setattr(verification.throwaway, "repository", repository)
+
+
+def in_the_source(patch: pytest.MonkeyPatch) -> None:
+    original = verification.throwaway.restore
+
+    def made(schedule: Any, *rest: Any) -> Any:
+        found = original(schedule, *rest)
+        found["spec"]["cluster"]["name"] = schedule.spec.cluster.name
+        return found
+
+    patch.setattr(verification.throwaway, "restore", made)
+
+
+def removed_cluster(patch: pytest.MonkeyPatch) -> None:
+    original = verification._with_cluster
+
+    def step(wanted: Any, *rest: Any) -> Any:
+        found = original(wanted, *rest)
+        return replace(found, do=verification.Do.WAIT) if found.do is verification.Do.DELETE else found
+
+    patch.setattr(verification, "_with_cluster", step)

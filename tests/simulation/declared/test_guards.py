@@ -36,6 +36,10 @@ TRIES = 12
         (guards.existing_settings, "l", 2),
         (guards.dropped_settings, "gm", 6),
         (guards.removed_settings, "m", 6),
+        (guards.damaged, "q", 8),
+        (guards.writable, "q", 3),
+        (guards.in_the_source, "q", 3),
+        (guards.removed_cluster, "g", 3),
     ],
 )
 def test_a_storm_finds_a_removed_guard(

@@ -45,7 +45,10 @@ class SnapshotWatchdog:
     def read(self, kind: str, key: Key) -> None:
         """Record a live read of a resource."""
         task, live = asyncio.current_task(), self._world.store.get(kind, key)
-        if kind in KINDS and task is not None and live is not None:
+        if kind not in KINDS or task is None or live is None:
+            return
+        known = self._resources.get(task)
+        if known is None or known.kind == kind:  # A schedule's task reads the restore of its verification, too.
             self._resources[task] = live
 
     def writing(self, write: Write) -> None:
@@ -68,6 +71,8 @@ class SnapshotWatchdog:
         resource = self._asking(call)
         if resource is None:
             return
+        if is_throwaway(resource.key.name) and not is_throwaway(cluster.name.rpartition(".")[2]):
+            self._violated("q", f"{call.method} {call.path} for a verification, in {cluster.name}")
         if cluster.name != f"{NAMESPACE}.{cluster_of(resource)}":
             self._violated("p", f"{call.method} {call.path} in {cluster.name}, for {resource.key.name} of another")
         match call.method, call.path.strip("/").split("/"):

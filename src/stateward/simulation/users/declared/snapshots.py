@@ -15,7 +15,7 @@ from stateward.simulation.world.world import NAME, NAMESPACE, World
 SNAPSHOT_EDITS: Mapping[str, int] = {
     "snapshot declared": 4,
     "snapshot resource deleted": 2,
-    "schedule declared or deleted": 2,
+    "schedule declared or deleted": 3,
     "schedule paused or resumed": 1,
     "verification toggled": 1,
     "snapshot damaged": 1,
@@ -82,7 +82,7 @@ class SnapshotUsers:
         if self._all(SCHEDULES):
             return self._rng.random() < DELETED and self._delete(SCHEDULES)
         verify = {"verify": VERIFY} if self._rng.random() < 0.6 else {}
-        return self._create(SCHEDULES, "often", {"schedule": "*/5 * * * *", "retention": {"maxCount": 2}, **verify})
+        return self._create(SCHEDULES, "often", {"schedule": "*/3 * * * *", "retention": {"maxCount": 2}, **verify})
 
     def _pause(self) -> bool:
         return any(self._change(s, {"paused": not s.doc["spec"].get("paused", False)}) for s in self._all(SCHEDULES))
