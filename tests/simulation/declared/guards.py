@@ -11,9 +11,10 @@ from msgspec import structs
 from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import Claim, Drift
 from stateward.api.kinds.snapshots.restore import ExistingIndices
-from stateward.engines.search.declared import decision
+from stateward.engines.search.declared import decision, identity, writes
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.identity import declared
+from stateward.engines.search.snapshots import verification
 from stateward.engines.search.snapshots.decision import DesiredSnapshot
 from stateward.operator.declared import database, resource
 from stateward.operator.declared.reconcile import ObjectReconciliation
@@ -25,6 +26,11 @@ Removal = Callable[[pytest.MonkeyPatch], None]
 def mixed_versions(patch: pytest.MonkeyPatch) -> None:
     original = decision.doubt
     patch.setattr(decision, "doubt", lambda versions: None if versions else original(versions))
+
+
+def unknown_versions(patch: pytest.MonkeyPatch) -> None:
+    original = decision.doubt
+    patch.setattr(decision, "doubt", lambda versions: original(versions) if versions else None)
 
 
 def existing(patch: pytest.MonkeyPatch) -> None:
@@ -125,3 +131,81 @@ def restored_once(patch: pytest.MonkeyPatch) -> None:
         original(self)
 
     patch.setattr(restore.RestoreReconciliation, "check", check)
+
+
+def own_settings(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(identity, "_no_setting", lambda *_: None)
+
+
+def existing_settings(patch: pytest.MonkeyPatch) -> None:
+    original = decision._foreign
+
+    def foreign(desired: Any, body: Any) -> str | None:
+        return None if desired.settings else original(desired, body)
+
+    patch.setattr(decision, "_foreign", foreign)
+    existing(patch)
+
+
+def dropped_settings(patch: pytest.MonkeyPatch) -> None:
+    original = writes.write
+
+    def write(desired: Any, observed: Any) -> writes.Request:
+        if desired.settings:
+            desired = replace(desired, memory=replace(desired.memory, settings=desired.settings))
+        return original(desired, observed)
+
+    patch.setattr(decision, "write", write)
+
+
+def removed_settings(patch: pytest.MonkeyPatch) -> None:
+    original = ObjectReconciliation.leaves_something
+    patch.setattr(
+        ObjectReconciliation,
+        "leaves_something",
+        lambda self: self.live.spec.object != "clusterSettings" and original(self),
+    )
+
+
+def damaged(patch: pytest.MonkeyPatch) -> None:
+    original = verification._result
+
+    def result(wanted: Any, seen: verification.Seen, *rest: Any) -> Any:
+        restored = seen.restored
+        if restored is not None and restored.indices:
+            restored = structs.replace(restored, phase=restore.RestorePhase.DONE)
+        return original(wanted, replace(seen, restored=restored), *rest)
+
+    patch.setattr(verification, "_result", result)
+
+
+def writable(patch: pytest.MonkeyPatch) -> None:
+    original = verification.throwaway.repository
+
+    def repository(*rest: Any) -> Any:
+        made = original(*rest)
+        made["spec"]["body"]["settings"]["readonly"] = False
+        return made
+
+    patch.setattr(verification.throwaway, "repository", repository)
+
+
+def in_the_source(patch: pytest.MonkeyPatch) -> None:
+    original = verification.throwaway.restore
+
+    def made(schedule: Any, *rest: Any) -> Any:
+        found = original(schedule, *rest)
+        found["spec"]["cluster"]["name"] = schedule.spec.cluster.name
+        return found
+
+    patch.setattr(verification.throwaway, "restore", made)
+
+
+def removed_cluster(patch: pytest.MonkeyPatch) -> None:
+    original = verification._with_cluster
+
+    def step(wanted: Any, *rest: Any) -> Any:
+        found = original(wanted, *rest)
+        return replace(found, do=verification.Do.WAIT) if found.do is verification.Do.DELETE else found
+
+    patch.setattr(verification, "_with_cluster", step)

@@ -17,6 +17,7 @@ TRIES = 12
     ("removal", "letter", "first"),
     [
         (guards.mixed_versions, "k", 7),
+        (guards.unknown_versions, "k", 6),
         (guards.existing, "l", 2),
         (guards.reported, "l", 1),
         (guards.paused, "l", 2),
@@ -31,6 +32,14 @@ TRIES = 12
         (guards.kept_snapshots, "o", 3),
         (guards.restored_once, "o", 7),
         (guards.refused_indices, "p", 13),
+        (guards.own_settings, "l", 3),
+        (guards.existing_settings, "l", 2),
+        (guards.dropped_settings, "gm", 6),
+        (guards.removed_settings, "m", 6),
+        (guards.damaged, "q", 8),
+        (guards.writable, "q", 3),
+        (guards.in_the_source, "q", 3),
+        (guards.removed_cluster, "g", 3),
     ],
 )
 def test_a_storm_finds_a_removed_guard(

@@ -25,7 +25,10 @@ def test_no_property_is_violated_and_both_clients_do_their_part(engine: str) -> 
     usual = {
         "declared: operator writes an object",
         "declared: operator deletes an object",
+        "declared: operator writes settings",
+        "declared: InvalidSpec",
         "declared: MixedVersions",
+        "declared: VersionsUnknown",
         "declared: Drifted",
         "declared: Exists",
         "declared: Refused",

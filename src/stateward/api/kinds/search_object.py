@@ -174,9 +174,13 @@ class SearchObjectStatus(Record):
     )
     applied: Annotated[str, Meta(description="Digest of the body that was last written, with its values.")] = ""
     stored: Annotated[str, Meta(description="Digest of the object as the database stored it then.")] = ""
-    settings: Annotated[list[str] | None, Meta(description="For clusterSettings: the settings that were written.")] = (
-        None
-    )
+    settings: Annotated[
+        list[str] | None, Meta(description="For clusterSettings: the settings that belong to this resource.")
+    ] = None
+    unwritten: Annotated[
+        list[str] | None,
+        Meta(description="For clusterSettings: those of them of which it is not known yet that they were written."),
+    ] = None
     drift: Annotated[str, Meta(description="What another client has changed, in a sentence.")] = ""
     applied_time: Annotated[str, Meta(description="When it was last written.")] = ""
     activity: Annotated[str, Meta(description="One sentence: what is in progress, or why it waits.")] = ""

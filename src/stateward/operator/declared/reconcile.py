@@ -183,7 +183,13 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             sent=body,
             digest=self.tools.key.digest(canonical(body)),
             owner=f"{meta.namespace}/{meta.name}",
-            memory=Memory(status.claim, status.applied, status.stored, frozenset(status.settings or ())),
+            memory=Memory(
+                status.claim,
+                status.applied,
+                status.stored,
+                frozenset(status.settings or ()),
+                frozenset(status.unwritten or ()),
+            ),
             hidden=_hidden(spec),
             existing=spec.existing,
             drift=spec.drift,
@@ -192,9 +198,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
 
     def _claim(self, what: Declared, body: Json, decision: Decision, target: Target) -> None:
         """Note a claim: the database's identity, and for cluster settings their names."""
-        settings = self._desired(what, body).settings | set(self.live.status.settings or ())
-        status = replace(self.live.status, claim=decision.claim, cluster_uuid=target.identity)
-        self.keep(replace(status, settings=sorted(settings) or None))
+        wanted, known = self._desired(what, body).settings, self.live.status
+        settings = wanted | set(known.settings or ())
+        unwritten = wanted - set(known.settings or ()) | set(known.unwritten or ())
+        status = replace(known, claim=decision.claim, cluster_uuid=target.identity)
+        self.keep(replace(status, settings=sorted(settings) or None, unwritten=sorted(unwritten) or None))
 
     def _record(self, desired: Desired, written: Written, target: Target) -> None:
         """Note that the database has the object as declared."""
@@ -208,6 +216,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 applied=desired.digest,
                 stored=written.stored if sent else status.stored,
                 settings=sorted(desired.settings) or None,
+                unwritten=None,
                 drift="",
                 applied_time=rfc3339(self.now()) if sent else status.applied_time,
             )

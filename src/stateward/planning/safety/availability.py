@@ -113,8 +113,13 @@ def needs_vote_moved(facts: Facts, member: Member) -> bool:
 
 
 def other_managers(facts: Facts, member: Member) -> frozenset[str]:
-    """Return the other managers that serve."""
-    return voting_members(facts) & facts.up - {member.name}
+    """Return the other managers that serve, also those that are not recorded yet.
+
+    The disaster this prevents: a second manager joins and serves, and before that is recorded the first one stops as if
+    it were the only one, so the cluster has no manager until it is back.
+    """
+    joined = frozenset(m.name for m in facts.obs.members if facts.joined(m.name) and facts.votes(m))
+    return (voting_members(facts) | joined) & facts.up - {member.name}
 
 
 def voter_problem(facts: Facts, member: Member) -> str | None:

@@ -7,7 +7,9 @@ from stateward.simulation.apiserver.audit import Audits
 from stateward.simulation.opensearch.http import DatabaseAudits
 from stateward.simulation.properties.declared.goal import unmet_declared
 from stateward.simulation.properties.declared.secrecy import Secrecy
+from stateward.simulation.properties.declared.settings import SettingsWatchdog
 from stateward.simulation.properties.declared.snapshots import SnapshotWatchdog
+from stateward.simulation.properties.declared.verification import VerificationWatchdog
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.users.declared.people import Declarations
@@ -34,22 +36,30 @@ class DeclaredPart:
         self._world = world
         self._watchdog = DeclaredWatchdog(world, violations)
         self._snapshots = SnapshotWatchdog(world, violations)
+        self._settings = SettingsWatchdog(world, violations)
+        self._verification = VerificationWatchdog(world, violations)
         self._secrecy = Secrecy(world, violations, self.declarations.values)
 
     @property
     def requests(self) -> int:
         """How many requests of the operator have changed objects in databases."""
-        return self._watchdog.requests + self._snapshots.requests
+        return self._watchdog.requests + self._snapshots.requests + self._settings.requests
 
     def attach(self, process: Process) -> None:
         """Let a process keep declared resources, and check what it does."""
         process.declares = True
-        process.audit = Audits(process.audit, self._watchdog, self._snapshots)
-        process.database_audit = DatabaseAudits(self._watchdog, self._snapshots)
+        own = (self._watchdog, self._snapshots, self._settings, self._verification)
+        process.audit = Audits(process.audit, *own)
+        process.database_audit = DatabaseAudits(*own)
 
     def unmet(self) -> list[str]:
         """Return the differences between what is declared and the database."""
-        return [*unmet_declared(self._world, self._watchdog), *self._snapshots.unmet()]
+        return [
+            *unmet_declared(self._world, self._watchdog),
+            *self._snapshots.unmet(),
+            *self._settings.unmet(),
+            *self._verification.unmet(),
+        ]
 
     def logged(self, event: str, values: Mapping[str, object]) -> None:
         """Check a line of the operator's log."""

@@ -16,6 +16,7 @@ from stateward.simulation.opensearch import responses
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.databases import Databases
 from stateward.simulation.opensearch.node import Node, Stage
+from stateward.simulation.opensearch.settings import UNKNOWN
 from stateward.simulation.opensearch.snapshots import about_snapshots
 from stateward.simulation.opensearch.stored_objects import concerned
 
@@ -93,6 +94,10 @@ class DatabaseAudit(Protocol):
         """Note the greeting with which a session begins."""
         ...
 
+    def beside(self) -> bool:
+        """Return whether the current task observes no cluster: what it reads is for declared objects."""
+        ...
+
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
         ...
@@ -113,6 +118,10 @@ class DatabaseAudits:
         for audit in self._audits:
             audit.began()
 
+    def beside(self) -> bool:
+        """Return whether the current task is about declared objects."""
+        return any(audit.beside() for audit in self._audits)
+
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
         for audit in self._audits:
@@ -129,6 +138,10 @@ class UnauditedDatabase:
 
     def began(self) -> None:
         """Do nothing."""
+
+    def beside(self) -> bool:
+        """Return False."""
+        return False
 
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Do nothing."""
@@ -177,9 +190,12 @@ class WorldTransport:
         try:
             return await self._send(call)
         except UnreachableError:
-            if tells_the_state(call):
+            if self._observes(call):
                 self._answer_lost()
             raise
+
+    def _observes(self, call: Call) -> bool:
+        return tells_the_state(call) and not self._audit.beside()
 
     async def _send(self, call: Call) -> Answer:
         self.wire.alive()
@@ -235,7 +251,7 @@ class WorldTransport:
 
     async def _read(self, cluster: Cluster, call: Call) -> Answer:
         path = call.path
-        if path.startswith("/_nodes") and any(not n.reachable for n in cluster.nodes.values()):
+        if path.startswith("/_nodes") and any(not n.tells for n in cluster.nodes.values()):
             # The response waits for unresponsive nodes.
             await asyncio.sleep(5.0)
         made = {
@@ -251,12 +267,15 @@ class WorldTransport:
             return _refused(400, "illegal_argument_exception", f"the model does not know {path}")
         if name == "/_cluster/state" and "routing_table" in path:  # Node information contains no copies.
             self._cluster_observed(cluster)
-        return self._ok(made[name](cluster), observed=tells_the_state(call))
+        return self._ok(made[name](cluster), observed=self._observes(call))
 
     async def _command(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
         if cluster.read_only and path not in UNBLOCKED:
             return _refused(403, "cluster_block_exception", "blocked by: [FORBIDDEN/6/cluster read-only (api)];")
         if path == "/_cluster/settings":
+            if UNKNOWN in (body.get("persistent") or {}):
+                text = f"persistent setting [{UNKNOWN}], not recognized"
+                return _refused(400, "illegal_argument_exception", text)
             cluster.settings.change(cluster.settings.persistent, body.get("persistent") or {})
             cluster.settings.change(cluster.settings.transient, body.get("transient") or {})
             cluster.version += 1

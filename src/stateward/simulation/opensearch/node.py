@@ -62,6 +62,8 @@ class Node:
         self.cluster_name = str(self.config.get("cluster.name", ""))
         self.version = container.version
         self.granted = False
+        self.silent = False
+        """Whether it works, and does not answer when the leader asks all nodes about themselves."""
         self._surroundings = surroundings
         self._context = surroundings.context
         self._since = self._context.now
@@ -112,6 +114,11 @@ class Node:
     def reachable(self) -> bool:
         """Whether it can communicate, and is not isolated."""
         return self.answers and self.container.node not in self._surroundings.isolated
+
+    @property
+    def tells(self) -> bool:
+        """Whether it answers when the leader asks all nodes about themselves."""
+        return self.reachable and not self.silent
 
     def stop(self) -> None:
         """Stop gracefully: leave the cluster at once, then close the shards."""

@@ -80,8 +80,8 @@ def _copy(copy: Copy) -> Json:
 
 
 def info(cluster: Cluster) -> Json:
-    """Return the node information; unreachable nodes count as failed."""
-    there = {identifier: node for identifier, node in cluster.nodes.items() if node.reachable}
+    """Return the node information; nodes that do not tell theirs count as failed."""
+    there = {identifier: node for identifier, node in cluster.nodes.items() if node.tells}
     return {
         "_nodes": {"total": len(cluster.nodes), "failed": len(cluster.nodes) - len(there)},
         "cluster_name": cluster.name,
@@ -95,7 +95,7 @@ def info(cluster: Cluster) -> Json:
 def stats(cluster: Cluster) -> Json:
     """Return the node statistics."""
     cluster.advance()
-    there = {identifier: node for identifier, node in cluster.nodes.items() if node.reachable}
+    there = {identifier: node for identifier, node in cluster.nodes.items() if node.tells}
     return {
         "_nodes": {"total": len(cluster.nodes), "failed": len(cluster.nodes) - len(there)},
         "cluster_name": cluster.name,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 ENABLE = "cluster.routing.allocation.enable"
 REBALANCE = "cluster.routing.rebalance.enable"
 EXCLUDE = "cluster.routing.allocation.exclude._name"
+UNKNOWN = "search.unknown"
+"""A setting that the database does not know."""
 
 
 @dataclass(slots=True)

@@ -55,6 +55,8 @@ class ModelSnapshot:
     state: str
     metadata: Json
     indices: dict[str, ModelIndex]
+    damaged: bool = False
+    """Whether its files are: what begins to be restored from it then fails."""
 
     def shown(self, now: float) -> Json:
         """Return it as the database shows it at a time."""
@@ -230,7 +232,9 @@ class Snapshots:
             history = f"history-{self.restores}" if there is not None else ""
             ends = self.now() + SECONDS
             origin = f"{repository}/{name}"
-            made[target] = ModelIndex(copy.documents, copy.created, True, history, stream, origin, ends, self.breaks)
+            made[target] = ModelIndex(
+                copy.documents, copy.created, True, history, stream, origin, ends, self.breaks or taken.damaged
+            )
         if not made:
             return _refusal(404, "index_not_found_exception", f"no such index {body['indices']}")
         self.indices |= made

@@ -4,13 +4,14 @@ Written from the reference of the products, without the operator's table of kind
 """
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from stateward.api.values.base import Json
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.opensearch.settings import ENABLE, EXCLUDE, REBALANCE
 from stateward.simulation.opensearch.stored_objects import alias_path
 from stateward.simulation.world.world import World
 
@@ -21,6 +22,8 @@ RESTORES = "stateward.dev/searchrestores"
 DECLARED = frozenset({OBJECTS, SNAPSHOTS, SCHEDULES, RESTORES})
 """The kinds of declared resources of a world, of which the operator writes the status and the finalizers."""
 SECRETS = "/secrets"
+SETTINGS_LABEL = "clusterSettings"
+"""The object of resources that declare settings, each of which is an object of its own."""
 NOTE = "stateward.dev/search-object"
 """The key under which an object may name its owner."""
 _COMMON = {
@@ -62,6 +65,40 @@ def _placed(document: Any, way: list[str], text: str) -> Any:
         inner = cast("list[Any]", document)
         return [_placed(each, rest, text) if str(number) == step else each for number, each in enumerate(inner)]
     return {**document, step: _placed(document.get(step, {}), rest, text)}
+
+
+def is_throwaway(name: str) -> bool:
+    """Return whether a name is that of a throw-away cluster, or of what is made in it."""
+    return name.startswith("verify-")
+
+
+def cluster_of(resource: Stored) -> str:
+    """Return the name of the cluster of a declared resource."""
+    return resource.doc["spec"]["cluster"]["name"]
+
+
+def is_settings(resource: Stored) -> bool:
+    """Return whether a SearchObject declares cluster settings."""
+    return resource.doc["spec"].get("object") == SETTINGS_LABEL
+
+
+def own_setting(key: str) -> bool:
+    """Return whether a setting is one that the operator changes around restarts and removals, or its note about it."""
+    return key in (ENABLE, EXCLUDE, REBALANCE) or key.startswith("cluster.metadata.stateward")
+
+
+def wanted_settings(resource: Stored) -> dict[str, str]:
+    """Return the declared settings by their dotted names, as the database stores them."""
+    body = part(resource.doc, "spec", "body")
+    return dict(_dotted(body["persistent"] if list(body) == ["persistent"] else body, ""))
+
+
+def _dotted(settings: Json, root: str) -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _dotted(cast("Json", value), f"{root}{key}.")
+        else:
+            yield f"{root}{key}", str(value)
 
 
 def without_note(body: Any) -> Any:

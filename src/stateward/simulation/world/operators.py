@@ -102,6 +102,7 @@ class Process:
             pod_policy=self.pod_policy,
             pod_references=self.pod_references,
             wave=self.wave,
+            verify_snapshots=self.declares,
         )
         rng = context.stream(f"{identity}/jitter")
         self.metrics = DecisionMetrics(context)

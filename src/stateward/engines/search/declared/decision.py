@@ -11,9 +11,16 @@ from typing import cast
 from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.api.values.base import Json
 from stateward.engines.search.declared.aliases import moved_to, rolled_on, writes_end
-from stateward.engines.search.declared.comparison import contains
-from stateward.engines.search.declared.desired import Desired, Observed, difference, owner_of, protection, stored
-from stateward.engines.search.declared.identity import settings_of
+from stateward.engines.search.declared.desired import (
+    Desired,
+    Observed,
+    difference,
+    differs,
+    owner_of,
+    protection,
+    stored,
+    unwritten,
+)
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.writes import Request, fixed, removal, settled, write
 
@@ -54,8 +61,8 @@ def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision
     desired = rolled_on(desired, observed)
     if not desired.memory.claim:
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
-    if body is not None and (owner := _foreign(desired, body)) is not None:
-        return _refused(desired, owner)
+    if body is not None and (theirs := _theirs(desired, body)) is not None:
+        return theirs
     return _claimed(desired, observed, body, stored_digest)
 
 
@@ -99,6 +106,8 @@ def remove(desired: Desired, observed: Observed) -> Decision:
         return Decision(Do.NOTHING)
     if (unclear := doubt(observed.versions)) is not None:
         return unclear
+    if desired.what.kind.write is Write.SETTINGS:
+        return _reset(desired, cast("Json", body))
     if claim != Claim.OWNED and difference(desired, body) is not None:
         owner = owner_of(desired, body)
         if owner and owner != desired.owner:
@@ -106,9 +115,25 @@ def remove(desired: Desired, observed: Observed) -> Decision:
         if not owner:
             message = f"{desired.what.label} exists, and it is not known whether this resource wrote it: delete it"
             return Decision(Do.STOP, "OwnerUnknown", f"{message} in the database if it did")
-    if desired.what.kind.write is Write.SETTINGS and not desired.memory.settings & cast("Json", body).keys():
-        return Decision(Do.NOTHING)
+    return _removed(desired)
+
+
+def _reset(desired: Desired, body: Json) -> Decision:
+    """Return what to do about cluster settings whose resource is deleted."""
+    if doubtful := [key for key in unwritten(desired, body) if differs(desired, body, key)]:
+        return _owner_unknown(doubtful)
+    return _removed(desired) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
+
+
+def _removed(desired: Desired) -> Decision:
     return Decision(Do.SEND, request=removal(desired), message="it is deleted with its resource")
+
+
+def _owner_unknown(settings: list[str]) -> Decision:
+    message = (
+        f"{', '.join(settings)} is set, and it is not known whether this resource set it: reset it in the database"
+    )
+    return Decision(Do.STOP, "OwnerUnknown", f"{message} if it did, or set spec.existing to Adopt")
 
 
 def doubt(versions: frozenset[str]) -> Decision | None:
@@ -162,14 +187,24 @@ def _unchangeable(desired: Desired, body: object) -> Decision | None:
     return Decision(Do.STOP, "CannotChange", message)
 
 
+def _theirs(desired: Desired, body: object) -> Decision | None:
+    """Return why a claimed object is not written, because others have or may have made it; None if nothing is."""
+    if (owner := _foreign(desired, body)) is not None:
+        return _refused(desired, owner)
+    if desired.what.kind.write is not Write.SETTINGS or desired.existing is not Existing.REFUSE:
+        return None
+    dropped = [key for key in unwritten(desired, cast("Json", body)) if key not in desired.settings]
+    return _owner_unknown(dropped) if dropped else None
+
+
 def _foreign(desired: Desired, body: object) -> str | None:
     """Return the owner of what others have made since the claim, empty if unknown; None if nothing is foreign."""
     if desired.existing is not Existing.REFUSE:
         return None
     if desired.what.kind.write is Write.SETTINGS:
-        fresh = desired.settings - desired.memory.settings
-        theirs = {key: value for key, value in cast("Json", body).items() if key in fresh}
-        return None if contains(settings_of(desired.sent), theirs) is None else ""
+        found = cast("Json", body)
+        fresh = found.keys() & (desired.settings - desired.memory.settings) | {*unwritten(desired, found)}
+        return "" if any(differs(desired, found, key) for key in fresh & desired.settings) else None
     if desired.memory.claim != Claim.CREATING or difference(desired, body) is None:
         return None
     owner = owner_of(desired, body)

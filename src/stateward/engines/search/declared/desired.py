@@ -6,7 +6,7 @@ from typing import cast
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing
 from stateward.api.values.base import GROUP, Json
-from stateward.engines.search.declared.comparison import deviation, normal, pointer_in_one_form, stored_body
+from stateward.engines.search.declared.comparison import contains, deviation, normal, pointer_in_one_form, stored_body
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import concealed, found, without
@@ -28,6 +28,8 @@ class Memory:
     """Digest of what the database stored then."""
     settings: frozenset[str] = frozenset()
     """For cluster settings: those that are claimed."""
+    unwritten: frozenset[str] = frozenset()
+    """Those of them that may not be written yet: what the database has of them may be what others have made."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,22 @@ def difference(desired: Desired, body: object) -> str | None:
     """Return where a stored object deviates from what is declared, as a JSON pointer; None if it agrees."""
     shared = desired.memory.claim == Claim.MERGED
     return deviation(desired.what, comparable(desired, body), comparable(desired, desired.body), shared=shared)
+
+
+def unwritten(desired: Desired, body: Json) -> list[str]:
+    """Return the cluster settings in the database of which it is not known whether the resource has written them."""
+    known = desired.memory
+    return sorted(
+        body.keys() & (known.settings if known.claim in (Claim.CREATING, Claim.ADOPTING) else known.unwritten)
+    )
+
+
+def differs(desired: Desired, body: Json, setting: str) -> bool:
+    """Return whether a setting in the database is not as it is declared; the values of Secrets are not compared."""
+    wanted, found = cast("Json", comparable(desired, desired.body)), cast("Json", comparable(desired, body))
+    if setting not in wanted:
+        return setting not in desired.settings  # What is in no body without Secrets has its value from one.
+    return contains(found, {setting: wanted[setting]}) is not None
 
 
 def owner_of(desired: Desired, body: object) -> str:

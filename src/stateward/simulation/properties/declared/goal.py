@@ -7,7 +7,14 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog, is_ready, reason_of
-from stateward.simulation.world.declared_objects import OBJECTS, path_of, wanted_body, without_note
+from stateward.simulation.world.declared_objects import (
+    OBJECTS,
+    is_settings,
+    is_throwaway,
+    path_of,
+    wanted_body,
+    without_note,
+)
 from stateward.simulation.world.world import World
 
 
@@ -15,6 +22,8 @@ def unmet_declared(world: World, watchdog: DeclaredWatchdog) -> Iterator[str]:
     """Yield each declared object that is not in the database as declared, and whose status does not truly say why."""
     database = world.database()
     for resource in world.store.all(OBJECTS):
+        if is_settings(resource) or is_throwaway(resource.key.name):
+            continue  # Each setting is an object of its own, and of a verification nothing is left.
         name = resource.key.name
         activity = part(resource.doc, "status").get("activity", "")
         if resource.terminating:
@@ -51,7 +60,9 @@ def _differences(world: World, watchdog: DeclaredWatchdog, database: Cluster, re
 
 
 def _others(world: World, resource: Stored) -> list[Stored]:
-    return [other for other in world.store.all(OBJECTS) if other.uid != resource.uid]
+    return [
+        other for other in world.store.all(OBJECTS) if other.uid != resource.uid and not is_throwaway(other.key.name)
+    ]
 
 
 def _waits_for(spec: Json, other: Stored) -> bool:

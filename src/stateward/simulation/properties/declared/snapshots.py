@@ -20,8 +20,8 @@ from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.snapshots import ModelSnapshot, about_snapshots, new_name
 from stateward.simulation.properties.declared.watchdog import DONE, is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS
-from stateward.simulation.world.world import World
+from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS, cluster_of, is_throwaway
+from stateward.simulation.world.world import NAMESPACE, World
 
 OF_HAND, OF_SCHEDULE = "stateward.dev/uid", "stateward.dev/search-snapshot-schedule"
 """The notes in snapshots: the UID of a SearchSnapshot, and the namespace and name of a schedule."""
@@ -45,7 +45,10 @@ class SnapshotWatchdog:
     def read(self, kind: str, key: Key) -> None:
         """Record a live read of a resource."""
         task, live = asyncio.current_task(), self._world.store.get(kind, key)
-        if kind in KINDS and task is not None and live is not None:
+        if kind not in KINDS or task is None or live is None:
+            return
+        known = self._resources.get(task)
+        if known is None or known.kind == kind:  # A schedule's task reads the restore of its verification, too.
             self._resources[task] = live
 
     def writing(self, write: Write) -> None:
@@ -59,11 +62,19 @@ class SnapshotWatchdog:
         if (task := asyncio.current_task()) is not None:
             self._versions[task] = frozenset()
 
+    def beside(self) -> bool:
+        """Return whether the current task is about snapshots."""
+        return asyncio.current_task() in self._resources
+
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
         resource = self._asking(call)
         if resource is None:
             return
+        if is_throwaway(resource.key.name) and not is_throwaway(cluster.name.rpartition(".")[2]):
+            self._violated("q", f"{call.method} {call.path} for a verification, in {cluster.name}")
+        if cluster.name != f"{NAMESPACE}.{cluster_of(resource)}":
+            self._violated("p", f"{call.method} {call.path} in {cluster.name}, for {resource.key.name} of another")
         match call.method, call.path.strip("/").split("/"):
             case "PUT", ["_snapshot", _, name]:
                 self._check_begin(resource, name)
@@ -82,7 +93,7 @@ class SnapshotWatchdog:
         task = asyncio.current_task()
         if task is not None and call.path == "/_nodes/http":
             nodes = cluster.nodes.values()
-            known = all(node.reachable for node in nodes)
+            known = all(node.tells for node in nodes)
             self._versions[task] = frozenset(node.version for node in nodes) if known else frozenset()
         resource = self._asking(call)
         if resource is None or call.method == "GET" or status >= DONE or call.path.endswith("/_search"):
@@ -103,6 +114,8 @@ class SnapshotWatchdog:
         """Yield the differences between resources and repositories, and resources that do not come to an end."""
         for kind in sorted(KINDS):
             for resource in self._world.store.all(kind):
+                if is_throwaway(resource.key.name):
+                    continue
                 name, status = resource.key.name, part(resource.doc, "status")
                 told = f"{reason_of(resource)}: {status.get('activity', '')}"
                 stalled = any(
@@ -123,6 +136,9 @@ class SnapshotWatchdog:
         if is_ready(resource):
             if found is None or not mine or found.state != "SUCCESS":
                 yield f"the SearchSnapshot {resource.key.name} is Ready, and the repository has {found}"
+            elif part(resource.doc, "status").get("sizeBytes") is None:
+                # It was asked for once, and is asked for again after an hour: until then a write of the status is due.
+                yield f"the size of the SearchSnapshot {resource.key.name} is not known yet"
             return
         usable = database is not None and repository in database.objects.repositories()
         true = {"SnapshotExists": found is not None and not mine, "SnapshotMissing": found is None}

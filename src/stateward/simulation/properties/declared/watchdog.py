@@ -19,8 +19,16 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import changed_by, concerned
 from stateward.simulation.properties.invariants import Violation
-from stateward.simulation.world.declared_objects import DECLARED, OBJECTS, owner_in, path_of
-from stateward.simulation.world.world import World
+from stateward.simulation.world.declared_objects import (
+    DECLARED,
+    OBJECTS,
+    cluster_of,
+    is_settings,
+    is_throwaway,
+    owner_in,
+    path_of,
+)
+from stateward.simulation.world.world import NAMESPACE, World
 
 DONE = 300
 """The smallest status code of a request that did not succeed."""
@@ -98,7 +106,7 @@ class DeclaredWatchdog:
         if kind != OBJECTS or task is None:
             return
         live = self._store.get(kind, key)
-        if live is None:
+        if live is None or is_settings(live):
             self._resources.pop(task, None)
         else:
             self._resources[task] = live
@@ -107,6 +115,8 @@ class DeclaredWatchdog:
         """Check that the operator writes nothing of a resource but its status and its finalizers."""
         if write.kind not in DECLARED or write.subresource == "status":
             return
+        if write.verb == "create" and is_throwaway(part(write.body, "metadata").get("name", "")):
+            return  # For a verification, and of its cluster.
         meta = part(write.body, "metadata").keys() - {"uid", "resourceVersion", "finalizers"}
         if write.verb != "patch" or meta or write.body.keys() - {"metadata"}:
             self._violated("f", f"{write.verb} of {write.kind} {write.key.name}, which belongs to its users")
@@ -121,6 +131,10 @@ class DeclaredWatchdog:
         if (task := asyncio.current_task()) is not None:
             self._sessions[task] = Session()
 
+    def beside(self) -> bool:
+        """Return whether the current task is about declared objects."""
+        return asyncio.current_task() in self._resources
+
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
         for path, removes in changed_by(call.method, call.path, call.body or {}).items():
@@ -134,7 +148,7 @@ class DeclaredWatchdog:
             return
         if call.path == "/_nodes/http":
             nodes = cluster.nodes.values()
-            known = all(node.reachable for node in nodes)
+            known = all(node.tells for node in nodes)
             session.versions = frozenset(node.version for node in nodes) if known else frozenset()
         elif call.method == "GET" and concerned(call.path):
             path = self._path(resource)
@@ -157,6 +171,8 @@ class DeclaredWatchdog:
         task = asyncio.current_task()
         session, resource = (self._sessions.get(task), self._resources.get(task)) if task else (None, None)
         what = f"{path} is {'deleted' if removes else 'written'}"
+        if resource is not None and cluster.name != f"{NAMESPACE}.{cluster_of(resource)}":
+            self._violated("l", f"{what} in {cluster.name}, for {resource.key.name} of another cluster")
         if resource is None or session is None or self._path(resource) != path:
             self._violated("l", f"{what}, which the resource that was read does not declare")
             return
@@ -195,14 +211,13 @@ class DeclaredWatchdog:
     def _on_event(self, kind: str, event: Event) -> None:
         if kind != OBJECTS:
             return
-        if event.new is None and event.old is not None:
-            self._gone(event.old)
-            return
         if event.new is None:
+            if event.old is not None and not is_settings(event.old):
+                self._gone(event.old)
             return
         self._world.context.count(f"declared: {reason_of(event.new) or 'no status'}")
-        if is_ready(event.new):
-            database, path = self._world.database(), self._path(event.new)
+        if is_ready(event.new) and not is_settings(event.new):
+            database, path = self._world.database(cluster_of(event.new)), self._path(event.new)
             if database is not None and part(event.new.doc, "status").get("clusterUUID") == database.identity:
                 body, content = part(event.new.doc, "spec")["body"], database.objects.content(path)
                 count = self._changes.get((database.identity, path), 0)
@@ -211,7 +226,8 @@ class DeclaredWatchdog:
     def _gone(self, resource: Stored) -> None:
         """Check that an object is deleted with its resource; one that stays belongs to no resource from now on."""
         self._agreed.pop(resource.uid, None)
-        cluster, database, path = self._world.resource(), self._world.database(), self._path(resource)
+        name, path = cluster_of(resource), self._path(resource)
+        cluster, database = self._world.resource(name), self._world.database(name)
         for place, author in list(self._authors.items()):
             if place[1] == path and author.uid == resource.uid:
                 del self._authors[place]

@@ -12,9 +12,18 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
-from stateward.simulation.users.declared.bodies import TOKEN_KEY, TOKEN_SECRET, labels, name_of, refused_spec, spec_of
+from stateward.simulation.users.declared.bodies import (
+    REPOSITORY,
+    TOKEN_KEY,
+    TOKEN_SECRET,
+    labels,
+    name_of,
+    refused_spec,
+    spec_of,
+)
+from stateward.simulation.users.declared.settings import SettingsUsers
 from stateward.simulation.users.declared.snapshots import SnapshotUsers
-from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, path_of
+from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, cluster_of, is_settings, path_of
 from stateward.simulation.world.world import NAME, NAMESPACE, SYSTEM, World
 
 FOREIGN = 100
@@ -22,6 +31,8 @@ FOREIGN = 100
 USER = "kubectl"
 SNAPSHOTS_SHARE = 0.35
 """The part of what people do that concerns snapshots."""
+SETTINGS_SHARE = 0.25
+"""The part of the rest that concerns cluster settings, and of what another client does."""
 DECLARATIONS: Mapping[str, int] = {
     "object declared": 3,
     "body edited": 5,
@@ -55,21 +66,25 @@ class Declarations:
         self._labels = labels(world.product.engine)
         self._numbers = 0
         self._snapshots = SnapshotUsers(world)
+        self._settings = SettingsUsers(world)
 
     def begin(self) -> None:
-        """Create the Secrets, and declare half of the objects."""
+        """Create the Secrets, and declare half of the objects, and the repository."""
         # The key of digests is random otherwise, and a run is a function of its seed.
         key = base64.b64encode(self._rng.randbytes(32)).decode()
         self._secret(SYSTEM, "stateward-digest-key", {"key": key}, {})
         self.values.append(self._value())
         self._secret(NAMESPACE, TOKEN_SECRET, self._data(), {LABEL_ALLOWED: NAME})
-        for label in self._labels[::2]:
+        for label in (*self._labels[::2], f"snapshotRepository/{REPOSITORY}"):
             self._create(label)
 
     def edit(self) -> None:
         """Do one thing, if it is possible now."""
         if self._rng.random() < SNAPSHOTS_SHARE:
             self._snapshots.edit()
+            return
+        if self._rng.random() < SETTINGS_SHARE:
+            self._settings.edit()
             return
         what = self._rng.choices(list(DECLARATIONS), list(DECLARATIONS.values()))[0]
         label = self._rng.choice(self._labels)
@@ -81,6 +96,9 @@ class Declarations:
         """Let another client create, change or delete an object in the database."""
         database = self._world.database()
         if database is None or not database.leader or database.read_only:
+            return
+        if self._rng.random() < SETTINGS_SHARE:
+            self._settings.interfere(database)
             return
         label = self._rng.choice(self._labels)
         path = path_of(self._world.product.engine, label)
@@ -98,6 +116,7 @@ class Declarations:
     def make_satisfiable(self) -> None:
         """End what cannot be satisfied: pauses, refused bodies, names that are taken, objects that others need."""
         self._snapshots.make_satisfiable()
+        self._settings.make_satisfiable()
         for stored in self._all():
             spec: Json = stored.doc["spec"]
             label = spec["object"]
@@ -113,6 +132,7 @@ class Declarations:
     def resolve(self) -> None:
         """Do what the statuses ask people to do about resources that are being deleted."""
         self._snapshots.resolve()
+        self._settings.resolve()
         database = self._world.database()
         for stored in self._all():
             reasons = self._reasons(stored)
@@ -228,7 +248,12 @@ class Declarations:
         return self._rng.choice(found) if found else None
 
     def _all(self) -> list[Stored]:
-        return sorted(self._world.store.all(OBJECTS), key=lambda stored: stored.key)
+        found = (
+            stored
+            for stored in self._world.store.all(OBJECTS)
+            if not is_settings(stored) and cluster_of(stored) == NAME
+        )
+        return sorted(found, key=lambda stored: stored.key)
 
     def _refused(self, stored: Stored) -> bool:
         spec = part(stored.doc, "spec")

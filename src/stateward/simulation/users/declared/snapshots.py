@@ -9,20 +9,25 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.documents import items
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.users.declared.bodies import INDEX, REPOSITORY
-from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS
+from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS, cluster_of
 from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 SNAPSHOT_EDITS: Mapping[str, int] = {
     "snapshot declared": 4,
     "snapshot resource deleted": 2,
-    "schedule declared or deleted": 2,
+    "schedule declared or deleted": 3,
     "schedule paused or resumed": 1,
+    "verification toggled": 1,
+    "snapshot damaged": 1,
     "restore declared": 3,
     "restore resource deleted": 1,
 }
 """What people do, by name, with its weight."""
 MOST = 6
 """Snapshots by hand, and restores, that exist at once."""
+DELETED = 0.3
+"""The part of all changes of mind about a schedule with which it goes: verifications take minutes."""
+VERIFY: Json = {"schedule": "*/4 * * * *", "timeLimit": "30m"}
 USER = "kubectl"
 _KINDS = {SNAPSHOTS: "SearchSnapshot", SCHEDULES: "SearchSnapshotSchedule", RESTORES: "SearchRestore"}
 
@@ -42,6 +47,8 @@ class SnapshotUsers:
             "snapshot resource deleted": lambda: self._delete(SNAPSHOTS),
             "schedule declared or deleted": self._schedule,
             "schedule paused or resumed": self._pause,
+            "verification toggled": self._verify,
+            "snapshot damaged": self._damage,
             "restore declared": self._restore,
             "restore resource deleted": lambda: self._delete(RESTORES),
         }
@@ -56,7 +63,11 @@ class SnapshotUsers:
             self._change(stored, {"paused": True})
 
     def resolve(self) -> None:
-        """Leave snapshots where they are whose deletion the database refuses."""
+        """Leave snapshots where they are whose deletion the database refuses, and remove restores that have failed."""
+        for stored in self._all(RESTORES):
+            conditions = items(stored.doc, "status", "conditions")
+            if not stored.terminating and any(each["reason"] == "RestoreFailed" for each in conditions):
+                self._world.server.delete(RESTORES, stored.key, DeleteOptions(Preconditions(stored.uid)))
         for stored in self._all(SNAPSHOTS):
             conditions = items(stored.doc, "status", "conditions")
             if stored.terminating and any(c["type"] == "Stalled" and c["status"] == "True" for c in conditions):
@@ -69,11 +80,29 @@ class SnapshotUsers:
 
     def _schedule(self) -> bool:
         if self._all(SCHEDULES):
-            return self._delete(SCHEDULES)
-        return self._create(SCHEDULES, "often", {"schedule": "*/5 * * * *", "retention": {"maxCount": 2}})
+            return self._rng.random() < DELETED and self._delete(SCHEDULES)
+        verify = {"verify": VERIFY} if self._rng.random() < 0.6 else {}
+        return self._create(SCHEDULES, "often", {"schedule": "*/3 * * * *", "retention": {"maxCount": 2}, **verify})
 
     def _pause(self) -> bool:
         return any(self._change(s, {"paused": not s.doc["spec"].get("paused", False)}) for s in self._all(SCHEDULES))
+
+    def _verify(self) -> bool:
+        """Ask for verifications, or for none, also while one is in progress."""
+        return any(
+            self._change(stored, {"verify": None if stored.doc["spec"].get("verify") else VERIFY})
+            for stored in self._all(SCHEDULES)
+        )
+
+    def _damage(self) -> bool:
+        """Damage the files of a snapshot, which nothing shows but a restore."""
+        found = list(self._world.databases.repositories.get(REPOSITORY, {}).values())
+        if not found:
+            return False
+        chosen = self._rng.choice(found)
+        chosen.damaged = True
+        self._world.context.trace(f"the files of the snapshot {chosen.name} are damaged")
+        return True
 
     def _restore(self) -> bool:
         names = [stored.doc["metadata"]["name"] for stored in self._all(SNAPSHOTS)]
@@ -104,9 +133,10 @@ class SnapshotUsers:
         return True
 
     def _change(self, stored: Stored, changes: Json) -> bool:
-        if stored.doc["spec"] == {**stored.doc["spec"], **changes}:
+        after = {key: value for key, value in {**stored.doc["spec"], **changes}.items() if value is not None}
+        if stored.doc["spec"] == after:
             return False
-        doc = {**stored.doc, "spec": {**stored.doc["spec"], **changes}}
+        doc = {**stored.doc, "spec": after}
         try:
             self._world.server.update(stored.kind, stored.key, doc, manager=USER)
         except ApiError:
@@ -114,4 +144,5 @@ class SnapshotUsers:
         return True
 
     def _all(self, kind: str) -> list[Stored]:
-        return sorted(self._world.store.all(kind), key=lambda stored: stored.key)
+        found = (stored for stored in self._world.store.all(kind) if cluster_of(stored) == NAME)
+        return sorted(found, key=lambda stored: stored.key)

@@ -258,3 +258,56 @@ def test_a_right_of_others_in_a_merged_role_is_no_drift() -> None:
     merged = replace(role(Claim.MERGED), memory=Memory(Claim.MERGED, "digest", "before"))
     both = found_role({"cluster_permissions": ["a"], "index_permissions": [{"index_patterns": ["theirs"]}]})
     assert decide(merged, both, "now").do is Do.NOTHING
+
+
+def of_settings(claim: str, unwritten: set[str], /, settings: set[str] | None = None, **body: str) -> Desired:
+    """Return settings that are declared, of which some may not be written yet."""
+    kind = KINDS["OpenSearchCluster"]["clusterSettings"]
+    claimed = frozenset(settings or body)
+    known = Memory(claim, "before", "before", claimed, frozenset(unwritten))
+    return Desired(Declared(kind, "clusterSettings"), body, body, "digest", "prod/mine", known)
+
+
+def stored_settings(**values: str) -> Observed:
+    return Observed({"persistent": values, "transient": {}}, frozenset({"2.19.3"}))
+
+
+@pytest.mark.parametrize(
+    ("desired", "stored", "does", "reason"),
+    [
+        # Claimed, and another client was faster.
+        (of_settings(Claim.CREATING, {"a"}, a="1"), {"a": "2"}, Do.STOP, "Exists"),
+        (of_settings(Claim.OWNED, {"b"}, a="3", b="1"), {"a": "1", "b": "2"}, Do.STOP, "Exists"),
+        # The answer to the write was lost, and it was performed, or was not.
+        (of_settings(Claim.OWNED, {"b"}, a="1", b="1"), {"a": "1", "b": "1"}, Do.SEND, ""),
+        (of_settings(Claim.OWNED, {"b"}, a="3", b="1"), {"a": "1"}, Do.SEND, ""),
+        # A change by another client of what was written is drift.
+        (of_settings(Claim.OWNED, set(), a="1"), {"a": "2"}, Do.SEND, ""),
+        # Not declared any more before it was known whose it is.
+        (of_settings(Claim.OWNED, {"b"}, {"a", "b"}, a="3"), {"a": "1", "b": "2"}, Do.STOP, "OwnerUnknown"),
+        (of_settings(Claim.OWNED, {"b"}, {"a", "b"}, a="3"), {"a": "1"}, Do.SEND, ""),
+        (of_settings(Claim.OWNED, set(), {"a", "b"}, a="3"), {"a": "1", "b": "2"}, Do.SEND, ""),
+    ],
+)
+def test_a_setting_that_may_be_of_others_is_not_written(
+    desired: Desired, stored: dict[str, str], does: Do, reason: str
+) -> None:
+    found = decide(desired, stored_settings(**stored), "now")
+    assert (found.do, found.reason) == (does, reason)
+    adopting = decide(replace(desired, existing=Existing.ADOPT), stored_settings(**stored), "now")
+    assert adopting.do is Do.SEND
+
+
+@pytest.mark.parametrize(
+    ("desired", "stored", "does"),
+    [
+        (of_settings(Claim.OWNED, {"b"}, a="1", b="1"), {"a": "1", "b": "2"}, Do.STOP),
+        (of_settings(Claim.OWNED, {"b"}, a="1", b="1"), {"a": "1", "b": "1"}, Do.SEND),
+        (of_settings(Claim.OWNED, {"b"}, a="1", b="1"), {"a": "1"}, Do.SEND),
+        (of_settings(Claim.CREATING, {"a"}, a="1"), {"a": "2"}, Do.STOP),
+        (of_settings(Claim.CREATING, {"a"}, a="1"), {"other": "2"}, Do.NOTHING),
+    ],
+)
+def test_a_setting_that_may_be_of_others_is_not_reset(desired: Desired, stored: dict[str, str], does: Do) -> None:
+    found = remove(desired, stored_settings(**stored))
+    assert (found.do, found.reason) == (does, "OwnerUnknown" if does is Do.STOP else "")

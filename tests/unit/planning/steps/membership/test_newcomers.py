@@ -44,6 +44,28 @@ def test_the_first_manager_stays_until_new_managers_can_take_over(*, joined: boo
 
 
 @pytest.mark.parametrize("agents", [True, False])
+def test_the_first_manager_gives_its_vote_to_one_that_serves_and_is_not_recorded_yet(*, agents: bool) -> None:
+    world = World(managers(2), hot())
+    world.agents = agents
+    world.run()
+    first = world.leader
+    world.edit(pools=[managers(2, config=A), hot()])
+    for _ in range(20):
+        observed = world.observe()
+        database = observed.database
+        assert isinstance(database, o.Database)
+        records = {name: record for name, record in observed.records.items() if name == first or "hot" in name}
+        alone = msgspec.structs.replace(database, voters=frozenset({first}))
+        found = plan(msgspec.structs.replace(observed, records=records, database=alone), world.now)
+        assert not [t for t in found.actions if isinstance(t, a.StopProcess | a.DeletePod) and t.member == first]
+        moved = [action for action in found.actions if isinstance(action, a.ExcludeVoters) and first in action.members]
+        if moved:
+            return
+        world.tick()
+    pytest.fail("the vote never moves")
+
+
+@pytest.mark.parametrize("agents", [True, False])
 def test_a_member_that_serves_for_the_first_time_is_written_down_before_it_is_taken_down(*, agents: bool) -> None:
     # Otherwise an operator that dies in between would not count missing members, and would stop the next one.
     world = World(managers(), hot())
