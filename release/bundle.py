@@ -51,7 +51,7 @@ class Edition(Struct, frozen=True):
 def bundle(objects: Iterable[Object], edition: Edition) -> dict[str, str]:
     """Return the files of the bundle by path."""
     found = list(objects)
-    kept = [each for each in found if each["kind"] not in IN_VERSION and not _is_bound(each, found)]
+    kept = [each for each in found if _is_file(each, found)]
     files = {f"manifests/{_file(each)}": _yaml(_without_namespace(each)) for each in kept}
     csv = _yaml(service_version(found, edition))
     files["manifests/stateward.clusterserviceversion.yaml"] = csv
@@ -136,11 +136,20 @@ def rights(found: list[Object]) -> dict[str, list[Object]]:
 def _accounts(role: Object, found: Iterable[Object]) -> set[str]:
     name, bindings = role["metadata"]["name"], {f"{role['kind']}Binding"}
     bound = (each for each in found if each["kind"] in bindings and each["roleRef"]["name"] == name)
-    return {subject["name"] for each in bound for subject in each["subjects"]}
+    return {subject["name"] for each in bound for subject in each["subjects"] if subject["kind"] == "ServiceAccount"}
 
 
 def _is_bound(each: Object, found: Iterable[Object]) -> bool:
     return each["kind"] in RIGHTS and bool(_accounts(each, found))
+
+
+def _is_file(each: Object, found: Iterable[Object]) -> bool:
+    """Return whether an object has a file of its own: rights of users, too, which OLM makes only for accounts."""
+    if each["kind"] in {"RoleBinding", "ClusterRoleBinding"}:
+        return any(subject["kind"] != "ServiceAccount" for subject in each["subjects"])
+    if each["kind"] == "Role":
+        return not _is_bound(each, found)
+    return each["kind"] not in IN_VERSION and not _is_bound(each, found)
 
 
 def _owned() -> Iterator[Mapping[str, str]]:

@@ -13,6 +13,7 @@ import yaml
 
 from sandbox.toolchain.programs import monitoring_definitions
 from stateward.cli.run.chart import objects
+from stateward.operator.database_view.address import ACCOUNT, PREVIEW_ACCOUNT, SERVICE
 from tests.integration.install.helm import CHART, Tools
 from tests.support.chart_values import SETS
 
@@ -170,4 +171,5 @@ def test_helm_names_objects_as_the_manifests_are_named(tools: Tools) -> None:
     words = ("template", "databases", str(CHART), "--namespace=ops", given)
     found = [each for each in yaml.safe_load_all(tools.said(tools.helm, *words)) if each]
     names = {each["metadata"]["name"] for each in found if each["kind"] != "CustomResourceDefinition"}
-    assert {name for name in names if not name.startswith("databases-operator")} == set()
+    fixed = {SERVICE, ACCOUNT, PREVIEW_ACCOUNT}
+    assert {name for name in names if not name.startswith("databases-operator")} == fixed
