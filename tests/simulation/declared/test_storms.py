@@ -27,6 +27,8 @@ def test_no_property_is_violated_and_both_clients_do_their_part(engine: str) -> 
         "declared: operator deletes an object",
         "declared: operator writes settings",
         "declared: InvalidSpec",
+        "declared: operator restores to verify",
+        "declared: snapshot verified",
         "declared: MixedVersions",
         "declared: VersionsUnknown",
         "declared: Drifted",
