@@ -27,7 +27,7 @@ class Written:
             OBJECTS,
             {
                 "metadata": {"name": "clean", "namespace": "default", "uid": "u", "generation": 1},
-                "spec": {"object": LABEL, "body": OURS},
+                "spec": {"cluster": {"name": "logs"}, "object": LABEL, "body": OURS},
                 "status": status,
             },
             1,
@@ -39,7 +39,7 @@ class Written:
             store=SimpleNamespace(subscribers=[], get=self.live),
             product=SimpleNamespace(engine="opensearch"),
             context=SimpleNamespace(count=print, trace=print),
-            database=lambda: self.cluster,
+            database=lambda _: self.cluster,
         )
         self.watchdog = DeclaredWatchdog(self.world, [])
         self.watchdog.read(OBJECTS, Key("default", "clean"))

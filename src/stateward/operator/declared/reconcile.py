@@ -19,8 +19,10 @@ from stateward.engines.search.declared.identity import (
     declared,
     identities,
     problems,
+    settings_of,
     whole_body,
 )
+from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import NoPlaceError
 from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
@@ -87,6 +89,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if self.live.spec.paused:
             raise StopError(Outcome(Stage.STALLED, "Paused", "spec.paused: nothing is written to the database"))
         self._after_others(what)
+        self._after_holders(what, target)
         await self.hold()
         try:
             body, secrets = await with_values(self.tools.api, self.live)
@@ -129,6 +132,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             what = declared(self.live.spec)
             self._forget_others(target)
             self._after_others(what)
+            self._after_holders(what, target)
             try:
                 body, secrets = await with_values(self.tools.api, self.live)
             except NoValueError as error:
@@ -174,6 +178,22 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             if other.spec.object in needed and other.status.claim not in _WRITTEN:
                 message = f"waits for {other.spec.object} of the SearchObject {other.metadata.name}"
                 raise StopError(Outcome(Stage.WORKING, "DependencyPending", message))
+
+    def _after_holders(self, what: Declared, target: Target) -> None:
+        """Raise StopError while a cluster setting is set for another resource, which may declare it no more.
+
+        The disaster this prevents: the other one gives it its default back later, and undoes what this one has set.
+        """
+        if what.kind.write is not Write.SETTINGS:
+            return
+        mine = settings_of(whole_body(self.live.spec)).keys() - set(self.live.status.settings or ())
+        for other in self.others():
+            held = other.status.settings or () if other.status.cluster_uuid == target.identity else ()
+            if both := sorted(mine & set(held)):
+                message = (
+                    f"{what.label}/{both[0]} is set for the SearchObject {other.metadata.name} until that resets it"
+                )
+                raise StopError(Outcome(Stage.STALLED, "Conflict", message))
 
     def _desired(self, what: Declared, body: Json) -> Desired:
         spec, status, meta = self.live.spec, self.live.status, self.live.metadata

@@ -1,9 +1,10 @@
 """The part of a run that concerns declared resources: their users, and what is checked about them."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from stateward.simulation.apiserver.audit import Audits
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.audit import Audit, Audits, Write
 from stateward.simulation.opensearch.http import DatabaseAudits
 from stateward.simulation.properties.declared.goal import unmet_declared
 from stateward.simulation.properties.declared.secrecy import Secrecy
@@ -25,6 +26,30 @@ COUNTED = "declared: objects"
 def drawn(seed: int) -> bool:
     """Return whether a seed has declared resources, without a change of what else it draws."""
     return random.Random(f"{seed}/declared").random() < SHARE  # noqa: S311 - the seed repeats the run
+
+
+class WithoutOthers:
+    """An audit without the reads of tasks that are about declared objects.
+
+    A verification reads the cluster whose snapshots it verifies. That begins no round of that cluster.
+    """
+
+    def __init__(self, audit: Audit, beside: Callable[[], bool]) -> None:
+        self._audit = audit
+        self._beside = beside
+
+    def read(self, kind: str, key: Key) -> None:
+        """Note a live read of one object."""
+        if not self._beside():
+            self._audit.read(kind, key)
+
+    def writing(self, write: Write) -> None:
+        """Check a write right before the server performs it."""
+        self._audit.writing(write)
+
+    def wrote(self, write: Write) -> None:
+        """Note a write that changed something."""
+        self._audit.wrote(write)
 
 
 class DeclaredPart:
@@ -49,8 +74,8 @@ class DeclaredPart:
         """Let a process keep declared resources, and check what it does."""
         process.declares = True
         own = (self._watchdog, self._snapshots, self._settings, self._verification)
-        process.audit = Audits(process.audit, *own)
         process.database_audit = DatabaseAudits(*own)
+        process.audit = Audits(WithoutOthers(process.audit, process.database_audit.beside), *own)
 
     def unmet(self) -> list[str]:
         """Return the differences between what is declared and the database."""

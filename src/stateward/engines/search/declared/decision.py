@@ -107,7 +107,7 @@ def remove(desired: Desired, observed: Observed) -> Decision:
     if (unclear := doubt(observed.versions)) is not None:
         return unclear
     if desired.what.kind.write is Write.SETTINGS:
-        return _reset(desired, cast("Json", body))
+        return _reset(desired, observed, cast("Json", body))
     if claim != Claim.OWNED and difference(desired, body) is not None:
         owner = owner_of(desired, body)
         if owner and owner != desired.owner:
@@ -115,18 +115,18 @@ def remove(desired: Desired, observed: Observed) -> Decision:
         if not owner:
             message = f"{desired.what.label} exists, and it is not known whether this resource wrote it: delete it"
             return Decision(Do.STOP, "OwnerUnknown", f"{message} in the database if it did")
-    return _removed(desired)
+    return _removed(desired, observed)
 
 
-def _reset(desired: Desired, body: Json) -> Decision:
+def _reset(desired: Desired, observed: Observed, body: Json) -> Decision:
     """Return what to do about cluster settings whose resource is deleted."""
     if doubtful := [key for key in unwritten(desired, body) if differs(desired, body, key)]:
         return _owner_unknown(doubtful)
-    return _removed(desired) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
+    return _removed(desired, observed) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
 
 
-def _removed(desired: Desired) -> Decision:
-    return Decision(Do.SEND, request=removal(desired), message="it is deleted with its resource")
+def _removed(desired: Desired, observed: Observed) -> Decision:
+    return Decision(Do.SEND, request=removal(desired, observed), message="it is deleted with its resource")
 
 
 def _owner_unknown(settings: list[str]) -> Decision:

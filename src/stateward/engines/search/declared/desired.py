@@ -31,6 +31,11 @@ class Memory:
     unwritten: frozenset[str] = frozenset()
     """Those of them that may not be written yet: what the database has of them may be what others have made."""
 
+    @property
+    def doubtful(self) -> frozenset[str]:
+        """The claimed cluster settings of which it is not known whether they were written."""
+        return self.settings if self.claim in (Claim.CREATING, Claim.ADOPTING) else self.unwritten
+
 
 @dataclass(frozen=True)
 class Desired:
@@ -110,10 +115,7 @@ def difference(desired: Desired, body: object) -> str | None:
 
 def unwritten(desired: Desired, body: Json) -> list[str]:
     """Return the cluster settings in the database of which it is not known whether the resource has written them."""
-    known = desired.memory
-    return sorted(
-        body.keys() & (known.settings if known.claim in (Claim.CREATING, Claim.ADOPTING) else known.unwritten)
-    )
+    return sorted(body.keys() & desired.memory.doubtful)
 
 
 def differs(desired: Desired, body: Json, setting: str) -> bool:

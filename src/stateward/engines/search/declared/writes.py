@@ -34,7 +34,7 @@ def write(desired: Desired, observed: Observed) -> Request:
             action = {**desired.sent, "index": what.names["index"], "alias": what.name}
             return Request("POST", "/_aliases", body={"actions": [{"add": action}]})
         case Write.SETTINGS:
-            left = dict.fromkeys(desired.memory.settings - desired.settings)
+            left = dict.fromkeys(key for key in resettable(desired, observed) if key not in desired.settings)
             return Request("PUT", kind.path, body={"persistent": {**left, **settings_of(desired.sent)}})
         case _ if stored(desired, observed) is None:
             method = "POST" if kind.write is Write.POST_NUMBERED else "PUT"
@@ -49,7 +49,7 @@ def write(desired: Desired, observed: Observed) -> Request:
             return Request("PUT", what.filled(kind.path), params, _changed(desired, observed))
 
 
-def removal(desired: Desired) -> Request:
+def removal(desired: Desired, observed: Observed) -> Request:
     """Return the request that removes the object, or gives the claimed settings their defaults."""
     what = desired.what
     match what.kind.write:
@@ -57,9 +57,19 @@ def removal(desired: Desired) -> Request:
             action = {"index": what.names["index"], "alias": what.name, "must_exist": False}
             return Request("POST", "/_aliases", body={"actions": [{"remove": action}]})
         case Write.SETTINGS:
-            return Request("PUT", what.kind.path, body={"persistent": dict.fromkeys(sorted(desired.memory.settings))})
+            return Request("PUT", what.kind.path, body={"persistent": dict.fromkeys(resettable(desired, observed))})
         case _:
             return Request("DELETE", what.filled(what.kind.path))
+
+
+def resettable(desired: Desired, observed: Observed) -> list[str]:
+    """Return the claimed cluster settings that can get their defaults back.
+
+    One that may not be written and that the database does not have may have been refused as unknown. A request that
+    resets such a setting is refused too, with all others in it.
+    """
+    there = cast("Json", stored(desired, observed) or {}).keys()
+    return sorted(desired.memory.settings - (desired.memory.doubtful - there))
 
 
 def _sent(desired: Desired) -> Json:

@@ -311,3 +311,20 @@ def test_a_setting_that_may_be_of_others_is_not_written(
 def test_a_setting_that_may_be_of_others_is_not_reset(desired: Desired, stored: dict[str, str], does: Do) -> None:
     found = remove(desired, stored_settings(**stored))
     assert (found.do, found.reason) == (does, "OwnerUnknown" if does is Do.STOP else "")
+
+
+@pytest.mark.parametrize("claim", [Claim.OWNED, Claim.CREATING])
+def test_a_setting_that_was_refused_is_not_reset(claim: str) -> None:
+    # The database does not know it, and refuses a request that gives it its default like one that sets it.
+    desired = of_settings(claim, {"a", "typo"}, {"a", "typo"}, a="1")
+    for observed in (stored_settings(other="1"), stored_settings(a="1")):
+        found = decide(desired, observed, "now")
+        assert found.request is not None
+        assert found.request.body == {"persistent": {"a": "1"}}
+    found = remove(desired, stored_settings(a="1"))
+    assert found.request is not None
+    assert found.request.body == {"persistent": {"a": None}}
+    written = of_settings(Claim.OWNED, set(), {"a", "b"}, a="1")
+    found = decide(written, stored_settings(a="1"), "now")
+    assert found.request is not None
+    assert found.request.body == {"persistent": {"a": "1", "b": None}}
