@@ -90,16 +90,20 @@ def test_the_bundle_runs_the_operator_of_the_chart_with_its_rights() -> None:
     install = CSV["spec"]["install"]["spec"]
     assert install["deployments"] == [{"name": "stateward", "spec": deployment["spec"]}]
     roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in made if "rules" in each}
-    granted = {
-        (field, each["serviceAccountName"]): each["rules"]
+    granted = [
+        (field, each["serviceAccountName"], each["rules"])
         for field in ("permissions", "clusterPermissions")
         for each in install[field]
-    }
-    assert granted == {
-        ("clusterPermissions", "stateward"): roles["ClusterRole", "stateward"],
-        ("clusterPermissions", "stateward-detection"): roles["ClusterRole", "stateward-detection"],
-        ("permissions", "stateward"): roles["Role", "stateward-leases"],
-    }
+    ]
+    expected = [
+        ("clusterPermissions", "stateward", roles["ClusterRole", "stateward"]),
+        ("clusterPermissions", "stateward", roles["ClusterRole", "stateward-reviews"]),
+        ("clusterPermissions", "stateward-database-view", roles["ClusterRole", "stateward-database-view"]),
+        ("clusterPermissions", "stateward-detection", roles["ClusterRole", "stateward-detection"]),
+        ("clusterPermissions", "stateward-object-preview", roles["ClusterRole", "stateward-object-preview"]),
+        ("permissions", "stateward", roles["Role", "stateward-leases"]),
+    ]
+    assert sorted(granted, key=str) == sorted(expected, key=str)
 
 
 def test_the_bundle_can_be_installed_for_all_namespaces_and_shows_examples() -> None:
@@ -140,7 +144,11 @@ def test_no_object_of_the_bundle_names_a_namespace_or_is_in_it_twice() -> None:
     assert [each["metadata"]["name"] for each in made if "namespace" in each["metadata"]] == []
     names = [(each["kind"], each["metadata"]["name"]) for each in made]
     assert len(names) == len(set(names))
-    assert not {kind for kind, _ in names} & {"Deployment", "ServiceAccount", "Role", "RoleBinding", "Namespace"}
+    made_by_olm = {"Deployment", "ServiceAccount", "Role", "RoleBinding", "ClusterRoleBinding", "Namespace"}
+    # OLM grants rights to accounts alone; those of all users to reach the database view are files.
+    for_users = "stateward-database-view-users"
+    assert [each for each in names if each[0] in made_by_olm and each[1] != for_users] == []
+    assert {kind for kind, name in names if name == for_users} == {"Role", "RoleBinding"}
 
 
 def test_the_krew_manifest_names_the_archive_and_what_is_in_it() -> None:
