@@ -39,13 +39,17 @@ class Written:
             store=SimpleNamespace(subscribers=[], get=self.live),
             product=SimpleNamespace(engine="opensearch"),
             context=SimpleNamespace(count=print, trace=print),
-            database=lambda _: self.cluster,
+            database=self.database,
         )
         self.watchdog = DeclaredWatchdog(self.world, [])
         self.watchdog.read(OBJECTS, Key("default", "clean"))
         self.watchdog.began()
         self.content[PATH] = OURS
         self.watchdog.performed(self.cluster, Call("http://one", "PUT", PATH, body=OURS), 200)
+
+    def database(self, _: object) -> Any:
+        """Return the only cluster."""
+        return self.cluster
 
     def live(self, *_: object) -> Stored:
         return self.resource
