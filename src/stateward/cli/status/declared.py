@@ -72,8 +72,17 @@ DECLARED_ADVICE = {
     "IndicesFollow": Advice("each index has changed to the new version of its policy at its next step"),
     "IndicesMissing": Advice("nothing more is done for this resource", "make another SearchRestore"),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before you apply it"),
+    "ManagedElsewhere": Advice(
+        "the release without a wave manages the cluster", "apply the resource: its status says what was changed"
+    ),
     "MixedVersions": Advice("all nodes run one version", "follow the upgrade with `status --watch`"),
     "NameTaken": Advice("the names are free", "delete or rename the aliases and data streams"),
+    "NoDigestKey": Advice(
+        "the Secret that the message names has its key", "delete this Secret: the operator creates it again"
+    ),
+    "NotKnown": Advice(
+        "the operator has read the cluster and reaches its database", "ask again in a minute, then see the message"
+    ),
     "NotSecured": Advice("the cluster is secured", "set spec.security.enabled of the cluster"),
     "OwnerUnknown": Advice(
         "the object is gone from the database, or deletionPolicy is Retain",
