@@ -2,7 +2,8 @@
 
 Three managers and three data members with data, in a sandbox of its own. Each change is rehearsed by the command,
 from a file and without faults. Then it is applied, and timed until nothing is left to do. A forecast is right if the
-real duration is between its p10 and p90, which is expected of four changes in five.
+real duration is between its p10 and p90, which is expected of four changes in five. The operator works in rounds of a
+second, so a second more or less counts as between.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from demo.story import settled
 from sandbox import Sandbox
 from stateward.api.values import names
 from stateward.cli.steering.restart import phase_of
+from stateward.forecast.durations import STEP
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api, ApplyOptions, RawRequest
 from stateward.kube.client.http_client import HttpApi
@@ -73,8 +75,8 @@ class Measured(NamedTuple):
 
     @property
     def within(self) -> bool:
-        """Whether the real duration is between p10 and p90, as exactly as it was measured."""
-        return self.forecast.p10 <= self.took and self.took - INTERVAL <= self.forecast.p90
+        """Whether the real duration is between p10 and p90, to one round of the operator."""
+        return self.forecast.p10 - STEP <= self.took <= self.forecast.p90 + STEP
 
 
 def measure() -> list[Row]:
@@ -95,7 +97,7 @@ def rows(measured: list[Measured]) -> Iterator[Row]:
     for each in measured:
         p10, p50, p90 = structs.astuple(each.forecast)
         said = f"plan {seconds(each.planned)}; p10 {seconds(p10)}, p50 {seconds(p50)}, p90 {seconds(p90)}"
-        where = "within" if each.within else "shorter" if each.took < each.forecast.p10 else "longer"
+        where = "within" if each.within else "shorter" if each.took < p10 else "longer"
         yield Row(f"`forecasts`: {each.what}", seconds(each.took), note=f"{where}: {said}")
     right = sum(each.within for each in measured)
     yield Row("`forecasts`: between p10 and p90", f"{right} of {len(measured)}", "4 of 5")

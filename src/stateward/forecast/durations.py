@@ -25,6 +25,12 @@ STOP_SHARE = 0.1
 """The share of the stop in the absence of a process whose pod is kept; its data is flushed before. Source: the same."""
 RECENTLY = 5.0
 """For how many seconds after a step the operator looks as soon at recovering copies as at what Kubernetes reports."""
+CROWD = 2.5
+"""How many times as long a start takes as usual if all members of a cluster start at once, assumed.
+
+They wait for each other, form the cluster again, and may share machines. Source: on a machine of its own a member
+starts as fast as alone; six members on two cores took three to five times as long (the benchmark `forecasts`).
+"""
 LEAST = 0.5
 """Seconds that a process needs to start, or a volume to be expanded, at least."""
 
@@ -48,6 +54,10 @@ class Durations(Struct, frozen=True):
     """The same by pool, if it is known."""
     restarts: Mapping[str, float] = {}
     """By pool, how long a member is away while its process is restarted in its pod, if it is known."""
+    together: Mapping[str, float] = {}
+    """By pool, how long a member is away while all processes of the cluster are restarted in their pods, if known."""
+    crowd: float = CROWD
+    """What starts of all members at once take, as a multiple of the usual, where `together` does not say it."""
     stop: float = 10.0
     """From the request to delete a pod until its end."""
     rate: float = 40.0 * 2**20
@@ -68,21 +78,27 @@ class Durations(Struct, frozen=True):
     reaction_factor: Callable[[], float] | None = None
     """How soon the operator notices the next change, as a multiple of the usual; None if always as soon."""
 
-    def start_of(self, pool: str, member: str = "", *, new: bool = False) -> float:
-        """Return the duration of the next start of a member of a pool; `new` if it was never in the cluster."""
+    def start_of(self, pool: str, member: str = "", *, new: bool = False, together: bool = False) -> float:
+        """Return the duration of the next start of a member of a pool.
+
+        It is `new` if it was never in the cluster; `together` says whether all members start at once.
+        """
         usual = self.starts.get(pool, self.start)
+        if together:
+            usual = in_a_new_pod(self.together[pool]) if pool in self.together else usual * self.crowd
         return usual if self.factor is None else usual * self.factor(member, new)
 
-    def absence(self, pool: str) -> float:
-        """Return how long a member is away while its process is restarted in its pod, usually."""
-        return self.restarts.get(pool, in_a_kept_pod(self.starts.get(pool, self.start)))
+    def absence(self, pool: str, *, together: bool = False) -> float:
+        """Return how long a member is away while its process, or all of them, are restarted in their pods, usually."""
+        alone = self.restarts.get(pool, in_a_kept_pod(self.starts.get(pool, self.start)))
+        return self.together.get(pool, alone * self.crowd) if together else alone
 
     def stop_of_process(self, pool: str) -> float:
         """Return the duration of the stop of a process whose pod is kept."""
         return min(self.stop, STOP_SHARE * self.absence(pool))
 
-    def start_of_process(self, pool: str, member: str = "") -> float:
-        """Return the duration of the next start of a member's process in its pod.
+    def start_of_process(self, pool: str, member: str = "", *, together: bool = False) -> float:
+        """Return the duration of the next start of a member's process in its pod, or of all members at once.
 
         An absence lasts from the request to stop the process until the operator has noticed that the member serves. In
         between it noticed the end of the process, in the next round at the earliest.
@@ -90,7 +106,7 @@ class Durations(Struct, frozen=True):
         noticing = REACTION * SOON_SHARE
         stop = self.stop_of_process(pool)
         until_start = STEP if stop <= STEP else stop + noticing
-        usual = max(LEAST, self.absence(pool) - until_start - noticing)
+        usual = max(LEAST, self.absence(pool, together=together) - until_start - noticing)
         return usual if self.factor is None else usual * self.factor(member, False)
 
     def reaction_to(self, news: News, *, closely: bool) -> float:

@@ -202,8 +202,15 @@ class Members:
 
     def _coming(self, member: Member, pod: Pod) -> None:
         """Let a member serve after its start duration, minus the age of its pod."""
-        seconds = self._durations.start_of(member.pool, member.name, new=member.name in self._new)
+        new, together = member.name in self._new, self.all_down_but(member.name)
+        seconds = self._durations.start_of(member.pool, member.name, new=new, together=together)
         self._starts_in(max(1.0, seconds - max(0.0, self._queue.now - pod.created)), member.name, pod)
+
+    def all_down_but(self, name: str) -> bool:
+        """Return whether a formed cluster has other members than this one, and none of them serves."""
+        others = [member for member in self.all.values() if member.alive and member.name != name]
+        up = any(member.pod is not None and member.pod.ready for member in others)
+        return self._listener.formed and bool(others) and not up
 
     def _starts_in(self, seconds: float, name: str, pod: Pod) -> None:
         self._queue.after(seconds, partial(self._started, name, pod.ref.uid, self.outages[name]))

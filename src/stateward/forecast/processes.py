@@ -35,7 +35,8 @@ class Processes:
             case a.StartProcess():
                 self._states[action.member] = ProcessState.STARTING
                 name = action.member
-                seconds = self._durations.start_of_process(self._members.all[name].pool, name)
+                pool, together = self._members.all[name].pool, self._members.all_down_but(name)
+                seconds = self._durations.start_of_process(pool, name, together=together)
                 self._queue.after(seconds, partial(self._started, name, self._members.outages[name]))
             case a.FinishRestart():
                 self._mark(action.member, Phase.NONE, action.inputs)

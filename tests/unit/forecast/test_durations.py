@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from stateward.forecast.durations import (
+    CROWD,
     REACTION,
     RECENTLY,
     SOON_SHARE,
@@ -20,7 +21,7 @@ from stateward.forecast.forecast import Forecast, run_forecast
 from stateward.kube.queue import event_pace
 from stateward.operator.clusters import pace
 from stateward.planning.model import actions as a
-from stateward.planning.model.observation import Observation
+from stateward.planning.model.observation import Observation, Phase, Schedule
 from tests.unit.cli.clusters import NOW, changed, running
 
 
@@ -64,6 +65,31 @@ def test_the_start_of_a_new_pod_and_the_absence_in_a_kept_one_follow_from_each_o
 def test_an_absence_that_was_not_measured_follows_from_the_start_of_new_pods() -> None:
     found = absences(run_forecast(restart(), NOW, Durations(start=30.0)))
     assert list(found.values()) == [pytest.approx(30.0, abs=0.01)] * len(restart().members)
+
+
+@cache
+def all_at_once() -> Observation:
+    """Return the cluster of `restart` without a change, of which a coordinated restart was just asked for."""
+    before = running()
+    members = tuple(replace(m, pod=m.pod and replace(m.pod, agent=True)) for m in before.members)
+    return replace(before, members=members, schedule=Schedule(Phase.SCHEDULE_COORDINATED.value), live=True)
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"), [({}, 30.0 * CROWD), ({"hot": 40.0, "managers": 40.0, "gateway": 40.0}, 40.0)]
+)
+def test_members_that_all_start_at_once_take_longer_than_one_alone(known: dict[str, float], expected: float) -> None:
+    found = absences(run_forecast(all_at_once(), NOW, Durations(start=30.0, together=known)))
+    assert len(found) == len(all_at_once().members)
+    assert max(found.values()) == pytest.approx(expected, abs=STEP)
+
+
+def test_new_pods_of_all_members_at_once_take_longer_than_one_alone() -> None:
+    secured = replace(changed(lambda spec: spec.update(security={"enabled": True}), running()), live=True)
+    taken = {crowd: run_forecast(secured, NOW, Durations(start=30.0, crowd=crowd)).seconds for crowd in (1.0, CROWD)}
+    one, all_of_them = taken[1.0], taken[CROWD]
+    assert one is not None
+    assert all_of_them == pytest.approx(one + 30.0 * (CROWD - 1.0), abs=STEP)
 
 
 def test_the_forecast_has_the_pace_of_the_operator() -> None:

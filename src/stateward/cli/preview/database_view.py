@@ -31,8 +31,6 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.packages.format.trees import at, text
 from stateward.planning.model.database import Database, Unknown
 
-ATTEMPTS = 2
-"""Every process of the operator answers; while a pod is replaced, the first one that is chosen may be gone."""
 NOT_INSTALLED = (
     "the operator cannot be asked either: it has no endpoint there (--operator-namespace names another place;"
     " `stateward manifests --no-database-view` installs none, and an operator of a wave has none)"
@@ -134,15 +132,16 @@ async def requested_token(session: Session, account: str) -> str:
 
 async def _answered(session: Session, request: RawRequest) -> bytes | str:
     """Return the operator's answer, or why there is none."""
-    for left in reversed(range(ATTEMPTS)):
+    try:
         try:
             return await session.api.request(request)
-        except NotFound:
-            return NOT_INSTALLED
-        except ApiError as error:
-            if not (left and isinstance(error, Unavailable)):
-                return f"the operator cannot be asked: {error.message}"
-    return NOT_INSTALLED
+        except Unavailable:
+            # Every process answers. While a pod is replaced, the one that the Service has chosen may just be gone.
+            return await session.api.request(request)
+    except NotFound:
+        return NOT_INSTALLED
+    except ApiError as error:
+        return f"the operator cannot be asked: {error.message}"
 
 
 def path_of(cluster: Cluster, namespace: str) -> str:

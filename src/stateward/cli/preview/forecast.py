@@ -107,7 +107,9 @@ def blocked(found: PlanInputs, shown: Preview) -> bool:
 def unknowns(found: PlanInputs, shown: Preview) -> tuple[str, ...]:
     """Return what the forecast of this change cannot know."""
     joins = any(step.does == "create" for step in shown.steps) and found.exists
-    return not_known(found.observed, grows=bool(shown.volumes) and not found.pacing.grow_known, joins=joins)
+    grows = bool(shown.volumes) and not found.pacing.grow_known
+    together = any(step.everyone for step in shown.steps) and not found.pacing.durations.together
+    return not_known(found.observed, grows=grows, joins=joins, together=together)
 
 
 def volumes(shown: Preview) -> Table:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from stateward.api.kinds.search import SearchCluster
 from stateward.engines.connection.base import Speed
-from stateward.forecast.durations import NEW_POD, Durations
+from stateward.forecast.durations import CROWD, NEW_POD, Durations
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.observe.durations import FIRST_SHARE, Times, measured_durations, times_of
 from stateward.planning.model.observation import Database, Observation
@@ -53,7 +53,7 @@ def pacing(existing: ClusterObjects, history: History, known: Speed) -> Pacing:
     made = measured_durations(times, known)
     # FoundationDB does not tell how fast it moves data, and a plan does not know how much there is.
     moves = recovery_words(made, known) if isinstance(existing.cluster, SearchCluster) else []
-    words = (*start_words(made, times), *restart_words(times), *moves, *growth_words(times))
+    words = (*start_words(made, times), *restart_words(times), *together_words(times), *moves, *growth_words(times))
     spread = start_spread(times)
     return Pacing(
         durations=made,
@@ -85,7 +85,7 @@ def start_spread(times: Times) -> float | None:
 
 def start_words(durations: Durations, times: Times) -> list[str]:
     """Return how long members with new pods take to start, and the source."""
-    pools = sorted({*times.pods, *times.kept, *times.first})
+    pools = sorted({*times.pods, *times.kept, *times.first, *times.together})
     if not pools:
         return [f"a member starts in {durations.start:.0f} s: assumed, because no pod shows its last start"]
     return [
@@ -104,6 +104,8 @@ def start_source(durations: Durations, times: Times, pool: str) -> str:
         )
     if pool in times.kept:
         return f"measured in kept pods, and {NEW_POD:.0f} s for a new one"
+    if pool not in times.first:
+        return "two fifths of the last one, in which all members started at once"
     if median(times.first[pool]) * FIRST_SHARE > durations.start_of(pool):
         return "assumed, because only first starts are known, and these took much longer"
     return "two fifths of the first start of its members, in which they wait for images, volumes and each other"
@@ -114,6 +116,15 @@ def restart_words(times: Times) -> list[str]:
     return [
         f"a member of {pool} is away for {median(found):.0f} s if its pod is kept: measured, the last of {len(found)}"
         for pool, found in sorted(times.kept.items())
+    ]
+
+
+def together_words(times: Times) -> list[str]:
+    """Return how long restarts of all members at once take, if it was measured."""
+    return [
+        f"a member of {pool} is away for {median(found):.0f} s if all are restarted at once: measured,"
+        f" the last of {len(found)}"
+        for pool, found in sorted(times.together.items())
     ]
 
 
@@ -136,14 +147,20 @@ def growth_words(times: Times) -> list[str]:
     return [f"a volume is expanded in {median(times.growths):.0f} s: measured, the last of {len(times.growths)}"]
 
 
-def not_known(observed: Observation, *, grows: bool, joins: bool) -> tuple[str, ...]:
-    """Return what no forecast can know, as far as it matters for this change."""
+def not_known(observed: Observation, *, grows: bool, joins: bool, together: bool) -> tuple[str, ...]:
+    """Return what no forecast can know, as far as it matters for this change.
+
+    `grows`: volumes grow, at a pace that was not measured; `joins`: members join; `together`: all members are restarted
+    at once, which was not measured.
+    """
     found = ["pulling an image that a Kubernetes node does not have, and data written while a member is unavailable"]
     database = observed.database
     if isinstance(database, Database) and not database.units:
         found.append("the recovery of shards, if there are any: their number is not known")
     if grows:
         found.append("how long the storage takes to grow a volume")
+    if together:
+        found.append(f"how much longer members take that all start at once: assumed, {CROWD:g} times as long as alone")
     if joins:
         found.append("the database's own balancing onto new members, which continues afterwards")
     return tuple(found)

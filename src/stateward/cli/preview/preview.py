@@ -64,6 +64,8 @@ class Step(Struct, frozen=True):
     """Seconds from now."""
     seconds: float | None = None
     """Duration until its members have reached their desired state; None if it is not known."""
+    everyone: bool = False
+    """Whether all members of the cluster, more than one, are down together with these."""
 
 
 class Preview(Struct, frozen=True):
@@ -129,11 +131,14 @@ def steps(forecast: Forecast) -> Iterator[Step]:
     drained: frozenset[str] = frozenset()
     for planned in forecast.steps:
         made, at = planned.made, planned.at - forecast.began
+        down = {action.member for action in made.actions if isinstance(action, DOWN)}
+        everyone = len(down) > 1 and down >= {member.name for member in planned.seen.members if member.pod is not None}
         for does, kind in VERBS:
             found = [action for action in made.actions if isinstance(action, kind)]
             if found:
                 members = tuple(action.member for action in found)
-                yield Step(does, members, "; ".join(dict.fromkeys(action.why for action in found)), at)
+                why = "; ".join(dict.fromkeys(action.why for action in found))
+                yield Step(does, members, why, at, everyone=everyone and issubclass(kind, DOWN))
         drain = next((action for action in made.actions if isinstance(action, a.Drain)), None)
         if drain is not None:
             if drain.members - drained:
@@ -155,6 +160,8 @@ MemberAction = (
     | a.Release
     | a.DeleteVolume
 )
+DOWN = (a.StopProcess, a.DeletePod)
+"""Actions with which a member is down for a while."""
 VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
     ("grow the volume of", a.GrowVolume),
     ("keep, when the cluster is deleted, the volume of", a.RetainVolume),
@@ -168,22 +175,13 @@ VERBS: tuple[tuple[str, type[MemberAction]], ...] = (
 )
 
 
-DOWN = ("restart the process of", "recreate")
-ALL_AT_ONCE = "all at once"
-
-
 def member_changes(start: Observation, forecast: Forecast, done: Iterable[Step]) -> Iterator[MemberChange]:
     """Yield the change of each member: existing members by name, then new ones."""
     did = {does: {name for step in done if step.does == does for name in step.members} for does, _ in VERBS}
     pools = {pool.name: pool for pool in start.desired.pools}
     here = [member for member in start.members if member.workload is not None or member.pod is not None]
-    names = frozenset(member.name for member in here)
     for member in here:
-        change = member_change(member, pools.get(member.pool), did, forecast, tuple(done))
-        together = change.effect in (Kind.RESTART, Kind.RECREATE) and len(names) > 1
-        if together and any(names <= {*step.members} for step in done if step.does in DOWN):
-            change = replace(change, mode=ALL_AT_ONCE)
-        yield change
+        yield member_change(member, pools.get(member.pool), did, forecast, tuple(done))
     for name in sorted(did["create"] - {member.name for member in here}):
         pool = next(p for p in pools if name.startswith(f"{start.name}-{p}-"))
         yield MemberChange(name, pool, Kind.CREATE, mode_of("create", name, done))
@@ -228,7 +226,10 @@ def inputs_of(member: Member, pool: Pool | None) -> tuple[str, Effect]:
 
 def mode_of(does: str, name: str, done: Iterable[Step]) -> str:
     """Return the mode of a member's step: alone, or with how many others at once."""
-    together = next((len(step.members) for step in done if step.does == does and name in step.members), 1)
+    step = next((step for step in done if step.does == does and name in step.members), None)
+    if step is not None and step.everyone:
+        return "all at once"
+    together = 1 if step is None else len(step.members)
     at_once = f"{together} at once" if together > 1 else ""
     return at_once if does == "create" else ", ".join(part for part in ("rolling", at_once) if part)
 

@@ -130,6 +130,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "steps[].why": "why",
         "steps[].at": "seconds from now",
         "steps[].seconds": "duration; null if unknown",
+        "steps[].everyone": "whether all members of the cluster are down together",
         "volumes[].member": "a member whose volume is expanded",
         "volumes[].before": "bytes before",
         "volumes[].after": "bytes after",

@@ -50,7 +50,9 @@ DECLARED_ADVICE = {
     "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),
     "Closing": Advice("the database has closed the indices that are replaced"),
     "Conflict": Advice(
-        "only one resource declares it", "delete one of the two; deletionPolicy Retain keeps the object"
+        "only one resource declares it, and no other one has still to reset it",
+        "delete one of the two; deletionPolicy Retain keeps the object. If two resources exchange settings, first"
+        " remove them from one, and add the others once it is Ready",
     ),
     "DatabaseNotFormed": Advice("the cluster is formed"),
     "DatabaseUnreachable": Advice(_UNTIL_ANSWER, "see what the cluster itself waits for with `explain`"),

@@ -24,18 +24,31 @@ from stateward.planning.model.database import Unknown
 T = TypeVar("T")
 
 
-class ReachedDatabases:
+class SearchDatabases:
     """The clusters of several controllers, by their kind."""
 
-    def __init__(self, api: Api, controllers: Mapping[str, Controller], fence: Fence, wave: str) -> None:
-        self._api = api
+    def __init__(self, controllers: Mapping[str, Controller]) -> None:
         self._controllers = {each.family.kind.resource.kind: each for each in controllers.values()}
-        self._fence = fence
-        self._wave = wave
 
     def cluster(self, kind: str, key: Key) -> Cluster | None:
         """Return a cluster from the cache; None if the cache has none."""
         return self._controllers[kind].caches.clusters.get(key) if kind in self._controllers else None
+
+    def _engine(self, kind: str) -> SearchEngine:
+        engine = self._controllers[kind].family.engine
+        if not isinstance(engine, SearchEngine):
+            raise UnreachableError(f"{kind} has no such objects")
+        return engine
+
+
+class ReachedDatabases(SearchDatabases):
+    """The same clusters, reached as their last round did, for the process that holds the lease."""
+
+    def __init__(self, api: Api, controllers: Mapping[str, Controller], fence: Fence, wave: str) -> None:
+        super().__init__(controllers)
+        self._api = api
+        self._fence = fence
+        self._wave = wave
 
     def managed(self, cluster: Cluster | None) -> bool:
         """Return whether this operator manages a cluster; what has no cluster belongs to the operator of no wave."""
@@ -55,22 +68,13 @@ class ReachedDatabases:
 
     async def ask(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run `work` at one node of the cluster, while this process holds the lease; raises EngineError, LostLease."""
-        engine = self._controllers[kind].family.engine
-        if not isinstance(engine, SearchEngine):
-            raise UnreachableError(f"{kind} has no such objects")
+        engine = self._engine(kind)
         async with self._fence():
             return await engine.ask(target, work)
 
 
-class ReadDatabases:
+class ReadDatabases(SearchDatabases):
     """The same clusters, for reads without the lease: in every process, and without anything that writes."""
-
-    def __init__(self, controllers: Mapping[str, Controller]) -> None:
-        self._controllers = {each.family.kind.resource.kind: each for each in controllers.values()}
-
-    def cluster(self, kind: str, key: Key) -> Cluster | None:
-        """Return a cluster from the cache; None if the cache has none."""
-        return self._controllers[kind].caches.clusters.get(key) if kind in self._controllers else None
 
     async def way(self, kind: str, key: Key) -> Target | Unknown | None:
         """Return how the database is reached, or why that is not known; None if this operator does not manage it."""
@@ -78,7 +82,4 @@ class ReadDatabases:
 
     async def read(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run `work` at one node of the cluster, which gets only reads; raises EngineError."""
-        engine = self._controllers[kind].family.engine
-        if not isinstance(engine, SearchEngine):
-            raise UnreachableError(f"{kind} has no such objects")
-        return await engine.read(replace(target, proves=False), work)
+        return await self._engine(kind).read(replace(target, proves=False), work)

@@ -12,16 +12,15 @@ from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.engines.connection.base import Engine, EngineError, MeasuredEngine, Speed, Target
-from stateward.forecast.durations import LEAST, REACTION, SOON_SHARE, Durations, in_a_new_pod
+from stateward.forecast.durations import CROWD, LEAST, REACTION, SOON_SHARE, Durations, in_a_kept_pod, in_a_new_pod
 from stateward.kube.objects.pods import Pod
 from stateward.timeline.history import Entry, History, Kind
 from stateward.timeline.phases import Phase
 
-FIRST_SHARE = 0.4
-"""The usual share of a later start in the first one, which also has images, volumes and the formation of the cluster.
+FIRST_SHARE = 1 / CROWD
+"""The usual share of a later start in the first one: first starts of all members are at once, too.
 
-Source: on a machine of its own a first start takes as long as a later one; of six members on two cores, three to five
-times as long (the benchmark `forecasts`). This is near the middle, as factors.
+They have images and volumes to wait for in addition, so only the start is taken if it is shorter.
 """
 RESTARTS = frozenset({Phase.RESTART, Phase.UPGRADE, Phase.RECREATE})
 """Phases from the stop of a member by the operator until it serves again."""
@@ -38,6 +37,8 @@ class Times(Struct, frozen=True):
     """How long a member was away while its process was restarted in its pod."""
     first: Mapping[str, Sequence[float]] = {}
     """As `pods`, of the first pod of a member: with volumes and images, and often the formation of the cluster."""
+    together: Mapping[str, Sequence[float]] = {}
+    """As `kept`, while all members of the cluster were restarted at once."""
     stops: Sequence[float] = ()
     """From the request to delete a pod until its successor was created."""
     growths: Sequence[float] = ()
@@ -64,7 +65,7 @@ async def recovery_speed(engine: Engine, target: Target) -> Speed:
 
 def times_of(pods: Iterable[Pod], history: History) -> Times:
     """Return what the pods and the history of a cluster show."""
-    found: dict[str, dict[str, list[float]]] = {"pods": {}, "kept": {}, "first": {}}
+    found: dict[str, dict[str, list[float]]] = {"pods": {}, "kept": {}, "first": {}, "together": {}}
     stops: list[float] = []
     growths: dict[str, float] = {}
     steps: dict[str, list[Entry]] = {}
@@ -74,16 +75,29 @@ def times_of(pods: Iterable[Pod], history: History) -> Times:
             steps.setdefault(entry.subject, []).append(entry)
             if entry.what == Phase.GROW:
                 growths[entry.subject] = max(LEAST, entry.end - entry.begin - REACTION * SOON_SHARE)
-    for pod in pods:
-        pool, name = (pod.metadata.labels.get(label, "") for label in (names.LABEL_POOL, names.LABEL_MEMBER))
-        for sample in samples(pod, steps.get(name, []), history):
+    labelled = [(pod, pod.metadata.labels) for pod in pods]
+    members = {labels.get(names.LABEL_MEMBER, "") for _, labels in labelled}
+    for pod, labels in labelled:
+        pool, name = (labels.get(label, "") for label in (names.LABEL_POOL, names.LABEL_MEMBER))
+        mine = steps.get(name, [])
+        shared = [entry for entry in mine if is_shared(entry, members, steps)]
+        for sample in samples(pod, mine, history, shared):
             found[sample.field].setdefault(pool, []).append(sample.seconds)
             stops += [sample.stop] if sample.stop is not None else []
-    return Times(found["pods"], found["kept"], found["first"], stops, tuple(growths.values()))
+    return Times(**found, stops=stops, growths=tuple(growths.values()))
 
 
-def samples(pod: Pod, steps: Sequence[Entry], history: History) -> Iterator[Sample]:
-    """Yield the last start of a pod's member, and its last restart in this pod.
+def is_shared(entry: Entry, members: Iterable[str], steps: Mapping[str, Sequence[Entry]]) -> bool:
+    """Return whether all other members were restarted at the same time: they wait for each other, so all are slower."""
+    others = [steps.get(name, ()) for name in members if name != entry.subject]
+    during = (
+        any(e.what in RESTARTS and e.begin < entry.end and entry.begin < e.end for e in other) for other in others
+    )
+    return entry.what in RESTARTS and bool(others) and all(during)
+
+
+def samples(pod: Pod, steps: Sequence[Entry], history: History, shared: Sequence[Entry] = ()) -> Iterator[Sample]:
+    """Yield the last start of a pod's member, and its last restarts in this pod, alone and (`shared`) with all others.
 
     A pod whose container was restarted shows nothing: its readiness is that of a later start. So does one whose process
     may have been restarted since without being in the history, whose entries of this member are `steps`. The history
@@ -96,12 +110,18 @@ def samples(pod: Pod, steps: Sequence[Entry], history: History) -> Iterator[Samp
     created = made.timestamp()
     within = next((e for e in reversed(steps) if starts_with(e, created)), None)
     kept = [e for e in steps if e.what in RESTARTS and e.begin > created]
-    if kept:
-        yield Sample("kept", float(kept[-1].end - kept[-1].begin))
+    for field, found in (
+        ("kept", [e for e in kept if e not in shared]),
+        ("together", [e for e in kept if e in shared]),
+    ):
+        if found:
+            yield Sample(field, float(found[-1].end - found[-1].begin))
     if within is not None:
-        first = within.what == Phase.CREATE
-        seconds = max(0.0, within.end - created - REACTION)
-        yield Sample("first" if first else "pods", seconds, None if first else created - within.begin)
+        first, seconds = within.what == Phase.CREATE, max(0.0, within.end - created - REACTION)
+        if within in shared:
+            yield Sample("together", in_a_kept_pod(seconds), created - within.begin)
+        else:
+            yield Sample("first" if first else "pods", seconds, None if first else created - within.begin)
     elif ready is not None and pod.ready and shows_its_start(pod, ready.timestamp(), steps, history):
         yield Sample("pods", ready.timestamp() - created)
 
@@ -137,20 +157,24 @@ def has_agent(pod: Pod) -> bool:
 def measured_durations(times: Times, known: Speed) -> Durations:
     """Return the durations of a cluster: measured if possible, otherwise from settings, otherwise assumed.
 
-    The first starts of members are upper bounds: without any restart, the usual share of them is used, or the assumed
-    start if it is shorter. If only restarts in kept pods are known, a third of them is the stop of a pod.
+    First starts, and those of all members at once, are upper bounds: if nothing else is known, the usual share of them
+    is used, or the assumed start if it is shorter. If only restarts in kept pods are known, a third of them is the stop
+    of a pod.
     """
     assumed = Durations()
     kept = medians(times.kept)
     stop = median(times.stops) if times.stops else min((assumed.stop, *(seconds / 3 for seconds in kept.values())))
-    bounds = {pool: min(assumed.start, seconds * FIRST_SHARE) for pool, seconds in medians(times.first).items()}
+    together = medians(times.together)
+    crowded = {pool: in_a_new_pod(seconds) for pool, seconds in together.items()} | medians(times.first)
+    bounds = {pool: min(assumed.start, seconds * FIRST_SHARE) for pool, seconds in crowded.items()}
     new = {pool: in_a_new_pod(seconds) for pool, seconds in kept.items()}
     starts = {**bounds, **new, **medians(times.pods)}
     limit = known.limit or assumed.rate
     return Durations(
-        start=usual(times, assumed.start),
+        start=usual(times, assumed.start, bounds),
         starts=starts,
         restarts=kept,
+        together=together,
         stop=stop,
         rate=min(known.rate * (known.at_once or assumed.at_once), limit) if known.rate else limit,
         at_once=known.at_once or assumed.at_once,
@@ -159,14 +183,13 @@ def measured_durations(times: Times, known: Speed) -> Durations:
     )
 
 
-def usual(times: Times, assumed: float) -> float:
+def usual(times: Times, assumed: float, bounds: Mapping[str, float]) -> float:
     """Return the start of a member of a pool without measured starts: that of all others."""
     if everyone := [seconds for found in times.pods.values() for seconds in found]:
         return median(everyone)
     if everyone := [seconds for found in times.kept.values() for seconds in found]:
         return in_a_new_pod(median(everyone))
-    first = [seconds * FIRST_SHARE for found in times.first.values() for seconds in found]
-    return min(assumed, median(first or [assumed]))
+    return min(assumed, median(bounds.values() or [assumed]))
 
 
 def medians(found: Mapping[str, Sequence[float]]) -> dict[str, float]:

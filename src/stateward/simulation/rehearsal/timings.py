@@ -35,6 +35,11 @@ class Spread(Struct, frozen=True):
     """Of the recovery of copies from local data, which depends on what was written since, and of what each adds."""
     grow: float = 0.5
     """Of the expansion of volumes in one run: it depends on the storage provider."""
+    together: float = 0.5
+    """Of starts of all members at once in one run, in addition: forming the cluster again is not even.
+
+    Source: in the benchmark `forecasts`, such restarts of one cluster took 21 to 40 s.
+    """
     reaction: float = 1.0
     """Of each reaction of the operator, not as a logarithm but as the share of the usual one that it may be shorter or
     longer: a change comes at any moment between two rounds, so it is noticed after no time or twice the usual one.
@@ -52,7 +57,7 @@ def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
     def around(value: float, sigma: float) -> float:
         return value * rng.lognormvariate(0.0, sigma)
 
-    return replace(
+    found = replace(
         usual,
         stop=around(usual.stop, spread.stop),
         rate=around(usual.rate, spread.rate),
@@ -62,6 +67,9 @@ def drawn(usual: Durations, spread: Spread, seed: int) -> Durations:
         reaction_factor=ReactionFactors(seed, spread.reaction),
         factor=StartFactors(seed, spread, around(1.0, spread.usual)),
     )
+    together = around(1.0, spread.together)
+    measured = {pool: seconds * together for pool, seconds in usual.together.items()}
+    return replace(found, crowd=usual.crowd * together, together=measured)
 
 
 class StartFactors:

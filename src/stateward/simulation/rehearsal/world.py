@@ -8,6 +8,7 @@ picture, as it does in reality. What the database does is up to its rules: `sear
 Not modelled: partitions in which both sides see the operator, and slow disks.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import partial
 
@@ -34,7 +35,7 @@ REJOIN = 5.0
 TROUBLE = "CrashLoopBackOff: back-off restarting failed container (its volume has an input/output error)"
 
 
-class RehearsedWorld(TimedWorld):
+class RehearsedWorld(TimedWorld, ABC):
     """One cluster with faults."""
 
     def __init__(
@@ -53,21 +54,21 @@ class RehearsedWorld(TimedWorld):
 
     # What the rules of a database add.
 
+    @abstractmethod
     def _struck(self, outages: dict[str, int], fault: Fault) -> None:
         """React to machines that were just lost or cut off; `outages` has their members, with the number of each."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _returned(self, name: str, *, restarted: bool) -> None:
         """React to the return of a member's machine; its processes ran on unless it `restarted`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _forgot(self, name: str) -> None:
         """React to the loss of a member's data; its process has ended."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _reach(self) -> None:
         """Let the database and the measures know which machines are silent."""
-        raise NotImplementedError
 
     def recover(self) -> None:
         """Let recoveries end that need no operator, while shards lack copies."""

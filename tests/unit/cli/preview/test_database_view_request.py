@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli.main import cli
-from stateward.cli.preview.database_view import ATTEMPTS, SECONDS, shown_token
+from stateward.cli.preview.database_view import SECONDS, shown_token
 from stateward.cli.shared.session import Session, Target
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects.errors import Forbidden, NotFound, Unavailable, UnknownResource
@@ -176,7 +176,7 @@ def test_a_token_is_used_for_half_of_its_life(viewer: Viewer) -> None:
             "manages no osclusters",
             1,
         ),
-        (Unavailable("dial tcp 10.0.0.1:9444: connection refused"), "connection refused", ATTEMPTS),
+        (Unavailable("dial tcp 10.0.0.1:9444: connection refused"), "connection refused", 2),
     ],
 )
 def test_why_the_operator_tells_nothing_is_a_note(viewer: Viewer, error: Exception, says: str, times: int) -> None:

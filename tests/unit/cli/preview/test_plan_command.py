@@ -112,6 +112,17 @@ def test_the_right_to_view_a_namespace_is_enough_for_a_plan(run: Run, running: F
     assert "you may not list Nodes: zones, taints and failed nodes are not known" in said.output
 
 
+@pytest.mark.parametrize("now", [False, True])
+def test_a_database_is_asked_as_it_is_before_security_is_switched(run: Run, running: FakeApi, *, now: bool) -> None:
+    """Switching security on hides nothing yet, and switching it off shows nothing yet."""
+    (cluster,) = [stored for (plural, _), stored in running.objects.items() if plural == "osclusters"]
+    cluster["spec"] = {**cluster["spec"], "security": {"enabled": now}}
+    other = (CHANGED % "2.17.1").replace("spec:\n", f"spec:\n  security: {{enabled: {str(not now).lower()}}}\n")
+    said = run("plan", "-f", "-", stdin=other).output
+    assert ("only the operator has credentials" in said) == now
+    assert ("/proxy/_cluster/state" in said) == (not now)
+
+
 def test_an_unchanged_file_changes_no_member(run: Run, running: FakeApi) -> None:
     result = run("plan", "-f", "-", stdin=CHANGED % "2.17.1")
     assert result.exit_code == 0

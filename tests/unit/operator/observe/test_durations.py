@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from stateward.api.values import names
-from stateward.forecast.durations import REACTION
+from stateward.engines.connection.base import Speed
+from stateward.forecast.durations import CROWD, REACTION, in_a_kept_pod
 from stateward.kube.objects.pods import Pod
-from stateward.operator.observe.durations import Sample, samples, times_of
+from stateward.operator.observe.durations import Sample, measured_durations, samples, times_of
 from stateward.timeline.history import Entry, History, Kind
 from stateward.timeline.phases import Phase
 
@@ -66,6 +67,49 @@ def test_a_pod_without_an_agent_shows_its_own_start() -> None:
 )
 def test_the_history_tells_which_start_a_pod_shows(steps: list[Entry], expected: list[Sample]) -> None:
     assert list(samples(pod(ready=1_040), steps, NOTHING)) == expected
+
+
+def restarted(name: str, begin: int, end: int, what: Phase = Phase.RESTART) -> Entry:
+    return Entry(kind=Kind.MEMBER, subject=name, what=what.value, begin=begin, end=end)
+
+
+def named(name: str) -> Pod:
+    """Return the same pod of another member."""
+    found = pod()
+    labels = {**found.metadata.labels, names.LABEL_MEMBER: name}
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, labels=labels))
+
+
+@pytest.mark.parametrize(
+    ("others", "kept", "together"),
+    [
+        ([(1_100, 1_140), (1_101, 1_130)], [8.0], [40.0, 29.0, 40.0]),
+        ([(1_100, 1_140), (1_140, 1_150)], [40.0, 10.0, 40.0], []),
+    ],
+    ids=["all at once", "one serves"],
+)
+def test_restarts_of_all_members_at_once_tell_nothing_about_one_alone(
+    others: list[tuple[int, int]], kept: list[float], together: list[float]
+) -> None:
+    """Members that start at once wait for each other, and share machines."""
+    pods = [named(f"logs-hot-{number}") for number in range(3)]
+    entries = [restarted("logs-hot-0", 1_020, 1_028), restarted("logs-hot-0", 1_100, 1_140)]
+    entries += [restarted(f"logs-hot-{number}", *when) for number, when in enumerate(others, 1)]
+    found = times_of(pods, History(begin=900, until=2_000, ended=tuple(entries)))
+    assert sorted(found.kept.get("hot", ())) == sorted(kept)
+    assert sorted(found.together.get("hot", ())) == sorted(together)
+
+
+def test_pods_that_are_all_made_at_once_show_how_long_that_takes_and_bound_the_start_of_one() -> None:
+    pods = [named(f"logs-hot-{number}") for number in range(2)]
+    entries = tuple(restarted(f"logs-hot-{number}", 990, 1_060, Phase.RECREATE) for number in range(2))
+    times = times_of(pods, History(begin=900, until=2_000, ended=entries))
+    assert (times.pods, times.kept) == ({}, {})
+    made = measured_durations(times, Speed())
+    assert made.together == {"hot": pytest.approx(in_a_kept_pod(60.0 - REACTION))}
+    assert made.start_of("hot", together=True) == pytest.approx(60.0 - REACTION)
+    assert made.start_of("hot") == pytest.approx((60.0 - REACTION) / CROWD)
+    assert made.start_of("new pool") == made.start_of("hot")
 
 
 def test_steps_of_the_cluster_are_no_steps_of_a_member_of_its_name() -> None:

@@ -10,7 +10,8 @@ from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import Observation, Replacement
 from stateward.planning.plan import Plan
 from stateward.simulation.rehearsal.faults import Fault, Kind
-from stateward.simulation.rehearsal.run import Outcome, play
+from stateward.simulation.rehearsal.rules import Rules
+from stateward.simulation.rehearsal.run import SEARCH, Outcome, play
 from tests.unit.cli.clusters import NOW, changed, running
 
 USUAL = Durations()
@@ -50,9 +51,12 @@ def fault(kind: Kind, *members: str, seconds: float = math.inf, at: float = 100.
 class Watched:
     """A run, and what the planner saw and did in it."""
 
-    def __init__(self, start: Observation, of: Fault | None = None) -> None:
+    def __init__(
+        self, start: Observation, of: Fault | None = None, durations: Durations = USUAL, rules: Rules = SEARCH
+    ) -> None:
         self.rounds: list[tuple[float, Observation, Plan]] = []
-        self.outcome: Outcome = play(start, START, USUAL, 0, of, self._watch)
+        self.start = start
+        self.outcome: Outcome = play(start, START, durations, 0, of, self._watch, rules=rules)
 
     def _watch(self, now: float, seen: Observation, made: Plan) -> None:
         self.rounds.append((now, seen, made))

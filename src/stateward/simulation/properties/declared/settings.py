@@ -1,24 +1,21 @@
 """Checks each request of the operator that changes cluster settings, and what there is of them in the end.
 
-Each setting is an object of its own. The letters are those of docs/properties.md. What the operator knew is the
-resource at the last live read of the same task, and what the database answered in the same session.
+Each setting is an object of its own. The letters are those of docs/properties.md.
 """
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.settings import UNKNOWN
-from stateward.simulation.properties.declared.watchdog import DONE, is_ready, reason_of
+from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
+from stateward.simulation.properties.declared.watchdog import is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import OBJECTS, is_settings, own_setting, wanted_settings
 from stateward.simulation.world.world import World
@@ -42,25 +39,11 @@ class Agreed(NamedTuple):
     requests: int
 
 
-@dataclass(slots=True)
-class Session:
-    """What the database answered in one session; None for what was not asked for."""
-
-    versions: frozenset[str] | None = None
-    seen: dict[str, str] | None = None
-
-
-class SettingsWatchdog:
-    """An `Audit` and a `DatabaseAudit` of the operator's processes."""
+class SettingsWatchdog(TaskAudit):
+    """Checks cluster settings, declared ones and those of the operator itself."""
 
     def __init__(self, world: World, violations: list[Violation]) -> None:
-        self.violations = violations
-        self.requests = 0
-        """Requests for declared settings that changed the database."""
-        self._world = world
-        self._resources: WeakKeyDictionary[asyncio.Task[Any], Stored | None] = WeakKeyDictionary()
-        """The SearchObject that each task has read last; a task that has read none is not about declared objects."""
-        self._sessions: WeakKeyDictionary[asyncio.Task[Any], Session] = WeakKeyDictionary()
+        super().__init__(world, violations)
         self._setters: dict[tuple[str, str], Setter] = {}
         """By the identity of a database and the setting."""
         self._agreed: dict[str, Agreed] = {}
@@ -77,22 +60,7 @@ class SettingsWatchdog:
         if kind == OBJECTS and task is not None:
             self._resources[task] = self._world.store.get(kind, key)
 
-    def writing(self, write: Write) -> None:
-        """Do nothing: writes to the API server are checked with those of other declared resources."""
-
-    def wrote(self, write: Write) -> None:
-        """Do nothing."""
-
     # The databases.
-
-    def began(self) -> None:
-        """Note that a session begins: what was known before does not count."""
-        if (task := asyncio.current_task()) is not None:
-            self._sessions[task] = Session()
-
-    def beside(self) -> bool:
-        """Return whether the current task is about declared objects."""
-        return asyncio.current_task() in self._resources
 
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
@@ -104,32 +72,28 @@ class SettingsWatchdog:
                 if not own_setting(key):
                     self._violated("l", f"the setting {key} is changed, which is not the operator's")
             return
-        task = asyncio.current_task()
-        session, resource = (self._sessions.get(task), self._resources.get(task)) if task else (None, None)
-        if session is None or resource is None or not is_settings(resource) or body.keys() != {"persistent"}:
+        session, resource = self._session(), self._resource()
+        if resource is None or not is_settings(resource) or body.keys() != {"persistent"}:
             self._violated("l", f"{sorted(body)} is set, which the resource that was read does not declare")
             return
-        if session.versions is None or len(session.versions) != 1:
+        if len(session.versions) != 1:
             self._violated("k", "settings are written while the versions of the members are not one")
-        if session.seen is None:
+        if PATH not in session.seen:
             self._violated("l", "settings are written without a read before")
             return
+        seen: dict[str, str] = session.seen[PATH]
         for key, value in body["persistent"].items():
-            self._check(cluster, resource, session.seen.get(key), key, value)
-        self._check_drift(cluster, resource, session.seen)
+            self._check(cluster, resource, seen.get(key), key, value)
+        self._check_drift(cluster, resource, seen)
 
     def performed(self, cluster: Cluster, call: Call, status: int) -> None:
         """Note what was read or written."""
-        task = asyncio.current_task()
-        session, resource = (self._sessions.get(task), self._resources.get(task)) if task else (None, None)
-        if session is None or resource is None or not is_settings(resource):
+        resource = self._resource()
+        if resource is None or not is_settings(resource):
             return
-        if call.path == "/_nodes/http":
-            nodes = cluster.nodes.values()
-            known = all(node.tells for node in nodes)
-            session.versions = frozenset(node.version for node in nodes) if known else frozenset()
-        elif call.path == PATH and call.method == "GET":
-            session.seen = dict(cluster.settings.persistent)
+        self._note_versions(cluster, call)
+        if call.path == PATH and call.method == "GET":
+            self._session().seen[PATH] = dict(cluster.settings.persistent)
         elif call.path == PATH and status < DONE:
             self.requests += 1
             self._written[resource.uid] = self._written.get(resource.uid, 0) + 1
@@ -261,7 +225,3 @@ class SettingsWatchdog:
     def _set_by(self, resource: Stored, cluster: Cluster, key: str) -> bool:
         setter = self._setters.get((cluster.identity, key))
         return setter is not None and setter.uid == resource.uid
-
-    def _violated(self, letter: str, message: str) -> None:
-        self._world.context.trace(f"VIOLATION [{letter}] {message}")
-        self.violations.append(Violation(letter, self._world.now, message))

@@ -1,24 +1,21 @@
 """Checks each request of the operator about snapshots and restores, and what there is of them in the end.
 
-The letters are those of docs/properties.md. What the operator knew is the resource at the last live read of the same
-task.
+The letters are those of docs/properties.md.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
-from weakref import WeakKeyDictionary
 
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.snapshots import ModelSnapshot, about_snapshots, new_name
-from stateward.simulation.properties.declared.watchdog import DONE, is_ready, reason_of
+from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
+from stateward.simulation.properties.declared.watchdog import is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS, cluster_of, is_throwaway
 from stateward.simulation.world.world import NAMESPACE, World
@@ -28,17 +25,11 @@ OF_HAND, OF_SCHEDULE = "stateward.dev/uid", "stateward.dev/search-snapshot-sched
 KINDS = frozenset({SNAPSHOTS, SCHEDULES, RESTORES})
 
 
-class SnapshotWatchdog:
-    """An `Audit` and a `DatabaseAudit` of the operator's processes."""
+class SnapshotWatchdog(TaskAudit):
+    """Checks snapshots, restores, and the indices that they replace."""
 
     def __init__(self, world: World, violations: list[Violation]) -> None:
-        self.violations = violations
-        self.requests = 0
-        """Requests that changed snapshots or indices."""
-        self._world = world
-        self._resources: WeakKeyDictionary[asyncio.Task[Any], Stored] = WeakKeyDictionary()
-        self._versions: WeakKeyDictionary[asyncio.Task[Any], frozenset[str]] = WeakKeyDictionary()
-        """The versions of the members that each task has read in its session; empty if they are unknown."""
+        super().__init__(world, violations)
         self._begun: Counter[tuple[str, str]] = Counter()
         """How many snapshots and restores were begun, by the resource's UID and the database's identity."""
 
@@ -50,21 +41,6 @@ class SnapshotWatchdog:
         known = self._resources.get(task)
         if known is None or known.kind == kind:  # A schedule's task reads the restore of its verification, too.
             self._resources[task] = live
-
-    def writing(self, write: Write) -> None:
-        """Do nothing: writes to the API server are checked with those of other declared resources."""
-
-    def wrote(self, write: Write) -> None:
-        """Do nothing."""
-
-    def began(self) -> None:
-        """Note that a session begins: what was known before does not count."""
-        if (task := asyncio.current_task()) is not None:
-            self._versions[task] = frozenset()
-
-    def beside(self) -> bool:
-        """Return whether the current task is about snapshots."""
-        return asyncio.current_task() in self._resources
 
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
@@ -90,11 +66,7 @@ class SnapshotWatchdog:
 
     def performed(self, cluster: Cluster, call: Call, status: int) -> None:
         """Note what was read or written."""
-        task = asyncio.current_task()
-        if task is not None and call.path == "/_nodes/http":
-            nodes = cluster.nodes.values()
-            known = all(node.tells for node in nodes)
-            self._versions[task] = frozenset(node.version for node in nodes) if known else frozenset()
+        self._note_versions(cluster, call)
         resource = self._asking(call)
         if resource is None or call.method == "GET" or status >= DONE or call.path.endswith("/_search"):
             return
@@ -147,10 +119,7 @@ class SnapshotWatchdog:
 
     def _asking(self, call: Call) -> Stored | None:
         """Return the resource for which a request is sent; None if it is not about snapshots."""
-        task = asyncio.current_task()
-        if task is None or not about_snapshots(call.method, call.path, call.params or {}):
-            return None
-        return self._resources.get(task)
+        return self._resource() if about_snapshots(call.method, call.path, call.params or {}) else None
 
     def _check_begin(self, resource: Stored, name: str) -> None:
         spec = part(resource.doc, "spec")
@@ -158,8 +127,7 @@ class SnapshotWatchdog:
             self._violated("o", f"the snapshot {name} is begun although {resource.key.name} does not ask for it")
 
     def _check_deletion(self, resource: Stored, repository: str, name: str) -> None:
-        task = asyncio.current_task()
-        if task is None or len(self._versions.get(task, ())) != 1:
+        if len(self._session().versions) != 1:
             self._violated("k", f"the snapshot {name} is deleted while the versions of the members are not one")
         snapshots = self._world.databases.repositories.get(repository, {})
         found, spec = snapshots.get(name), part(resource.doc, "spec")
@@ -184,7 +152,3 @@ class SnapshotWatchdog:
         there = sorted(name for name in names if name in cluster.snapshots.indices)
         if there and (resource.kind != RESTORES or part(resource.doc, "spec").get("existing") != "Replace"):
             self._violated("p", f"{', '.join(there)} would be replaced, which {resource.key.name} does not ask for")
-
-    def _violated(self, letter: str, message: str) -> None:
-        self._world.context.trace(f"VIOLATION [{letter}] {message}")
-        self.violations.append(Violation(letter, self._world.now, message))

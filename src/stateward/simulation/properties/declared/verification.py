@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import Call
-from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.snapshots import about_snapshots
-from stateward.simulation.properties.declared.watchdog import DONE
+from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import OBJECTS, RESTORES, SCHEDULES, is_throwaway
 from stateward.simulation.world.world import NAMESPACE, World
@@ -23,31 +21,14 @@ MADE = ("/persistentvolumeclaims", "/pods", "/secrets", "/services", "apps/state
 """The kinds of objects of a cluster of which nothing may be left."""
 
 
-class VerificationWatchdog:
-    """An `Audit` and a `DatabaseAudit` of the operator's processes."""
+class VerificationWatchdog(TaskAudit):
+    """Checks what is called verified, and throw-away clusters."""
 
     def __init__(self, world: World, violations: list[Violation]) -> None:
-        self.violations = violations
-        self._world = world
+        super().__init__(world, violations)
         self._whole: set[str] = set()
         """The UUIDs of the snapshots that were restored in a throw-away cluster, and were not damaged then."""
         world.store.subscribers.append(self._on_event)
-
-    def read(self, kind: str, key: Key) -> None:
-        """Do nothing."""
-
-    def writing(self, write: Write) -> None:
-        """Do nothing: writes to the API server are checked with those of other declared resources."""
-
-    def wrote(self, write: Write) -> None:
-        """Do nothing."""
-
-    def began(self) -> None:
-        """Do nothing."""
-
-    def beside(self) -> bool:
-        """Return False: other audits know it."""
-        return False
 
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check that a throw-away cluster only reads the repository: its files are those of the source."""
@@ -56,9 +37,9 @@ class VerificationWatchdog:
         if call.method == "GET" or parts[0] != "_snapshot" or not is_throwaway(cluster.name.rpartition(".")[2]):
             return
         if len(parts) == 2 and call.method == "PUT" and str(body["settings"].get("readonly")).lower() != "true":
-            self._violated("the repository of a throw-away cluster is not read-only")
+            self._violated("q", "the repository of a throw-away cluster is not read-only")
         if len(parts) == 3 and parts[2] != "_verify":
-            self._violated(f"{call.method} {call.path} changes a repository from a throw-away cluster")
+            self._violated("q", f"{call.method} {call.path} changes a repository from a throw-away cluster")
 
     def performed(self, cluster: Cluster, call: Call, status: int) -> None:
         """Note what is restored in a throw-away cluster."""
@@ -86,7 +67,7 @@ class VerificationWatchdog:
         self._world.context.trace(f"the snapshot {success['name']} is verified")
         taken = self._world.databases.repositories.get(event.new.doc["spec"]["repository"], {}).get(success["name"])
         if taken is not None and taken.uuid not in self._whole:
-            self._violated(f"the snapshot {taken.name} is called verified, and was not restored whole")
+            self._violated("q", f"the snapshot {taken.name} is called verified, and was not restored whole")
 
     def unmet(self) -> Iterator[str]:
         """Yield what is left of throw-away clusters."""
@@ -100,7 +81,3 @@ class VerificationWatchdog:
                 cluster = found.labels.get(names.LABEL_CLUSTER, "")
                 if found.key.namespace == NAMESPACE and is_throwaway(cluster):
                     yield f"{kind} {found.key.name} of the throw-away cluster {cluster} is left"
-
-    def _violated(self, message: str) -> None:
-        self._world.context.trace(f"VIOLATION [q] {message}")
-        self.violations.append(Violation("q", self._world.now, message))

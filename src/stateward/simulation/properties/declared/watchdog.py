@@ -1,13 +1,10 @@
 """Checks each request of the operator that changes an object in a database, by what the operator knew.
 
-The letters are those of docs/properties.md. What the operator knew is the resource at the last live read of the same
-task, and what the database answered in the same session.
+The letters are those of docs/properties.md.
 """
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
 from stateward.api.kinds.search_object import Claim
 from stateward.api.values.base import Json
@@ -18,6 +15,7 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import changed_by, concerned
+from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import (
     DECLARED,
@@ -29,9 +27,6 @@ from stateward.simulation.world.declared_objects import (
     path_of,
 )
 from stateward.simulation.world.world import NAMESPACE, World
-
-DONE = 300
-"""The smallest status code of a request that did not succeed."""
 
 
 class Author(NamedTuple):
@@ -50,28 +45,12 @@ class Agreed(NamedTuple):
     requests: int
 
 
-@dataclass(slots=True)
-class Session:
-    """What the database answered in one session."""
-
-    versions: frozenset[str] | None = None
-    """The versions of its nodes; empty if one did not tell, and None if they were not asked for."""
-    seen: dict[str, Json | None] = field(default_factory=dict[str, Json | None])
-    """The objects that were read, by path."""
-
-
-class DeclaredWatchdog:
-    """An `Audit` and a `DatabaseAudit` of the operator's processes."""
+class DeclaredWatchdog(TaskAudit):
+    """Checks what is stored at the paths of declared objects, except cluster settings."""
 
     def __init__(self, world: World, violations: list[Violation]) -> None:
-        self.violations = violations
-        self.requests = 0
-        """Requests that changed objects in databases."""
-        self._world = world
+        super().__init__(world, violations)
         self._store = world.store
-        self._resources: WeakKeyDictionary[asyncio.Task[Any], Stored] = WeakKeyDictionary()
-        """The resource that each task has read last."""
-        self._sessions: WeakKeyDictionary[asyncio.Task[Any], Session] = WeakKeyDictionary()
         self._authors: dict[tuple[str, str], Author] = {}
         """By the identity of a database and the path."""
         self._changes: dict[tuple[str, str], int] = {}
@@ -121,19 +100,7 @@ class DeclaredWatchdog:
         if write.verb != "patch" or meta or write.body.keys() - {"metadata"}:
             self._violated("f", f"{write.verb} of {write.kind} {write.key.name}, which belongs to its users")
 
-    def wrote(self, write: Write) -> None:
-        """Do nothing."""
-
     # The databases.
-
-    def began(self) -> None:
-        """Note that a session begins: what was known before does not count."""
-        if (task := asyncio.current_task()) is not None:
-            self._sessions[task] = Session()
-
-    def beside(self) -> bool:
-        """Return whether the current task is about declared objects."""
-        return asyncio.current_task() in self._resources
 
     def performing(self, cluster: Cluster, call: Call) -> None:
         """Check a request right before the database performs it."""
@@ -142,17 +109,13 @@ class DeclaredWatchdog:
 
     def performed(self, cluster: Cluster, call: Call, status: int) -> None:
         """Note what was read or written."""
-        task = asyncio.current_task()
-        session, resource = (self._sessions.get(task), self._resources.get(task)) if task else (None, None)
-        if session is None or resource is None:
+        resource = self._resource()
+        if resource is None:
             return
-        if call.path == "/_nodes/http":
-            nodes = cluster.nodes.values()
-            known = all(node.tells for node in nodes)
-            session.versions = frozenset(node.version for node in nodes) if known else frozenset()
-        elif call.method == "GET" and concerned(call.path):
+        self._note_versions(cluster, call)
+        if call.method == "GET" and concerned(call.path):
             path = self._path(resource)
-            session.seen[path] = cluster.objects.content(path)
+            self._session().seen[path] = cluster.objects.content(path)
         elif status < DONE:
             self._changed(cluster, call, resource)
 
@@ -168,16 +131,15 @@ class DeclaredWatchdog:
             self._authors[place] = Author(resource.uid, cluster.objects.content(path))
 
     def _check(self, cluster: Cluster, path: str, *, removes: bool) -> None:
-        task = asyncio.current_task()
-        session, resource = (self._sessions.get(task), self._resources.get(task)) if task else (None, None)
+        session, resource = self._session(), self._resource()
         what = f"{path} is {'deleted' if removes else 'written'}"
         if resource is not None and cluster.name != f"{NAMESPACE}.{cluster_of(resource)}":
             self._violated("l", f"{what} in {cluster.name}, for {resource.key.name} of another cluster")
-        if resource is None or session is None or self._path(resource) != path:
+        if resource is None or self._path(resource) != path:
             self._violated("l", f"{what}, which the resource that was read does not declare")
             return
-        if session.versions is None or len(session.versions) != 1:
-            known = "unknown" if not session.versions else " and ".join(sorted(session.versions))
+        if len(session.versions) != 1:
+            known = " and ".join(sorted(session.versions)) or "unknown"
             self._violated("k", f"{what} while the versions of the members are {known}")
         if path not in session.seen:
             self._violated("l", f"{what} without a read before")
@@ -241,10 +203,6 @@ class DeclaredWatchdog:
 
     def _path(self, resource: Stored) -> str:
         return path_of(self._world.product.engine, resource.doc["spec"]["object"])
-
-    def _violated(self, letter: str, message: str) -> None:
-        self._world.context.trace(f"VIOLATION [{letter}] {message}")
-        self.violations.append(Violation(letter, self._world.now, message))
 
 
 def is_ready(resource: Stored) -> bool:

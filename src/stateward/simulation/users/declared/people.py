@@ -4,12 +4,10 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stateward.api.values.base import API_VERSION, Json
+from stateward.api.values.base import Json
 from stateward.api.values.names import LABEL_ALLOWED
-from stateward.kube.client.client import DeleteOptions, Preconditions
-from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.users.declared.bodies import (
@@ -21,14 +19,14 @@ from stateward.simulation.users.declared.bodies import (
     refused_spec,
     spec_of,
 )
+from stateward.simulation.users.declared.resource_edits import TOGGLED, USER, ResourceEdits, stalled_for
 from stateward.simulation.users.declared.settings import SettingsUsers
 from stateward.simulation.users.declared.snapshots import SnapshotUsers
-from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, cluster_of, is_settings, path_of
+from stateward.simulation.world.declared_objects import OBJECTS, SECRETS, is_settings, path_of
 from stateward.simulation.world.world import NAME, NAMESPACE, SYSTEM, World
 
 FOREIGN = 100
 """The smallest number of a body that another client writes: those of declared bodies are smaller."""
-USER = "kubectl"
 SNAPSHOTS_SHARE = 0.35
 """The part of what people do that concerns snapshots."""
 SETTINGS_SHARE = 0.25
@@ -46,23 +44,23 @@ DECLARATIONS: Mapping[str, int] = {
     "Secret changed": 1,
 }
 """What people do, by name, with its weight."""
-_TOGGLED: Mapping[str, tuple[str, Any, Any]] = {
-    "drift toggled": ("drift", "Report", "Correct"),
-    "deletionPolicy toggled": ("deletionPolicy", "Retain", "Delete"),
-    "existing toggled": ("existing", "Adopt", "Refuse"),
-    "object paused or resumed": ("paused", True, False),
-}
-"""Fields, each with its value and the usual one."""
+_TOGGLED: Mapping[str, tuple[str, Any, Any]] = dict(
+    zip(
+        ("drift toggled", "deletionPolicy toggled", "existing toggled", "object paused or resumed"),
+        TOGGLED,
+        strict=True,
+    )
+)
+"""The fields of which people change their mind, by the name of that."""
 
 
-class Declarations:
+class Declarations(ResourceEdits):
     """The declared resources of a world, the Secret with their value, and what people do with them."""
 
     def __init__(self, world: World) -> None:
+        super().__init__(world, "declarations")
         self.values: list[str] = []
         """All values that the Secret has ever had."""
-        self._world = world
-        self._rng = world.context.stream("declarations")
         self._labels = labels(world.product.engine)
         self._numbers = 0
         self._snapshots = SnapshotUsers(world)
@@ -123,9 +121,9 @@ class Declarations:
             changes: Json = {"paused": False}
             if self._refused(stored):
                 changes |= self._numbered(label)
-            if "Exists" in self._reasons(stored) and self._rng.random() < 0.5:
+            if "Exists" in stalled_for(stored) and self._rng.random() < 0.5:
                 changes["existing"] = "Adopt"
-            if stored.terminating and "Refused" in self._reasons(stored):
+            if stored.terminating and "Refused" in stalled_for(stored):
                 changes["deletionPolicy"] = "Retain"
             self._change(stored, changes)
 
@@ -135,7 +133,7 @@ class Declarations:
         self._settings.resolve()
         database = self._world.database()
         for stored in self._all():
-            reasons = self._reasons(stored)
+            reasons = stalled_for(stored)
             if stored.terminating and "Refused" in reasons:
                 self._change(stored, {"deletionPolicy": "Retain"})
             if stored.terminating and "OwnerUnknown" in reasons and database is not None:
@@ -165,24 +163,21 @@ class Declarations:
         return does[what](label)
 
     def _create(self, label: str) -> bool:
-        return self._declare(name_of(label), label)
+        return self._create_as(name_of(label), label)
 
     def _rival(self, label: str) -> bool:
-        return self._declare(f"{name_of(label)}-again", label)
+        return self._create_as(f"{name_of(label)}-again", label)
 
-    def _declare(self, name: str, label: str) -> bool:
+    def _create_as(self, name: str, label: str) -> bool:
         if self._world.store.get(OBJECTS, Key(NAMESPACE, name)) is not None:
             return False
         spec: Json = {
-            "cluster": {"kind": self._world.kind.resource.kind, "name": NAME},
             "object": label,
             "drift": self._rng.choice(("Correct", "Correct", "Report")),
             "deletionPolicy": self._rng.choice(("Delete", "Delete", "Retain")),
             **self._numbered(label),
         }
-        body = {"apiVersion": API_VERSION, "kind": "SearchObject", "metadata": {"name": name}, "spec": spec}
-        self._world.server.create(OBJECTS, NAMESPACE, body, USER)
-        return True
+        return self._declare(OBJECTS, name, spec, resource="SearchObject")
 
     def _edit(self, label: str) -> bool:
         found = self._some(label)
@@ -194,17 +189,11 @@ class Declarations:
 
     def _delete(self, label: str) -> bool:
         found = self._some(label)
-        if found is None or found.terminating:
-            return False
-        self._world.server.delete(OBJECTS, found.key, DeleteOptions(Preconditions(found.uid)))
-        return True
+        return found is not None and self._remove(found)
 
     def _toggle(self, label: str, field: str, value: Any, usual: Any) -> bool:
         found = self._some(label)
-        if found is None:
-            return False
-        now = part(found.doc, "spec").get(field, usual)
-        return self._change(found, {field: usual if now == value else value})
+        return found is not None and self._toggle_field(found, field, value, usual)
 
     def _change_secret(self) -> bool:
         found = self._world.store.get(SECRETS, Key(NAMESPACE, TOKEN_SECRET))
@@ -231,38 +220,18 @@ class Declarations:
         body = {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data}
         self._world.server.create(SECRETS, namespace, body, USER)
 
-    def _change(self, stored: Stored, changes: Json) -> bool:
-        before: Json = stored.doc["spec"]
-        after = {key: value for key, value in {**before, **changes}.items() if value is not None}
-        if after == before:
-            return False
-        try:
-            self._world.server.update(OBJECTS, stored.key, {**stored.doc, "spec": after}, manager=USER)
-        except ApiError:
-            return False
-        return True
-
     def _some(self, label: str) -> Stored | None:
         """Return one of the resources that declare an object."""
         found = [stored for stored in self._all() if stored.doc["spec"]["object"] == label]
         return self._rng.choice(found) if found else None
 
     def _all(self) -> list[Stored]:
-        found = (
-            stored
-            for stored in self._world.store.all(OBJECTS)
-            if not is_settings(stored) and cluster_of(stored) == NAME
-        )
-        return sorted(found, key=lambda stored: stored.key)
+        return [stored for stored in self._declared(OBJECTS) if not is_settings(stored)]
 
     def _refused(self, stored: Stored) -> bool:
         spec = part(stored.doc, "spec")
         refused = refused_spec(spec["object"])
         return refused is not None and spec["body"] == refused["body"]
-
-    def _reasons(self, stored: Stored) -> set[str]:
-        conditions = items(stored.doc, "status", "conditions")
-        return {each["reason"] for each in conditions if each["type"] == "Stalled" and each["status"] == "True"}
 
     def _say(self, text: str) -> None:
         self._world.context.trace(text)

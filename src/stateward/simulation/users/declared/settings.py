@@ -1,16 +1,13 @@
 """People who declare cluster settings, and another client that changes the same settings."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from stateward.api.values.base import API_VERSION, Json
-from stateward.kube.client.client import DeleteOptions, Preconditions
-from stateward.kube.objects.errors import ApiError
-from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver.documents import items, part
+from stateward.api.values.base import Json
+from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.settings import ENABLE, EXCLUDE, REBALANCE, UNKNOWN
+from stateward.simulation.users.declared.resource_edits import TOGGLED, ResourceEdits, stalled_for
 from stateward.simulation.world.declared_objects import (
     OBJECTS,
     SETTINGS_LABEL,
@@ -18,7 +15,7 @@ from stateward.simulation.world.declared_objects import (
     own_setting,
     wanted_settings,
 )
-from stateward.simulation.world.world import NAME, NAMESPACE, World
+from stateward.simulation.world.world import World
 
 SETTINGS = ("search.max_buckets", "search.max_open_scroll_context", "action.search.shard_count.limit")
 """The settings that people and another client change, all of them numbers."""
@@ -42,31 +39,22 @@ SETTINGS_EDITS: Mapping[str, int] = {
     "settings toggled": 3,
 }
 """What people do, by name, with its weight."""
-TOGGLED: tuple[tuple[str, Any, Any], ...] = (
-    ("drift", "Report", "Correct"),
-    ("deletionPolicy", "Retain", "Delete"),
-    ("existing", "Adopt", "Refuse"),
-    ("paused", True, False),
-)
-"""Fields, each with its value and the usual one."""
-USER = "kubectl"
 
 
-class SettingsUsers:
+class SettingsUsers(ResourceEdits):
     """The declared cluster settings of a world, and what people and another client do with them."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._rng = world.context.stream("settings")
+        super().__init__(world, "settings")
 
     def edit(self) -> None:
         """Do one thing, if it is possible now."""
         does: dict[str, Callable[[], bool]] = {
-            "settings declared": self._declare,
+            "settings declared": self._declare_some,
             "settings edited": lambda: self._change_some({"body": self._body()}),
             "settings refused": lambda: self._change_some({"body": self._rng.choice(REFUSED)}),
-            "settings resource deleted": self._delete,
-            "settings toggled": self._toggle,
+            "settings resource deleted": self._delete_some,
+            "settings toggled": self._toggle_some,
         }
         what = self._rng.choices(list(SETTINGS_EDITS), list(SETTINGS_EDITS.values()))[0]
         if does[what]():
@@ -85,7 +73,7 @@ class SettingsUsers:
             changes: Json = {"paused": False}
             if any(own_setting(key) or key == UNKNOWN for key in wanted_settings(stored)):
                 changes["body"] = self._body()
-            if "Exists" in _reasons(stored) and self._rng.random() < 0.5:
+            if "Exists" in stalled_for(stored) and self._rng.random() < 0.5:
                 changes["existing"] = "Adopt"
             self._change(stored, changes)
 
@@ -93,26 +81,23 @@ class SettingsUsers:
         """Do what the statuses ask people to do about resources that are being deleted."""
         database = self._world.database()
         for stored in self._all():
-            if stored.terminating and "Refused" in _reasons(stored):
+            if stored.terminating and "Refused" in stalled_for(stored):
                 self._change(stored, {"deletionPolicy": "Retain"})
-            if "OwnerUnknown" in _reasons(stored) and database is not None:
+            if "OwnerUnknown" in stalled_for(stored) and database is not None:
                 claimed: list[str] = part(stored.doc, "status").get("unwritten") or []
                 self._write(database, dict.fromkeys(claimed), "a user, as the status asks,")
 
-    def _declare(self) -> bool:
+    def _declare_some(self) -> bool:
         name = self._rng.choice(NAMES)
-        if self._world.store.get(OBJECTS, Key(NAMESPACE, name)) is not None:
+        if any(stored.key.name == name for stored in self._all()):
             return False
         spec: Json = {
-            "cluster": {"kind": self._world.kind.resource.kind, "name": NAME},
             "object": SETTINGS_LABEL,
             "drift": self._rng.choice(("Correct", "Correct", "Report")),
             "deletionPolicy": self._rng.choice(("Delete", "Delete", "Retain")),
             "body": self._body(),
         }
-        body = {"apiVersion": API_VERSION, "kind": "SearchObject", "metadata": {"name": name}, "spec": spec}
-        self._world.server.create(OBJECTS, NAMESPACE, body, USER)
-        return True
+        return self._declare(OBJECTS, name, spec, resource="SearchObject")
 
     def _body(self) -> Json:
         """Return one or two settings, in one of the forms of the reference."""
@@ -120,36 +105,17 @@ class SettingsUsers:
         form = self._rng.randrange(3)
         return chosen if form == 0 else {"persistent": chosen} if form == 1 else _nested(chosen)
 
-    def _delete(self) -> bool:
+    def _delete_some(self) -> bool:
         found = [stored for stored in self._all() if not stored.terminating]
-        if not found:
-            return False
-        chosen = self._rng.choice(found)
-        self._world.server.delete(OBJECTS, chosen.key, DeleteOptions(Preconditions(chosen.uid)))
-        return True
+        return bool(found) and self._remove(self._rng.choice(found))
 
-    def _toggle(self) -> bool:
-        field, value, usual = self._rng.choice(TOGGLED)
-        found = self._all()
-        if not found:
-            return False
-        chosen = self._rng.choice(found)
-        now = part(chosen.doc, "spec").get(field, usual)
-        return self._change(chosen, {field: usual if now == value else value})
+    def _toggle_some(self) -> bool:
+        toggled, found = self._rng.choice(TOGGLED), self._all()
+        return bool(found) and self._toggle_field(self._rng.choice(found), *toggled)
 
     def _change_some(self, changes: Json) -> bool:
         found = self._all()
         return bool(found) and self._change(self._rng.choice(found), changes)
-
-    def _change(self, stored: Stored, changes: Json) -> bool:
-        after = {**stored.doc["spec"], **changes}
-        if after == stored.doc["spec"]:
-            return False
-        try:
-            self._world.server.update(OBJECTS, stored.key, {**stored.doc, "spec": after}, manager=USER)
-        except ApiError:
-            return False
-        return True
 
     def _write(self, database: Cluster, values: dict[str, str | None], who: str) -> None:
         self._world.context.trace(f"{who} sets {values} in the database")
@@ -157,7 +123,7 @@ class SettingsUsers:
         database.version += 1
 
     def _all(self) -> list[Stored]:
-        return sorted(filter(is_settings, self._world.store.all(OBJECTS)), key=lambda stored: stored.key)
+        return [stored for stored in self._declared(OBJECTS) if is_settings(stored)]
 
 
 def _nested(settings: Json) -> Json:
@@ -170,8 +136,3 @@ def _nested(settings: Json) -> Json:
             place = place.setdefault(step, {})
         place[last] = value
     return made
-
-
-def _reasons(stored: Stored) -> set[str]:
-    conditions = items(stored.doc, "status", "conditions")
-    return {each["reason"] for each in conditions if each["type"] == "Stalled" and each["status"] == "True"}

@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from stateward.api.values.base import API_VERSION, Json
-from stateward.kube.client.client import DeleteOptions, Preconditions
-from stateward.kube.objects.errors import ApiError
-from stateward.kube.objects.metadata import Key
+from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import items
-from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.users.declared.bodies import INDEX, REPOSITORY
-from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS, cluster_of
-from stateward.simulation.world.world import NAME, NAMESPACE, World
+from stateward.simulation.users.declared.resource_edits import ResourceEdits, stalled_for
+from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS
+from stateward.simulation.world.world import World
 
 SNAPSHOT_EDITS: Mapping[str, int] = {
     "snapshot declared": 4,
@@ -28,16 +25,14 @@ MOST = 6
 DELETED = 0.3
 """The part of all changes of mind about a schedule with which it goes: verifications take minutes."""
 VERIFY: Json = {"schedule": "*/4 * * * *", "timeLimit": "30m"}
-USER = "kubectl"
 _KINDS = {SNAPSHOTS: "SearchSnapshot", SCHEDULES: "SearchSnapshotSchedule", RESTORES: "SearchRestore"}
 
 
-class SnapshotUsers:
+class SnapshotUsers(ResourceEdits):
     """The snapshots, schedules and restores of a world, and what people do with them."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._rng = world.context.stream("snapshots")
+        super().__init__(world, "snapshots")
         self._number = 0
 
     def edit(self) -> None:
@@ -59,18 +54,17 @@ class SnapshotUsers:
 
     def make_satisfiable(self) -> None:
         """Pause schedules, whose next snapshots would be writes of a settled cluster."""
-        for stored in self._all(SCHEDULES):
+        for stored in self._declared(SCHEDULES):
             self._change(stored, {"paused": True})
 
     def resolve(self) -> None:
         """Leave snapshots where they are whose deletion the database refuses, and remove restores that have failed."""
-        for stored in self._all(RESTORES):
+        for stored in self._declared(RESTORES):
             conditions = items(stored.doc, "status", "conditions")
-            if not stored.terminating and any(each["reason"] == "RestoreFailed" for each in conditions):
-                self._world.server.delete(RESTORES, stored.key, DeleteOptions(Preconditions(stored.uid)))
-        for stored in self._all(SNAPSHOTS):
-            conditions = items(stored.doc, "status", "conditions")
-            if stored.terminating and any(c["type"] == "Stalled" and c["status"] == "True" for c in conditions):
+            if any(each["reason"] == "RestoreFailed" for each in conditions):
+                self._remove(stored)
+        for stored in self._declared(SNAPSHOTS):
+            if stored.terminating and stalled_for(stored):
                 self._change(stored, {"deletionPolicy": "Retain"})
 
     def _snapshot(self) -> bool:
@@ -79,19 +73,21 @@ class SnapshotUsers:
         return self._create(SNAPSHOTS, name, {"deletionPolicy": self._rng.choice(("Delete", "Retain"))})
 
     def _schedule(self) -> bool:
-        if self._all(SCHEDULES):
+        if self._declared(SCHEDULES):
             return self._rng.random() < DELETED and self._delete(SCHEDULES)
         verify = {"verify": VERIFY} if self._rng.random() < 0.6 else {}
         return self._create(SCHEDULES, "often", {"schedule": "*/3 * * * *", "retention": {"maxCount": 2}, **verify})
 
     def _pause(self) -> bool:
-        return any(self._change(s, {"paused": not s.doc["spec"].get("paused", False)}) for s in self._all(SCHEDULES))
+        return any(
+            self._change(s, {"paused": not s.doc["spec"].get("paused", False)}) for s in self._declared(SCHEDULES)
+        )
 
     def _verify(self) -> bool:
         """Ask for verifications, or for none, also while one is in progress."""
         return any(
             self._change(stored, {"verify": None if stored.doc["spec"].get("verify") else VERIFY})
-            for stored in self._all(SCHEDULES)
+            for stored in self._declared(SCHEDULES)
         )
 
     def _damage(self) -> bool:
@@ -105,8 +101,8 @@ class SnapshotUsers:
         return True
 
     def _restore(self) -> bool:
-        names = [stored.doc["metadata"]["name"] for stored in self._all(SNAPSHOTS)]
-        if not names or len(self._all(RESTORES)) >= MOST:
+        names = [stored.doc["metadata"]["name"] for stored in self._declared(SNAPSHOTS)]
+        if not names or len(self._declared(RESTORES)) >= MOST:
             return False
         spec: Json = {"snapshot": self._rng.choice([*names, "often-*"]), "indices": [INDEX]}
         if self._rng.random() < 0.5:
@@ -116,33 +112,8 @@ class SnapshotUsers:
         return self._create(RESTORES, f"restore-{self._number}", spec)
 
     def _create(self, kind: str, name: str, spec: Json) -> bool:
-        if self._world.store.get(kind, Key(NAMESPACE, name)) is not None:
-            return False
-        cluster = {"kind": self._world.kind.resource.kind, "name": NAME}
-        whole = {"cluster": cluster, "repository": REPOSITORY, **spec}
-        body = {"apiVersion": API_VERSION, "kind": _KINDS[kind], "metadata": {"name": name}, "spec": whole}
-        self._world.server.create(kind, NAMESPACE, body, USER)
-        return True
+        return self._declare(kind, name, {"repository": REPOSITORY, **spec}, resource=_KINDS[kind])
 
     def _delete(self, kind: str) -> bool:
-        found = [stored for stored in self._all(kind) if not stored.terminating]
-        if not found:
-            return False
-        chosen = self._rng.choice(found)
-        self._world.server.delete(kind, chosen.key, DeleteOptions(Preconditions(chosen.uid)))
-        return True
-
-    def _change(self, stored: Stored, changes: Json) -> bool:
-        after = {key: value for key, value in {**stored.doc["spec"], **changes}.items() if value is not None}
-        if stored.doc["spec"] == after:
-            return False
-        doc = {**stored.doc, "spec": after}
-        try:
-            self._world.server.update(stored.kind, stored.key, doc, manager=USER)
-        except ApiError:
-            return False
-        return True
-
-    def _all(self, kind: str) -> list[Stored]:
-        found = (stored for stored in self._world.store.all(kind) if cluster_of(stored) == NAME)
-        return sorted(found, key=lambda stored: stored.key)
+        found = [stored for stored in self._declared(kind) if not stored.terminating]
+        return bool(found) and self._remove(self._rng.choice(found))

@@ -11,7 +11,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.observation import Growth
 from stateward.planning.plan import plan
-from stateward.planning.steps.upkeep.volume_growth import INTERVAL
+from stateward.planning.steps.upkeep.volume_growth import INTERVAL, not_expandable
 from tests.unit.planning.world import GIB, World, hot, managers, settled
 
 GROWTH = Growth(when=80, by=25, limit=500 * GIB)
@@ -133,6 +133,14 @@ def test_a_class_that_cannot_grow_is_named_and_no_member_is_replaced(*, expandab
     world = filled(90).edit(expandable=expandable).ticks(10)
     assert not world.log
     assert reasons(world) == {reason}
+
+
+@pytest.mark.parametrize(
+    ("named", "says"), [("fast", "storage class fast"), ("", "its volume's storage class (it names none)")]
+)
+def test_a_volume_that_names_no_class_is_not_said_to_have_one(named: str, says: str) -> None:
+    unknown = o.Claim(o.Ref("data-c-hot-0", "uid", "1"), GIB, GIB, named)
+    assert not_expandable("c-hot-0", unknown).message == f"whether {says} allows volumes to grow is not known"
 
 
 def test_a_class_that_forbids_growth_while_volumes_grow_replaces_no_member() -> None:

@@ -10,7 +10,6 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values.quantity import parse_bytes
 from stateward.engines.foundationdb.spec.desired import desired
 from stateward.forecast.durations import Durations
-from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import (
     Bootstrap,
     Claim,
@@ -27,12 +26,11 @@ from stateward.planning.model.observation import (
     Ref,
     Workload,
 )
-from stateward.planning.plan import Plan
 from stateward.simulation.rehearsal.faults import Fault
 from stateward.simulation.rehearsal.foundationdb.rules import FoundationRules
-from stateward.simulation.rehearsal.run import Outcome, play
+from tests.unit.simulation.rehearsal import samples
+from tests.unit.simulation.rehearsal.samples import START
 
-START = 1_000_000.0
 GIB = 2**30
 USUAL = Durations(start=20.0, stop=5.0, rate=16.0 * 2**20)
 POOLS: list[dict[str, Any]] = [
@@ -135,8 +133,8 @@ def running(copies: str = "double", stored: int = GIB, *, agents: bool = True) -
     )
 
 
-class Watched:
-    """A run, and what the planner saw and did in it."""
+class Watched(samples.Watched):
+    """A run of an edited cluster, and what the planner saw and did in it."""
 
     def __init__(
         self,
@@ -145,24 +143,6 @@ class Watched:
         start: Observation | None = None,
         durations: Durations = USUAL,
     ) -> None:
-        self.rounds: list[tuple[float, Observation, Plan]] = []
         before = start or running(edited.spec.redundancy.value)
-        self.start = replace(before, desired=replace(wanted(edited), template_revision=1))
-        self.outcome: Outcome = play(self.start, START, durations, 0, of, self._watch, rules=FoundationRules(edited))
-
-    def _watch(self, now: float, seen: Observation, made: Plan) -> None:
-        self.rounds.append((now, seen, made))
-
-    @property
-    def end(self) -> Observation:
-        """The last observation."""
-        return self.rounds[-1][1]
-
-    def done(self, kind: type[Action]) -> list[str]:
-        """Return the members of all actions of one kind, in order."""
-        actions = (action for _, _, made in self.rounds for action in made.actions if isinstance(action, kind))
-        return [str(getattr(action, "member", "")) for action in actions]
-
-    def at(self, seconds: float) -> Observation:
-        """Return what the operator sees in the first reconciliation from a moment on."""
-        return next(seen for when, seen, _ in self.rounds if when >= START + seconds)
+        changed = replace(before, desired=replace(wanted(edited), template_revision=1))
+        super().__init__(changed, of, durations, FoundationRules(edited))
