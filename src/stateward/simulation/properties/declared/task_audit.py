@@ -36,7 +36,7 @@ class TaskAudit:
 
     def __init__(self, world: World, violations: list[Violation]) -> None:
         self.violations = violations
-        self.requests = 0
+        self.requests: int = 0
         """Requests that changed what is checked."""
         self._world = world
         self._resources: WeakKeyDictionary[asyncio.Task[Any], Stored | None] = WeakKeyDictionary()
