@@ -36,6 +36,8 @@ import org.elasticsearch.xpack.core.ilm.ShrinkAction;
 import org.elasticsearch.xpack.core.ilm.TimeseriesLifecycleType;
 import org.elasticsearch.xpack.core.ilm.UnfollowAction;
 import org.elasticsearch.xpack.core.ilm.WaitForSnapshotAction;
+import org.elasticsearch.xpack.core.ml.dataframe.analyses.MlDataFrameAnalysisNamedXContentProvider;
+import org.elasticsearch.xpack.core.transform.TransformNamedXContentProvider;
 
 /**
  * The endpoints of policies, transforms and definitions of machine learning, whose modules no package registry has.
@@ -61,6 +63,8 @@ public final class Plugin extends org.elasticsearch.plugins.Plugin implements Ac
     @Override
     public List<NamedXContentRegistry.Entry> getNamedXContent() {
         List<NamedXContentRegistry.Entry> entries = new ArrayList<>();
+        entries.addAll(new TransformNamedXContentProvider().getNamedXContentParsers());
+        entries.addAll(new MlDataFrameAnalysisNamedXContentProvider().getNamedXContentParsers());
         ParseField type = new ParseField(TimeseriesLifecycleType.TYPE);
         entries.add(new NamedXContentRegistry.Entry(LifecycleType.class, type, p -> TimeseriesLifecycleType.INSTANCE));
         action(entries, AllocateAction.NAME, AllocateAction::parse);

@@ -6,12 +6,24 @@ itself sets. The answer to the GET is searched for the body, and compared with i
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from stateward.engines.search.declared.kinds import ELASTICSEARCH, OPENSEARCH, ObjectKind, Write
 
 
 def _kind(root: str) -> ObjectKind:
     return ObjectKind("path", root, answer="*")
+
+
+def _own_index(name: object) -> object:
+    """Return the name that Elasticsearch gives to an index for the results of one job."""
+    shared = not isinstance(name, str) or name == "shared" or name.startswith("custom-")
+    return name if shared else f"custom-{name}"
+
+
+def _included(fields: object) -> object:
+    """Return fields to analyze as Elasticsearch stores a list of them."""
+    return {"includes": cast("list[object]", fields)} if isinstance(fields, list) else fields
 
 
 _OPENSEARCH = (
@@ -43,12 +55,15 @@ _ELASTICSEARCH = (
             }
         ),
         sets=frozenset({"groups"}),
+        forms={"/results_index_name": _own_index},
+        moved={"/analysis_config/model_prune_window": "/model_prune_window"},
     ),
     replace(_kind("/_ml/calendars/"), write=Write.CREATE, volatile=("/calendar_id",), sets=frozenset({"job_ids"})),
     replace(
         _kind("/_ml/data_frame/analytics/"),
         write=Write.UPDATE,
         changes=frozenset({"_meta", "allow_lazy_start", "description", "max_num_threads", "model_memory_limit"}),
+        forms={"/analyzed_fields": _included},
     ),
     replace(
         _kind("/_ml/datafeeds/"),
@@ -86,6 +101,7 @@ _ELASTICSEARCH = (
         changes=frozenset(
             {"_meta", "description", "dest", "frequency", "retention_policy", "settings", "source", "sync"}
         ),
+        moved={"/pivot/max_page_search_size": "/settings/max_page_search_size"},
     ),
 )
 PATHS: Mapping[str, Mapping[str, ObjectKind]] = {
