@@ -1,6 +1,6 @@
 """What Elasticsearch 8.19.4 answers to a GET of a definition, recorded from its own classes, agrees with what was sent.
 
-The sandbox has these classes without their endpoints; `sandbox/plugins/definitions` gives them some.
+The sandbox has these classes without their endpoints; `sandbox/plugins/xpack-definitions` gives them some.
 """
 
 from typing import Any

@@ -3,8 +3,10 @@ package dev.stateward.sandbox.definitions;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.apache.lucene.analysis.email.UAX29URLEmailTokenizer;
 import org.elasticsearch.cluster.metadata.IndexNameExpressionResolver;
 import org.elasticsearch.cluster.node.DiscoveryNodes;
 import org.elasticsearch.common.io.stream.NamedWriteableRegistry;
@@ -14,7 +16,12 @@ import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.common.settings.SettingsFilter;
 import org.elasticsearch.core.CheckedFunction;
 import org.elasticsearch.features.NodeFeature;
+import org.elasticsearch.index.analysis.PreConfiguredTokenFilter;
+import org.elasticsearch.index.analysis.PreConfiguredTokenizer;
+import org.elasticsearch.index.analysis.TokenFilterFactory;
+import org.elasticsearch.indices.analysis.AnalysisModule;
 import org.elasticsearch.plugins.ActionPlugin;
+import org.elasticsearch.plugins.AnalysisPlugin;
 import org.elasticsearch.rest.RestController;
 import org.elasticsearch.rest.RestHandler;
 import org.elasticsearch.xcontent.NamedXContentRegistry;
@@ -44,8 +51,10 @@ import org.elasticsearch.xpack.core.transform.TransformNamedXContentProvider;
  *
  * <p>Elasticsearch's own classes read, check, change and print each definition: they are in its module x-pack-core. Only
  * the routes and the memory of the node that keeps the definitions are ours, and nothing runs them.
+ *
+ * <p>It also has the parts of text analysis without which Elasticsearch stores no role and no user.
  */
-public final class Plugin extends org.elasticsearch.plugins.Plugin implements ActionPlugin {
+public final class Plugin extends org.elasticsearch.plugins.Plugin implements ActionPlugin, AnalysisPlugin {
     @Override
     public Collection<RestHandler> getRestHandlers(
             Settings settings,
@@ -58,6 +67,21 @@ public final class Plugin extends org.elasticsearch.plugins.Plugin implements Ac
             Supplier<DiscoveryNodes> nodes,
             Predicate<NodeFeature> features) {
         return new ArrayList<>(Kinds.all().stream().map(Endpoint::new).toList());
+    }
+
+    @Override
+    public Map<String, AnalysisModule.AnalysisProvider<TokenFilterFactory>> getTokenFilters() {
+        return Map.of("pattern_capture", (index, environment, name, settings) -> new Analysis.Capture(name, settings));
+    }
+
+    @Override
+    public List<PreConfiguredTokenFilter> getPreConfiguredTokenFilters() {
+        return List.of(PreConfiguredTokenFilter.singleton("unique", false, Analysis.Unique::new));
+    }
+
+    @Override
+    public List<PreConfiguredTokenizer> getPreConfiguredTokenizers() {
+        return List.of(PreConfiguredTokenizer.singleton("uax_url_email", UAX29URLEmailTokenizer::new));
     }
 
     @Override
