@@ -1,6 +1,6 @@
 """What is behind a volume: a directory, or a file system of its own in a file.
 
-A directory has no size. A file system is as large as its claim: whoever uses it sees how full it is, and it can become
+A directory has no size. A file system is as large as its claim: a database in it sees how full it is, and it can become
 full. It is XFS, which the kernel lets grow while it is mounted also where a container may not raise limits.
 """
 

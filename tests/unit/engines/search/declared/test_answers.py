@@ -71,7 +71,7 @@ UPDATED_TRANSFORM = {
     "settings": {"max_page_search_size": 200, "docs_per_second": 500.0},
 }
 """Elasticsearch moves a setting with the first update, whatever it changes."""
-DETECTOR = {"function": "low_count", "by_field_name": "mlcategory"}
+DETECTOR = {"function": "low_count"}
 JOB: tuple[dict[str, Any], dict[str, Any]] = (
     {
         "groups": ["b", "a"],
@@ -89,7 +89,7 @@ JOB: tuple[dict[str, Any], dict[str, Any]] = (
         "groups": ["b", "a"],
         "analysis_config": {
             "bucket_span": "3600s",
-            "detectors": [{"detector_description": "low_count by mlcategory", **DETECTOR, "detector_index": 0}],
+            "detectors": [{"detector_description": "low_count", **DETECTOR, "detector_index": 0}],
             "influencers": [],
             "model_prune_window": "30d",
         },
