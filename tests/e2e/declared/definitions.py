@@ -35,9 +35,12 @@ _TRANSFORM: dict[str, Any] = {
     "sync": {"time": {"field": "@timestamp", "delay": "60s"}},
     "pivot": {**_PIVOT, "max_page_search_size": 200},
 }
-_ANALYSIS = {"bucket_span": "900s", "detectors": [{"function": "mean", "field_name": "price"}]}
+_DETECTOR = {"function": "mean", "field_name": "price"}
+_ANALYSIS = {"bucket_span": "900s", "detectors": [_DETECTOR], "model_prune_window": "30d"}
+_CHANGED_DETECTOR = {**_DETECTOR, "detector_description": "edited"}
+_CHANGED_ANALYSIS = {**_ANALYSIS, "detectors": [_CHANGED_DETECTOR], "model_prune_window": "40d"}
 _JOB: dict[str, Any] = {
-    "analysis_config": {**_ANALYSIS, "model_prune_window": "30d"},
+    "analysis_config": _ANALYSIS,
     "data_description": {"time_field": "@timestamp"},
     "results_index_name": "prices",
 }
@@ -118,8 +121,16 @@ DEFINITIONS = {
         "_ml/anomaly_detectors/prices",
         ("jobs", 0),
         _JOB,
-        {**_JOB, "analysis_config": {**_ANALYSIS, "model_prune_window": "40d"}, "groups": ["b", "a"]},
-        {"groups": ["b", "a"], "results_index_name": "custom-prices"},
+        {**_JOB, "analysis_config": _CHANGED_ANALYSIS, "groups": ["b", "a"]},
+        {
+            "analysis_config": {
+                **_CHANGED_ANALYSIS,
+                "detectors": [{**_CHANGED_DETECTOR, "detector_index": 0}],
+                "influencers": [],
+            },
+            "groups": ["b", "a"],
+            "results_index_name": "custom-prices",
+        },
         ("POST", "/_update", {"model_prune_window": "50d", "groups": ["c"]}),
     ),
     "feed": Definition(

@@ -7,7 +7,6 @@ altogether, the digest of what it stored after the last write decides; see `deci
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, cast
@@ -18,7 +17,7 @@ from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import GONE, NoPlaceError, found, placed, places, replaced, without
+from stateward.engines.search.declared.pointers import GONE, found, placed, places, replaced, without
 
 _INDEX = "index."
 _QUANTITY = re.compile(r"(\d+)(\.\d+)?(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
@@ -87,15 +86,9 @@ def normal(what: Declared, body: object) -> object:
 
 
 def in_place(what: Declared, body: object) -> object:
-    """Return a body with each value where the database keeps it; one that is there already counts."""
-    for pointer, place in what.kind.moved.items():
-        value, there = (next(found(body, each), GONE) for each in (pointer, place))
-        left = without(body, pointer)
-        if value is GONE or there is not GONE or not isinstance(left, dict):
-            body = left
-            continue
-        with suppress(NoPlaceError):  # The database refuses such a body.
-            body = placed(cast("Json", left), place, value)
+    """Return a body with each value where the database keeps or changes it."""
+    for arrange in what.kind.arranged:
+        body = arrange(body)
     return body
 
 

@@ -51,8 +51,8 @@ class ObjectKind:
     """By JSON pointer, what the database writes where a body has nothing; `*` stands for all keys or items."""
     forms: Mapping[str, Callable[[object], object]] = field(default_factory=dict[str, Callable[[object], object]])
     """By JSON pointer, what the database makes of a value; a stored value stays as it is."""
-    moved: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By JSON pointer, the place where the database keeps or changes what a body may have there, as a JSON pointer."""
+    arranged: tuple[Callable[[object], object], ...] = ()
+    """What puts the values of a body, in this order, where the database keeps or changes them."""
     texts: tuple[str, ...] = ()
     """JSON pointers to objects that the database stores as their text."""
     mark: str = ""

@@ -228,3 +228,24 @@ def test_a_part_of_a_unit_is_a_number_of_smaller_ones(declared_size: str, stored
     assert decided("/_ml/anomaly_detectors/j", limits[0], {"jobs": [limits[1]]}, "digest").do is Do.NOTHING
     other = {"jobs": [{"analysis_limits": {"model_memory_limit": "1.7b"}}]}
     assert decided("/_ml/anomaly_detectors/j", limits[0], other, "digest").do is Do.SEND
+
+
+def test_rules_and_texts_of_detectors_are_changed_by_their_own_update() -> None:
+    rules = [{"actions": ["skip_result"], "conditions": [{"applies_to": "actual", "operator": "lt", "value": 10}]}]
+    detectors = [{**DETECTOR, "detector_description": "few", "custom_rules": rules}]
+    body = {**JOB[0], "analysis_config": {**JOB[0]["analysis_config"], "detectors": detectors}}
+    decision = decided("/_ml/anomaly_detectors/j", body, {"count": 1, "jobs": [JOB[1]]}, "before")
+    assert decision.request is not None, decision.message
+    change = {"detector_index": 0, "description": "few", "custom_rules": rules}
+    assert decision.request.body == {"detectors": [change]}
+    stored = {**JOB[1]["analysis_config"]["detectors"][0], **detectors[0]}
+    answer = {"jobs": [{**JOB[1], "analysis_config": {**JOB[1]["analysis_config"], "detectors": [stored]}}]}
+    assert decided("/_ml/anomaly_detectors/j", body, answer, "digest").do is Do.NOTHING
+
+
+@pytest.mark.parametrize("detectors", [[{"function": "count"}], [DETECTOR, DETECTOR], [7], 7, None])
+def test_other_detectors_are_a_change_that_cannot_be_made(detectors: object) -> None:
+    body = {**JOB[0], "analysis_config": {**JOB[0]["analysis_config"], "detectors": detectors}}
+    decision = decided("/_ml/anomaly_detectors/j", body, {"count": 1, "jobs": [JOB[1]]}, "before")
+    assert decision.reason == "CannotChange"
+    assert "cannot change analysis_config of" in decision.message
