@@ -26,7 +26,7 @@ from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import NoPlaceError
 from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
-from stateward.engines.search.declared.refusals import field_in
+from stateward.engines.search.declared.refusals import LACKING, field_in, lacks_kind
 from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
@@ -60,7 +60,9 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         return what.name if what.kind.trial else ""
 
     def refused_field(self, text: str) -> str:
-        """Return the field of the body that a refusal names, or the body."""
+        """Return the field of the body that a refusal names, or the body; or the field with the kind of the object."""
+        if lacks_kind(text):
+            return f"spec.{'object' if self.live.spec.object is not None else 'path'}: {LACKING}"
         try:
             return f"{self.refused_at}{field_in(text, whole_body(self.live.spec))}"
         except NoPlaceError:

@@ -130,6 +130,18 @@ async def test_a_refusal_is_at_the_field_that_the_database_names() -> None:
         await world.until(lambda: "spec.body.priority: the database refuses it" in world.status().get("activity", ""))
 
 
+async def test_a_database_without_the_plug_in_of_an_object_is_told_apart_from_a_wrong_body() -> None:
+    world = World()
+    world.declare("one", path="/_ltr/_feature/a", body={"name": "a"})
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "Refused")
+        told = "spec.path: the database has no such objects, perhaps because a plug-in or module is missing"
+        assert world.status()["activity"].startswith(told)
+        assert "no handler found" in world.status()["activity"]
+        world.delete()
+        await world.until(lambda: not world.exists())
+
+
 async def test_an_object_waits_for_the_objects_that_it_refers_to() -> None:
     world = World()
     world.declare("part", object="componentTemplate/base", body={"template": {}}, paused=True)
