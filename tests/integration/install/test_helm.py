@@ -15,8 +15,7 @@ from sandbox.toolchain.programs import monitoring_definitions
 from stateward.cli.run.chart import objects
 from stateward.operator.database_view.address import ACCOUNT, PREVIEW_ACCOUNT, SERVICE
 from tests.integration.install.helm import CHART, Tools
-from tests.support.chart_values import SETS
-from tests.support.documents import documents
+from tests.support.chart import SETS, documents
 
 pytestmark = pytest.mark.integration
 

@@ -20,7 +20,7 @@ from stateward.api.values.base import Metadata
 from stateward.cli.run.chart import ORDER, merged, objects, rendered
 from stateward.cli.shared.failures import Failure
 from stateward.engines.exporter import objects as exporter
-from tests.support.chart_values import SETS, leaves
+from tests.support.chart import SETS, leaves
 
 CHART = Path(__file__).parents[3] / "charts/stateward"
 VALUES = (CHART / "values.yaml").read_text()

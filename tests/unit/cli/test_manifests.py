@@ -10,7 +10,7 @@ from stateward.cli.shared.failures import ExitCode
 from stateward.operator.database_view.address import ACCOUNT, PORT_NAME, PREVIEW_ACCOUNT, SERVICE
 from stateward.operator.database_view.server import PLURALS, PREVIEWED
 from stateward.operator.runtime.options import OperatorOptions
-from tests.support.documents import documents
+from tests.support.chart import documents
 from tests.unit.cli.fake_api import Run
 
 ROOT = Path(__file__).parents[3]

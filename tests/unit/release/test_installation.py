@@ -18,7 +18,7 @@ from release.released import LIST, before
 from stateward import __version__
 from stateward.api.schema.custom_resources import KINDS
 from stateward.cli.run.chart import objects
-from tests.support.documents import documents
+from tests.support.chart import documents
 
 ROOT = Path(__file__).parents[3]
 WHEEL = f"stateward-{__version__}-py3-none-any.whl"

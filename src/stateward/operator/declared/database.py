@@ -8,7 +8,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.base import Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.comparison import canonical
-from stateward.engines.search.declared.decision import Decision, Do, decide, remove
+from stateward.engines.search.declared.decision import Decision, Do, decide, remove, reset_dropped
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
@@ -72,6 +72,15 @@ async def follow_policy(session: Session, desired: Desired) -> int:
     if indices:
         await change_policy(session, desired.what.name, indices)
     return len(indices)
+
+
+async def give_up(session: Session, desired: Desired) -> Decision:
+    """Give dropped cluster settings their defaults; the decision is NOTHING once they have. Raises EngineError."""
+    decision = reset_dropped(desired, await read(session, desired.what))
+    if decision.do is Do.SEND and decision.request is not None:
+        await send(session, decision.request)
+        return reset_dropped(desired, await read(session, desired.what))
+    return decision
 
 
 async def clear(session: Session, desired: Desired) -> Decision:

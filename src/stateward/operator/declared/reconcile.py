@@ -28,7 +28,7 @@ from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.refusals import LACKING, field_in, lacks_kind
 from stateward.engines.search.declared.requests import read, use
-from stateward.operator.declared.database import Written, digest_of, follow_policy
+from stateward.operator.declared.database import Written, digest_of, follow_policy, give_up
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
 from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, with_values
@@ -91,7 +91,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if self.live.spec.paused:
             raise StopError(Outcome(Stage.STALLED, "Paused", "spec.paused: nothing is written to the database"))
         self._after_others(what)
-        self._after_holders(what, target)
+        try:
+            self._after_holders(what, target)
+        except StopError:
+            await self._give_up(what, target)
+            raise
         await self.hold()
         try:
             body, secrets = await with_values(self.tools.api, self.live)
@@ -192,10 +196,30 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         for other in self.others():
             held = other.status.settings or () if other.status.cluster_uuid == target.identity else ()
             if both := sorted(mine & set(held)):
-                message = (
-                    f"{what.label}/{both[0]} is set for the SearchObject {other.metadata.name} until that resets it"
-                )
-                raise StopError(Outcome(Stage.STALLED, "Conflict", message))
+                name, setting = other.metadata.name, f"{what.label}/{both[0]}"
+                if setting in self.claims(other):
+                    message = f"{setting} is set for the SearchObject {name}, which declares it, too"
+                    raise StopError(Outcome(Stage.STALLED, "Conflict", f"{message}; delete one of them"))
+                message = f"waits until the SearchObject {name} has reset {setting}, which it does not declare any more"
+                raise StopError(Outcome(Stage.WORKING, "SettingHeld", message))
+
+    async def _give_up(self, what: Declared, target: Target) -> None:
+        """Reset the cluster settings that are declared no more; raises StopError, LostLease.
+
+        Otherwise two resources that exchange settings would wait for each other forever.
+        """
+        desired = self._desired(what, whole_body(self.live.spec))
+        if not desired.dropped:
+            return
+        try:
+            decision = await self.tools.databases.ask(self.kind, target, lambda session: give_up(session, desired))
+        except EngineError as error:
+            raise StopError(self.failed(error)) from error
+        if decision.do is not Do.NOTHING:
+            raise StopError(Outcome(Stage.WORKING, decision.reason, decision.message))
+        kept = sorted(desired.memory.settings - desired.dropped)
+        # What is applied is no declared body now: the same body as before would look like a change by others.
+        self.keep(replace(self.live.status, settings=kept or None, applied="", stored=""))
 
     def _desired(self, what: Declared, body: Json) -> Desired:
         spec, status, meta = self.live.spec, self.live.status, self.live.metadata

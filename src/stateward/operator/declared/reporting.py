@@ -31,6 +31,8 @@ class Outcome:
     """Seconds until the next one; 0 for the default."""
 
 
+WAITS_FOR_OTHERS = frozenset({"Conflict", "DependencyPending", "SettingHeld"})
+"""Reasons of a resource that waits for another one of its cluster."""
 APPLIED = "Applied"
 """Reason of an object that is in the database as declared."""
 
@@ -50,7 +52,7 @@ def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
 
 def waits_for_others(status: Any) -> bool:
     """Return whether a resource waits for another one of its cluster."""
-    return any(each.type == "Ready" and each.reason in ("Conflict", "DependencyPending") for each in status.conditions)
+    return any(each.type == "Ready" and each.reason in WAITS_FOR_OTHERS for each in status.conditions)
 
 
 def is_ready(status: Any) -> bool:

@@ -199,44 +199,6 @@ async def test_a_secret_that_its_owner_has_not_allowed_is_not_read_into_the_data
     assert not world.database.writes
 
 
-async def test_cluster_settings_are_separate_values_and_go_back_to_their_defaults() -> None:
-    world = World()
-    world.database.settings["search.other"] = "1"
-    world.declare(object="clusterSettings", body={"search": {"max_buckets": 20000}, "search.slow": True})
-    async with world.operator():
-        await world.until(world.is_ready)
-        assert world.database.settings == {"search.other": "1", "search.max_buckets": "20000", "search.slow": "True"}
-        world.declare(body={"search.max_buckets": 30000})
-        await world.until(lambda: world.database.settings == {"search.other": "1", "search.max_buckets": "30000"})
-        await world.until(world.is_ready)
-        world.declare(body={"search.max_buckets": 30000, "search.other": 2})
-        await world.until(lambda: world.stalled() == "Exists")
-        world.delete()
-        await world.until(lambda: not world.exists())
-    assert world.database.settings == {"search.other": "1"}
-
-
-async def test_a_setting_that_is_still_set_for_one_resource_is_not_taken_by_another() -> None:
-    world = World()
-    world.declare("first", object="clusterSettings", body={"search.a": 1, "search.b": 1})
-    async with world.operator():
-        await world.until(lambda: world.is_ready("first"))
-        world.database.settings["search.c"] = "9"
-        world.declare("first", body={"search.a": 1, "search.c": 1})
-        await world.until(lambda: world.stalled("first") == "Exists")
-        del world.database.settings["search.b"]
-        world.declare("second", object="clusterSettings", body={"search.b": 2})
-        await world.until(lambda: world.stalled("second") == "Conflict")
-        assert "search.b" not in world.database.settings
-        world.declare("first", existing="Adopt")
-        await world.until(lambda: world.is_ready("first"))
-        await world.until(lambda: world.is_ready("second"))
-        assert world.database.settings == {"search.a": "1", "search.b": "2", "search.c": "1"}
-        world.delete("first")
-        await world.until(lambda: not world.exists("first"))
-    assert world.database.settings == {"search.b": "2"}
-
-
 async def test_an_alias_is_one_action_and_waits_for_its_index() -> None:
     world = World()
     world.declare(object="alias/logs-000001/logs", body={"is_write_index": True, "routing": "1"})

@@ -22,7 +22,7 @@ from stateward.engines.search.declared.desired import (
     unwritten,
 )
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.writes import Request, fixed, removal, settled, write
+from stateward.engines.search.declared.writes import Request, fixed, removal, reset, settled, write
 
 
 class Do(Enum):
@@ -123,6 +123,14 @@ def _reset(desired: Desired, observed: Observed, body: Json) -> Decision:
     if doubtful := [key for key in unwritten(desired, body) if differs(desired, body, key)]:
         return _owner_unknown(doubtful)
     return _removed(desired, observed) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
+
+
+def reset_dropped(desired: Desired, observed: Observed) -> Decision:
+    """Return what to do about cluster settings that are declared no more, while the others have to wait."""
+    if (unclear := doubt(observed.versions)) is not None:
+        return unclear
+    request = reset(desired, observed)
+    return Decision(Do.SEND, request=request) if request is not None else Decision(Do.NOTHING)
 
 
 def _removed(desired: Desired, observed: Observed) -> Decision:

@@ -64,6 +64,11 @@ class Desired:
         return frozenset(settings_of(self.sent)) if self.what.kind.write is Write.SETTINGS else frozenset()
 
     @property
+    def dropped(self) -> frozenset[str]:
+        """The cluster settings that the resource has certainly set, and that it declares no more."""
+        return self.memory.settings - self.memory.doubtful - self.settings
+
+    @property
     def note(self) -> str:
         """JSON pointer to the note about the owner; empty if the object has no place for one."""
         return f"{self.what.kind.mark}/{_NOTE}" if self.what.kind.mark else ""

@@ -62,6 +62,13 @@ def removal(desired: Desired, observed: Observed) -> Request:
             return Request("DELETE", what.filled(what.kind.path))
 
 
+def reset(desired: Desired, observed: Observed) -> Request | None:
+    """Return the request that gives dropped cluster settings their defaults; None if the database has none of them."""
+    there = cast("Json", stored(desired, observed) or {}).keys()
+    keys = sorted(desired.dropped & there)
+    return Request("PUT", desired.what.kind.path, body={"persistent": dict.fromkeys(keys)}) if keys else None
+
+
 def resettable(desired: Desired, observed: Observed) -> list[str]:
     """Return the claimed cluster settings that can get their defaults back.
 
