@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from stateward.api.kinds.cluster import Retention
+from stateward.api.kinds.search_object import Claim
+from stateward.api.kinds.search_user import UserStatus
 from stateward.engines.search.declared import users as names
 from stateward.engines.search.declared.users import Rotation
 from stateward.kube.events.event_record import Severity
@@ -64,6 +67,20 @@ def kept(patch: pytest.MonkeyPatch) -> None:
 
 def removed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(UserReconciliation, "leaves_something", lambda _: False)
+
+
+def claimed(patch: pytest.MonkeyPatch) -> None:
+    """Delete the user of a resource also if it was never written for it."""
+
+    async def clear(self: UserReconciliation, target: Any) -> Any:
+        for name in sorted(names.claims(self.live)):
+            await self._delete(target, UserStatus(name=name.removeprefix("user/"), claim=Claim.OWNED))
+        return None
+
+    patch.setattr(UserReconciliation, "clear", clear)
+    patch.setattr(
+        UserReconciliation, "leaves_something", lambda self: self.live.spec.deletion_policy is Retention.DELETE
+    )
 
 
 def retired(patch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,11 @@ DECLARED_ADVICE = {
     ),
     "SecretNotText": Advice("the value of the key is text in UTF-8", "correct the Secret"),
     "SecretTaken": Advice("the name is free", "choose another spec.connectionSecretName"),
-    "SettingHeld": Advice("the other resource has reset the setting", "see what that one waits for"),
+    "SettingHeld": Advice(
+        "the other resource has reset the setting",
+        "see what that one waits for; if both wait for each other, take the new settings out of one of them, and add"
+        " them again once it is Ready",
+    ),
     "SnapshotExists": Advice(
         "the name is free in the repository", "choose another name; a schedule goes on at its next time"
     ),

@@ -31,10 +31,12 @@ class Outcome:
     """Seconds until the next one; 0 for the default."""
 
 
-WAITS_FOR_OTHERS = frozenset({"Conflict", "DependencyPending", "SettingHeld"})
-"""Reasons of a resource that waits for another one of its cluster."""
 APPLIED = "Applied"
 """Reason of an object that is in the database as declared."""
+CONFLICT = "Conflict"
+"""Reason of a resource that declares the same as another one, which is in charge of it."""
+HELD = "SettingHeld"
+"""Reason of a resource that waits until another one has reset a cluster setting, which it declares no more."""
 
 
 def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
@@ -52,7 +54,9 @@ def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
 
 def waits_for_others(status: Any) -> bool:
     """Return whether a resource waits for another one of its cluster."""
-    return any(each.type == "Ready" and each.reason in WAITS_FOR_OTHERS for each in status.conditions)
+    return any(
+        each.type == "Ready" and each.reason in (CONFLICT, HELD, "DependencyPending") for each in status.conditions
+    )
 
 
 def is_ready(status: Any) -> bool:
@@ -64,3 +68,9 @@ def stalled_reason(status: Any) -> str:
     """Return why a resource needs a person, in one word; empty if it does not."""
     found = stalled(status.conditions)
     return found.reason if found is not None else ""
+
+
+def kept_by(outcome: Outcome) -> Outcome:
+    """Return why a deleted resource stays, with the way out."""
+    told = f"it cannot be removed from the database: {outcome.message}; to leave it there, set deletionPolicy to Retain"
+    return Outcome(outcome.stage, outcome.reason, told)

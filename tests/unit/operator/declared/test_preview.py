@@ -71,6 +71,13 @@ async def test_what_would_be_refused_is_said() -> None:
     assert not any(found.goes_through for found in (refused, wrong, waits))
 
 
+async def test_an_object_that_is_named_by_its_path_is_told_by_it() -> None:
+    world = World()
+    world.found = None
+    found = await previewed(world, offered(object=None, path="/_plugins/_ml/x", body={}))
+    assert (found.object, found.does) == ("/_plugins/_ml/x", "refuse")
+
+
 async def test_a_process_without_the_lease_tells_the_same_and_writes_nothing() -> None:
     """`previewed` never works: what it tells does not depend on whether another process does."""
     world = World()
@@ -240,6 +247,22 @@ async def test_no_stored_text_is_shown_while_the_last_edit_is_not_written() -> N
         found = await previewed(world, offered(object="ismPolicy/keep", body=slack(state("cold", number=2))))
         name = next(change for change in found.changes if change.path == "/policy/states/0/name")
         assert (name.before, name.after) == ("warm", "cold")
+
+
+async def test_no_stored_text_is_shown_while_it_is_not_known_what_was_written() -> None:
+    """The first write may have been performed, with values of Secrets at places that no spec names any more."""
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    async with world.operator():
+        await world.until(world.is_ready)
+    world.change_status("claim", "Creating")
+    world.change_status("applied", "")
+    world.declare(values=[], paused=True, body=slack(state("warm", number=1)))
+    found = await previewed(world, offered(object="ismPolicy/keep", existing="Adopt", body=slack(state("cold"))))
+    assert found.changes
+    assert "geheim-77" not in str(found)
 
 
 async def test_what_is_called_a_password_is_not_in_the_answer() -> None:

@@ -125,12 +125,20 @@ def _reset(desired: Desired, observed: Observed, body: Json) -> Decision:
     return _removed(desired, observed) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
 
 
-def reset_dropped(desired: Desired, observed: Observed) -> Decision:
-    """Return what to do about cluster settings that are declared no more, while the others have to wait."""
+def give_up(desired: Desired, observed: Observed, stored_digest: str, settings: frozenset[str]) -> Decision:
+    """Return what to do about settings that a resource gives up while it waits; NOTHING if they have their defaults.
+
+    `stored_digest` is of what the database stores now of all settings that the resource has surely set. Only if it is
+    as after the last write, the values are still the resource's: the answer to an earlier reset may have been lost.
+    """
     if (unclear := doubt(observed.versions)) is not None:
         return unclear
-    request = reset(desired, observed)
-    return Decision(Do.SEND, request=request) if request is not None else Decision(Do.NOTHING)
+    there = sorted(settings & cast("Json", stored(desired, observed) or {}).keys())
+    if there and desired.memory.stored != stored_digest:
+        return Decision(Do.STOP, "Drifted", f"{', '.join(there)} stays set: another client may have changed it")
+    if desired.memory.applied:
+        return Decision(Do.CLAIM, claim=desired.memory.claim)
+    return Decision(Do.SEND, request=reset(desired, there)) if there else Decision(Do.NOTHING)
 
 
 def _removed(desired: Desired, observed: Observed) -> Decision:

@@ -20,9 +20,11 @@ from stateward.simulation.world.world import NAME, NAMESPACE, World
 
 NAMES = ("shop", "mail", "stock")
 """The users that people declare."""
+TAKEN = 0.5
+"""How often the Secret for the applications of a user belongs to people before it is declared."""
 GIVEN, KEY = "password-of-people", "word"
 """The Secret from which some users have their password, and its key."""
-MADE: Json = {"overlap": "10m"}
+MADE: Json = {"overlap": "30m"}
 """A password that the operator makes. After the usual overlap, a day, a storm is over."""
 ROTATED: Json = {**MADE, "rotateAfter": "1h"}
 FROM_PEOPLE: Json = {**MADE, "secretName": GIVEN, "key": KEY}
@@ -37,7 +39,7 @@ REFUSED: tuple[Json, ...] = (
 DATABASE_USER_EDITS: Mapping[str, int] = {
     "database user declared": 4,
     "database user edited": 3,
-    "password from elsewhere": 4,
+    "password from elsewhere": 6,
     "overlap changed": 1,
     "password refused": 1,
     "database user deleted": 2,
@@ -66,10 +68,12 @@ class DatabaseUsers(ResourceEdits):
         self._numbers = 0
 
     def begin(self) -> None:
-        """Declare two users, one of which has its password rotated."""
+        """Declare two users, one of which has its password rotated; the Secret of the third may be taken."""
         self._give(self._word())
         self._create(NAMES[0], ROTATED)
         self._create(NAMES[1], self._rng.choice((MADE, ROTATED, FROM_PEOPLE)))
+        if self._rng.random() < TAKEN:
+            self._take_secret(NAMES[2])
 
     def edit(self) -> None:
         """Do one thing, if it is possible now."""
@@ -86,7 +90,7 @@ class DatabaseUsers(ResourceEdits):
             "given password unusable": self._spoil,
             "connection Secret deleted": self._delete_secret,
             "connection Secret edited": self._edit_secret,
-            "connection Secret of another owner": self._take_secret,
+            "connection Secret of another owner": lambda: self._take_secret(self._rng.choice(NAMES)),
         }
         what = self._rng.choices(list(DATABASE_USER_EDITS), list(DATABASE_USER_EDITS.values()))[0]
         if does[what]():
@@ -221,9 +225,9 @@ class DatabaseUsers(ResourceEdits):
         self._write(chosen.key.name, after)
         return True
 
-    def _take_secret(self) -> bool:
+    def _take_secret(self, user: str) -> bool:
         """Create a Secret of one's own under the name that a connection Secret would have."""
-        name = f"{self._rng.choice(NAMES)}-connection"
+        name = f"{user}-connection"
         if self._world.store.get(SECRETS, Key(NAMESPACE, name)) is not None:
             return False
         self._write(name, {"mine": "yes"})
