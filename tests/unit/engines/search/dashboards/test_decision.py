@@ -24,7 +24,7 @@ ASKED = st.builds(
     replicas=st.integers(0, 3),
     cluster=st.sampled_from(VERSIONS),
     deployed=st.sampled_from(["", *VERSIONS]),
-    version=st.sampled_from(["", *VERSIONS]),
+    version=st.sampled_from([None, *VERSIONS]),
     derivable=st.booleans(),
 )
 SEEN = st.builds(
@@ -59,6 +59,14 @@ def test_what_waits_has_a_reason_and_what_is_available_serves(asked: Asked, seen
     assert bool(made.reason) == bool(made.message) or made.reason == "DashboardsUnavailable"
     if made.available and asked.replicas:
         assert (seen.version, seen.ready, seen.health) == (made.version, asked.replicas, Health.AVAILABLE)
+
+
+@pytest.mark.parametrize("health", list(Health))
+def test_dashboards_without_instances_are_available_whatever_was_told_last(health: Health) -> None:
+    none = Seen(version="2.19.3", last="2.19.3", health=health)
+    assert decide(Asked(0, "2.19.3", "2.19.3"), none).available
+    serving = Seen("2.19.3", replicas=1, total=1, updated=1, ready=1, pods=1, last="2.19.3", health=health)
+    assert decide(Asked(1, "2.19.3", "2.19.3"), serving).available is (health is Health.AVAILABLE)
 
 
 @given(asked=ASKED, start=SEEN)
@@ -110,6 +118,15 @@ def test_they_stay_until_all_members_have_the_new_version_and_then_stop_first() 
 )
 def test_each_wait_has_its_reason(asked: Asked, seen: Seen, reason: str) -> None:
     assert decide(asked, seen).reason == reason
+
+
+def test_what_cannot_go_back_stays_as_it_is_and_never_starts_again_in_the_older_version() -> None:
+    asked = Asked(2, "2.19.1", "2.19.1", "2.17.1")
+    made = decide(asked, SERVING)
+    assert (made.version, made.replicas, made.available) == ("2.19.1", 2, True)
+    removed = decide(asked, Seen(last="2.19.1"))
+    assert (removed.version, removed.reason) == ("", "DashboardsCannotGoBack")
+    assert "2.17.1 cannot read the saved objects" in removed.message
 
 
 def test_unknown_is_neither_available_nor_unavailable() -> None:
