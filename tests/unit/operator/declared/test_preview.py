@@ -287,7 +287,8 @@ async def test_an_unchanged_object_with_a_value_of_a_secret_has_nothing_to_chang
         same = await previewed(world, offered(**store))
         world.change_secret("keys", password="geheim-78")
         rotated = await previewed(world, offered(**store))
-        edited = await previewed(world, offered(**{**store, "body": {"type": "url", "settings": {}}}))
+        store["body"] = {"type": "url", "settings": {}}
+        edited = await previewed(world, offered(**store))
         world.drop_secret("keys")
         missing = await previewed(world, offered(**store))
     assert (edited.does, edited.message) == ("change", ""), "what differs is shown"
