@@ -83,9 +83,14 @@ class Filler:
             assert found["errors"] is False, found
 
     async def until(self, percent: float) -> None:
-        """Write until a disk is so full."""
-        while await self.used() < percent:
+        """Write until a disk is so full, also after the database has merged what was written."""
+        while await self.used() < percent or await self.used_when_merged() < percent:
             await self.write(8)
+
+    async def used_when_merged(self) -> float:
+        """Have the database end its merges and flush; return the use of the fullest disk then, in percent."""
+        await self.database.ask("big/_forcemerge", "POST")
+        return await self.used()
 
     async def count(self) -> int:
         await self.database.ask("big/_refresh", "POST")
