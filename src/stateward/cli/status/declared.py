@@ -51,8 +51,9 @@ DECLARED_ADVICE = {
     "Closing": Advice("the database has closed the indices that are replaced"),
     "Conflict": Advice(
         "only one resource declares it, and no other one has still to reset it",
-        "delete one of the two; deletionPolicy Retain keeps the object. If two resources exchange settings, first"
-        " remove them from one, and add the others once it is Ready",
+        "delete one of the two; deletionPolicy Retain keeps the object. Two resources that exchange settings reset them"
+        " and go on by themselves. If its message says why it cannot, or status.unwritten names such a setting, take"
+        " the new settings out of one resource, and add them again once it is Ready",
     ),
     "DatabaseNotFormed": Advice("the cluster is formed"),
     "DatabaseUnreachable": Advice(_UNTIL_ANSWER, "see what the cluster itself waits for with `explain`"),

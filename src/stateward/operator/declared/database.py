@@ -1,14 +1,14 @@
 """One declared object in its database: read, decide and write in one session, and read again what was stored."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.base import Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.comparison import canonical
-from stateward.engines.search.declared.decision import Decision, Do, decide, remove
+from stateward.engines.search.declared.decision import Decision, Do, decide, give_up, remove
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
@@ -81,3 +81,15 @@ async def clear(session: Session, desired: Desired) -> Decision:
         await send(session, decision.request)
         return remove(desired, await read(session, desired.what))
     return decision
+
+
+async def release(session: Session, key: Key, desired: Desired, settings: frozenset[str]) -> Written:
+    """Reset settings that are given up; with the digest of those that stay set, if it is known. Raises EngineError."""
+    sure = desired.surely_set
+    observed = await read(session, desired.what)
+    decision = give_up(desired, observed, digest_of(key, sure, observed), settings)
+    if decision.do is not Do.SEND or decision.request is None:
+        return Written(decision, desired.memory.stored)
+    await send(session, decision.request)
+    kept = replace(sure, memory=replace(sure.memory, settings=sure.memory.settings - settings))
+    return Written(decision, digest_of(key, kept, observed))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from stateward.api.kinds.cluster import Retention
+from stateward.api.kinds.cluster import Cluster, Retention
 from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectSpec, SearchObjectStatus
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
@@ -22,14 +22,14 @@ from stateward.engines.search.declared.identity import (
     settings_of,
     whole_body,
 )
-from stateward.engines.search.declared.kinds import Write
+from stateward.engines.search.declared.kinds import SETTINGS, Write
 from stateward.engines.search.declared.pointers import NoPlaceError
 from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.refusals import field_in
 from stateward.engines.search.declared.requests import read, use
-from stateward.operator.declared.database import Written, digest_of, follow_policy
-from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
+from stateward.operator.declared.database import Written, digest_of, follow_policy, release
+from stateward.operator.declared.reporting import APPLIED, CONFLICT, Outcome, Stage
 from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, with_values
 from stateward.planning.model.times import rfc3339
@@ -77,6 +77,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         """Return whether an object has claimed anything in the database."""
         return bool(resource.status.claim)
 
+    def has(self, resource: SearchObject, label: str) -> bool:
+        """Return whether an object has claimed what the label names: of cluster settings, that one."""
+        kind, _, setting = label.partition("/")
+        return setting in (resource.status.settings or ()) if kind == SETTINGS else self.owns(resource)
+
     def leaves_something(self) -> bool:
         """Return whether the object in the database is to be deleted with the resource."""
         spec, claim = self.live.spec, self.live.status.claim
@@ -110,6 +115,42 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if what.kind.trial and not (written.decision.do is Do.NOTHING and self.was_ready()):
             await self._tried(what, target, secrets)
         return await self._followed(desired, target, written.decision.message)
+
+    async def stopped(self, outcome: Outcome, cluster: Cluster | None) -> Outcome:
+        """Give up settings that are declared no more: two resources that exchange theirs would wait forever."""
+        if outcome.reason != CONFLICT or self.live.spec.paused:
+            return outcome
+        try:
+            told = await self._given_up(self.reachable(cluster), outcome)
+        except StopError:
+            return outcome
+        except EngineError as error:
+            told = self.failed(error).message
+        return dataclasses.replace(outcome, message=f"{outcome.message}; {told}") if told else outcome
+
+    async def _given_up(self, target: Target, outcome: Outcome) -> str:
+        """Reset what is surely set and declared no more; return why not, in a sentence. Raises as `settle` does."""
+        self._forget_others(target)
+        what, body = declared(self.live.spec), whole_body(self.live.spec)
+        settings = self._desired(what, body).given_up(frozenset(self._held(target)))
+        if not settings:
+            return ""
+
+        async def released() -> Written:
+            desired = self._desired(what, body)
+            return await self.tools.databases.ask(
+                self.kind, target, lambda session: release(session, self.tools.key, desired, settings)
+            )
+
+        written = await released()
+        if written.decision.do is Do.CLAIM:
+            self.keep(replace(self.live.status, applied=""))
+            await self.write(self.live.status, outcome)
+            written = await released()
+        if written.decision.do in (Do.SEND, Do.NOTHING):
+            left = sorted(set(self.live.status.settings or ()) - settings)
+            self.keep(replace(self.live.status, settings=left or None, stored=written.stored))
+        return written.decision.message
 
     async def clear(self, target: Target) -> Outcome | None:
         """Delete the object in the database; raises StopError, EngineError, LostLease."""
@@ -150,7 +191,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
 
     async def _is_written(self, before: SearchObjectSpec | None) -> bool:
         """Return whether the database has what is declared until now, and not an earlier body. Raises ApiError."""
-        if before is None or not self.live.status.applied:
+        if before is None or not self.live.status.claim:
             return True
         try:
             body, _ = await with_values(self.tools.api, replace(self.live, spec=before))
@@ -187,13 +228,19 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if what.kind.write is not Write.SETTINGS:
             return
         mine = settings_of(whole_body(self.live.spec)).keys() - set(self.live.status.settings or ())
-        for other in self.others():
-            held = other.status.settings or () if other.status.cluster_uuid == target.identity else ()
-            if both := sorted(mine & set(held)):
-                message = (
-                    f"{what.label}/{both[0]} is set for the SearchObject {other.metadata.name} until that resets it"
-                )
-                raise StopError(Outcome(Stage.STALLED, "Conflict", message))
+        for setting, holder in sorted(self._held(target).items()):
+            if setting in mine:
+                message = f"{what.label}/{setting} is set for the SearchObject {holder} until that resets it"
+                raise StopError(Outcome(Stage.STALLED, CONFLICT, message))
+
+    def _held(self, target: Target) -> dict[str, str]:
+        """Return the cluster settings that are set in a database for other resources, with the name of one of those."""
+        return {
+            setting: other.metadata.name
+            for other in self.others()
+            if other.status.cluster_uuid == target.identity
+            for setting in other.status.settings or ()
+        }
 
     def _desired(self, what: Declared, body: Json) -> Desired:
         spec, status, meta = self.live.spec, self.live.status, self.live.metadata

@@ -33,6 +33,8 @@ class Outcome:
 
 APPLIED = "Applied"
 """Reason of an object that is in the database as declared."""
+CONFLICT = "Conflict"
+"""Reason of a resource that waits for another one that declares the same, or has not reset it yet."""
 
 
 def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
@@ -50,7 +52,7 @@ def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
 
 def waits_for_others(status: Any) -> bool:
     """Return whether a resource waits for another one of its cluster."""
-    return any(each.type == "Ready" and each.reason in ("Conflict", "DependencyPending") for each in status.conditions)
+    return any(each.type == "Ready" and each.reason in (CONFLICT, "DependencyPending") for each in status.conditions)
 
 
 def is_ready(status: Any) -> bool:
@@ -62,3 +64,9 @@ def stalled_reason(status: Any) -> str:
     """Return why a resource needs a person, in one word; empty if it does not."""
     found = stalled(status.conditions)
     return found.reason if found is not None else ""
+
+
+def kept_by(outcome: Outcome) -> Outcome:
+    """Return why a deleted resource stays, with the way out."""
+    told = f"it cannot be removed from the database: {outcome.message}; to leave it there, set deletionPolicy to Retain"
+    return Outcome(outcome.stage, outcome.reason, told)

@@ -32,7 +32,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases, Written, clear, settle
 from stateward.operator.declared.metrics import SnapshotMetrics
-from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, is_ready, reported
+from stateward.operator.declared.reporting import APPLIED, CONFLICT, Outcome, Stage, is_ready, kept_by, reported
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
 from stateward.packages.restarts.digests import Key
@@ -141,6 +141,10 @@ class Reconciliation(ABC, Generic[R]):
     def owns(self, resource: R) -> bool:
         """Return whether a resource of this kind has anything in the database."""
 
+    def has(self, resource: R, label: str) -> bool:  # noqa: ARG002 - subclasses read it
+        """Return whether a resource of this kind has a part of what it declares in the database."""
+        return self.owns(resource)
+
     def repository(self) -> str:
         """Return the name of the snapshot repository that it is, or needs; empty if it concerns none."""
         return ""
@@ -156,16 +160,15 @@ class Reconciliation(ABC, Generic[R]):
             raise StopError(Outcome(Stage.STALLED, "InvalidSpec", text, RESYNC_SECONDS))
         for other, both in self._rivals():
             # Also one that is being deleted: until it is gone it would delete what this one has written.
-            if self._seniority(other) < self._seniority(self.live):
+            if self._seniority(other, both) < self._seniority(self.live, both):
                 message = f"{both} is declared by the {self.tools.resource.kind} {other.metadata.name} already"
-                raise StopError(Outcome(Stage.STALLED, "Conflict", f"{message}; delete one of them"))
+                raise StopError(Outcome(Stage.STALLED, CONFLICT, f"{message}; delete one of them"))
 
     def doubled(self) -> str:
         """Return which younger resource declares the same, in a sentence; empty if none does."""
         for other, both in self._rivals():
-            return (
-                f"{both} is also declared by the {self.tools.resource.kind} {other.metadata.name}; delete one of them"
-            )
+            kind, name = self.tools.resource.kind, other.metadata.name
+            return f"{both} is also declared by the {kind} {name}; delete one of them"
         return ""
 
     def others(self) -> list[R]:
@@ -177,13 +180,13 @@ class Reconciliation(ABC, Generic[R]):
     def _rivals(self) -> Iterator[tuple[R, str]]:
         mine = self.claims(self.live)
         for other in self.others():
-            if both := sorted(mine & self.claims(other)):
-                yield other, both[0]
+            for both in sorted(mine & self.claims(other)):
+                yield other, both
 
-    def _seniority(self, resource: Any) -> tuple[bool, str, str]:
+    def _seniority(self, resource: Any, label: str) -> tuple[bool, str, str]:
         """Return what rivals are ordered by: the first that has it in the database, then the older one."""
         meta = resource.metadata
-        return (not self.owns(resource), meta.creation_timestamp or "", meta.uid)
+        return (not self.has(resource, label), meta.creation_timestamp or "", meta.uid)
 
     async def applied(
         self,
@@ -256,11 +259,15 @@ class Reconciliation(ABC, Generic[R]):
             self.check()
             outcome = await self.settle(self.reachable(cluster))
         except StopError as stop:
-            outcome = stop.outcome
+            outcome = await self.stopped(stop.outcome, cluster)
         except EngineError as error:
             outcome = self.failed(error)
         await self.write(self.live.status, outcome)
         return outcome.retry or (RESYNC_SECONDS if outcome.stage is Stage.READY else RETRY_SECONDS)
+
+    async def stopped(self, outcome: Outcome, cluster: Cluster | None) -> Outcome:  # noqa: ARG002 - subclasses read it
+        """Do what can be done while nothing can be written; returns the outcome. Raises ApiError, LostLease."""
+        return outcome
 
     def _just_started(self, cluster: Cluster | None) -> bool:
         """Return whether this process has not reached the database yet, and the status says that all is well.
@@ -391,9 +398,3 @@ class Reconciliation(ABC, Generic[R]):
 def _blocked(name: str, outcome: Outcome) -> ObjectPreview:
     does = {Stage.READY: "nothing", Stage.WORKING: "wait", Stage.STALLED: "refuse"}[outcome.stage]
     return ObjectPreview(name, does, outcome.reason, outcome.message)
-
-
-def kept_by(outcome: Outcome) -> Outcome:
-    """Return why a deleted resource stays, with the way out."""
-    told = f"it cannot be removed from the database: {outcome.message}; to leave it there, set deletionPolicy to Retain"
-    return Outcome(outcome.stage, outcome.reason, told)

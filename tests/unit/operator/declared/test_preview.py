@@ -242,6 +242,22 @@ async def test_no_stored_text_is_shown_while_the_last_edit_is_not_written() -> N
         assert (name.before, name.after) == ("warm", "cold")
 
 
+async def test_no_stored_text_is_shown_while_it_is_not_known_what_was_written() -> None:
+    """The first write may have been performed, with values of Secrets at places that no spec names any more."""
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    async with world.operator():
+        await world.until(world.is_ready)
+    world.change_status("claim", "Creating")
+    world.change_status("applied", "")
+    world.declare(values=[], paused=True, body=slack(state("warm", number=1)))
+    found = await previewed(world, offered(object="ismPolicy/keep", existing="Adopt", body=slack(state("cold"))))
+    assert found.changes
+    assert "geheim-77" not in str(found)
+
+
 async def test_what_is_called_a_password_is_not_in_the_answer() -> None:
     world = World()
     stored = {"type": "s3", "settings": {"client.secret_key": "geheim-77", "bucket": "b"}}

@@ -241,8 +241,9 @@ class World:
         assert live is not None
         self.server.delete("/secrets", live.key, DeleteOptions(Preconditions(live.meta["uid"])))
 
-    def change_status(self, field: str, value: str) -> None:
-        (live,) = self.store.all(self.plural)
+    def change_status(self, field: str, value: Any, name: str = "one") -> None:
+        live = self.store.get(self.plural, Key(HOME, name))
+        assert live is not None
         self.context.change(live, ("status", field), value)
 
     def exists(self, name: str = "one") -> bool:

@@ -22,7 +22,7 @@ from stateward.engines.search.declared.desired import (
     unwritten,
 )
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.writes import Request, fixed, removal, settled, write
+from stateward.engines.search.declared.writes import Request, fixed, removal, reset, settled, write
 
 
 class Do(Enum):
@@ -123,6 +123,22 @@ def _reset(desired: Desired, observed: Observed, body: Json) -> Decision:
     if doubtful := [key for key in unwritten(desired, body) if differs(desired, body, key)]:
         return _owner_unknown(doubtful)
     return _removed(desired, observed) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
+
+
+def give_up(desired: Desired, observed: Observed, stored_digest: str, settings: frozenset[str]) -> Decision:
+    """Return what to do about settings that a resource gives up while it waits; NOTHING if they have their defaults.
+
+    `stored_digest` is of what the database stores now of all settings that the resource has surely set. Only if it is
+    as after the last write, the values are still the resource's: the answer to an earlier reset may have been lost.
+    """
+    if (unclear := doubt(observed.versions)) is not None:
+        return unclear
+    there = sorted(settings & cast("Json", stored(desired, observed) or {}).keys())
+    if there and desired.memory.stored != stored_digest:
+        return Decision(Do.STOP, "Drifted", f"{', '.join(there)} stays set: another client may have changed it")
+    if desired.memory.applied:
+        return Decision(Do.CLAIM, claim=desired.memory.claim)
+    return Decision(Do.SEND, request=reset(desired, there)) if there else Decision(Do.NOTHING)
 
 
 def _removed(desired: Desired, observed: Observed) -> Decision:

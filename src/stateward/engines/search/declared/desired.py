@@ -1,7 +1,7 @@
 """The desired and the observed state of one object in the database, and where they differ. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing
@@ -62,6 +62,16 @@ class Desired:
     def settings(self) -> frozenset[str]:
         """The cluster settings that are declared; empty for all other kinds."""
         return frozenset(settings_of(self.sent)) if self.what.kind.write is Write.SETTINGS else frozenset()
+
+    @property
+    def surely_set(self) -> "Desired":
+        """The same for no settings but those that the resource has surely set, still declared or not."""
+        known = self.memory
+        return replace(self, body={}, sent={}, memory=replace(known, settings=known.settings - known.doubtful))
+
+    def given_up(self, taken: frozenset[str]) -> frozenset[str]:
+        """Return the settings that it has surely set and declares no more, without those that others have set too."""
+        return self.surely_set.memory.settings - self.settings - taken
 
     @property
     def note(self) -> str:

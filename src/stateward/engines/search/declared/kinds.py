@@ -82,6 +82,8 @@ class ObjectKind:
     """How many names the object has in `spec.object`."""
 
 
+SETTINGS = "clusterSettings"
+"""The kind that is not one object: each cluster setting is."""
 _TEMPLATES = (
     ObjectKind(
         "componentTemplate",
@@ -147,7 +149,7 @@ _COMMON = (
         parts=2,
     ),
     ObjectKind(
-        "clusterSettings",
+        SETTINGS,
         "/_cluster/settings",
         reading={"flat_settings": "true"},
         answer="/persistent",

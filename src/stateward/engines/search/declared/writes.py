@@ -57,9 +57,14 @@ def removal(desired: Desired, observed: Observed) -> Request:
             action = {"index": what.names["index"], "alias": what.name, "must_exist": False}
             return Request("POST", "/_aliases", body={"actions": [{"remove": action}]})
         case Write.SETTINGS:
-            return Request("PUT", what.kind.path, body={"persistent": dict.fromkeys(resettable(desired, observed))})
+            return reset(desired, resettable(desired, observed))
         case _:
             return Request("DELETE", what.filled(what.kind.path))
+
+
+def reset(desired: Desired, settings: list[str]) -> Request:
+    """Return the request that gives cluster settings their defaults."""
+    return Request("PUT", desired.what.kind.path, body={"persistent": dict.fromkeys(settings)})
 
 
 def resettable(desired: Desired, observed: Observed) -> list[str]:

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing, SearchObjectSpec
-from stateward.engines.search.declared.decision import Do, decide, remove
-from stateward.engines.search.declared.desired import Desired, Memory, Observed, protection
+from stateward.engines.search.declared.decision import Do, decide, give_up, remove
+from stateward.engines.search.declared.desired import Desired, Memory, Observed, protection, stored
 from stateward.engines.search.declared.identity import Declared, declared
 from stateward.engines.search.declared.kinds import KINDS
 from stateward.engines.search.declared.users import KINDS as USER_KINDS
@@ -328,3 +328,52 @@ def test_a_setting_that_was_refused_is_not_reset(claim: str) -> None:
     found = decide(written, stored_settings(a="1"), "now")
     assert found.request is not None
     assert found.request.body == {"persistent": {"a": "1", "b": None}}
+
+
+def waiting(**memory: Any) -> Desired:
+    """Return settings of which `b` and `c` are set and declared no more, and `a` waits for another resource."""
+    desired = of_settings(Claim.OWNED, set(), {"b", "c"}, a="1")
+    return replace(desired, memory=replace(desired.memory, applied="", **memory))
+
+
+def test_a_waiting_resource_resets_what_it_declares_no_more() -> None:
+    there = stored_settings(a="9", b="2", theirs="3")
+    found = give_up(waiting(), there, "before", frozenset("bc"))
+    assert found.request is not None
+    assert (found.do, found.request.path, found.request.body) == (
+        Do.SEND,
+        "/_cluster/settings",
+        {"persistent": {"b": None}},
+    )
+    found = give_up(waiting(), there, "before", frozenset("c"))
+    assert found.do is Do.NOTHING, "it has its default already"
+
+
+def test_it_is_noted_before_a_reset_that_the_database_has_no_body_of_the_resource() -> None:
+    """The disaster this prevents: an edit back would find the digest of its body, and call itself Ready."""
+    applied = waiting()
+    applied = replace(applied, memory=replace(applied.memory, applied="before"))
+    for observed in (stored_settings(b="2"), stored_settings(a="9")):
+        found = give_up(applied, observed, "before", frozenset("b"))
+        assert (found.do, found.claim, found.request) == (Do.CLAIM, Claim.OWNED, None)
+
+
+def test_nothing_is_given_up_that_others_may_have_changed() -> None:
+    found = give_up(waiting(), stored_settings(b="7"), "now", frozenset("b"))
+    assert (found.do, found.request) == (Do.STOP, None)
+    assert "b stays set" in found.message
+    assert give_up(waiting(), stored_settings(a="9"), "now", frozenset("b")).do is Do.NOTHING
+
+
+@pytest.mark.parametrize("versions", [frozenset[str](), frozenset({"2.17.1", "2.19.3"})])
+def test_nothing_is_given_up_while_versions_are_unknown_or_mixed(versions: frozenset[str]) -> None:
+    observed = replace(stored_settings(b="2"), versions=versions)
+    assert give_up(waiting(), observed, "before", frozenset("b")).do is Do.WAIT
+    assert give_up(waiting(), replace(observed, answer={}), "before", frozenset("b")).do is Do.WAIT
+
+
+def test_only_settings_that_were_surely_set_can_be_given_up() -> None:
+    assert of_settings(Claim.OWNED, {"b"}, {"a", "b", "c", "d"}, a="1").given_up(frozenset("d")) == {"c"}
+    assert of_settings(Claim.CREATING, set(), {"a", "b"}, a="1").given_up(frozenset()) == frozenset()
+    sure = of_settings(Claim.OWNED, {"b"}, {"b", "c"}, a="1", b="2").surely_set
+    assert stored(sure, stored_settings(a="1", b="2", c="3")) == {"c": "3"}
