@@ -71,6 +71,13 @@ async def test_what_would_be_refused_is_said() -> None:
     assert not any(found.goes_through for found in (refused, wrong, waits))
 
 
+async def test_an_object_that_is_named_by_its_path_is_told_by_it() -> None:
+    world = World()
+    world.found = None
+    found = await previewed(world, offered(object=None, path="/_plugins/_ml/x", body={}))
+    assert (found.object, found.does) == ("/_plugins/_ml/x", "refuse")
+
+
 async def test_a_process_without_the_lease_tells_the_same_and_writes_nothing() -> None:
     """`previewed` never works: what it tells does not depend on whether another process does."""
     world = World()

@@ -41,6 +41,8 @@ def test_what_is_taken_out_is_gone_and_the_rest_stays() -> None:
     assert without({"a": {"b": 1, "c": 2}}, "/a/b") == {"a": {"c": 2}}
     assert without({"a": 1}, "/x/y") == {"a": 1}
     assert without({"a": [1]}, "/a/0/b") == {"a": [1]}
+    assert without({"a": [1, {"b": 2}]}, "/a/1/b") == {"a": [1, {}]}
+    assert without({"a": [1, 2]}, "/a/0") == {"a": [1, 2]}
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,17 @@ async def test_the_snapshot_goes_with_its_resource_or_stays(policy: str | None, 
     assert ("before-migration" in stored(world)) is left
 
 
+async def test_a_resource_whose_snapshot_stays_does_not_wait_for_the_database() -> None:
+    world = world_with("logs-1")
+    world.declare(repository="files", deletionPolicy="Retain")
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.reachable = False
+        world.delete()
+        await world.until(lambda: not world.exists(), 60)
+    assert "one" in stored(world)
+
+
 async def test_a_snapshot_is_not_deleted_while_it_is_being_restored() -> None:
     world = world_with("logs-1")
     world.declare(repository="files")
