@@ -183,10 +183,10 @@ class Reconciliation(ABC, Generic[R]):
             for both in sorted(mine & self.claims(other)):
                 yield other, both
 
-    def _seniority(self, resource: Any, label: str) -> tuple[bool, str, str]:
-        """Return what rivals are ordered by: the first that has it in the database, then the older one."""
+    def _seniority(self, resource: Any, label: str) -> tuple[bool, bool, str, str]:
+        """Return what rivals are ordered by: the first that has it in the database, or anything; then the older one."""
         meta = resource.metadata
-        return (not self.has(resource, label), meta.creation_timestamp or "", meta.uid)
+        return (not self.has(resource, label), not self.owns(resource), meta.creation_timestamp or "", meta.uid)
 
     async def applied(
         self,

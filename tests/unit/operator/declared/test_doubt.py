@@ -98,6 +98,21 @@ async def test_two_users_never_share_one_name_in_the_database() -> None:
     assert set(world.passwords) == {"shop-1"}
 
 
+async def test_a_user_that_begins_to_rotate_takes_no_name_of_a_younger_one() -> None:
+    world = UsersWorld()
+    world.user("shop")
+    async with world.operator():
+        await world.until(world.user_ready)
+        await asyncio.sleep(5)
+        world.user("other", username="shop-1")
+        await world.until(lambda: world.user_ready("other"))
+        world.user("shop", password={"rotateAfter": "10h", "overlap": "2h"})
+        await world.until(lambda: world.user_stalled("shop") == "Conflict")
+        world.user("other", roles=["writer"])
+        await world.until(lambda: world.user_ready("other"))
+    assert world.application_connects()
+
+
 async def test_a_user_whose_creation_was_not_recorded_is_not_left_behind() -> None:
     world = UsersWorld()
     world.user()

@@ -113,8 +113,8 @@ async def test_what_another_client_has_changed_stays() -> None:
         await asyncio.sleep(600)
         assert world.stalled("one") == "Conflict"
         world.database.settings[X] = "1"
-        await world.until(lambda: X not in world.database.settings)
-    assert world.status("one").get("settings") is None
+        await world.until(lambda: world.status("one").get("settings") is None)
+    assert X not in world.database.settings
 
 
 async def test_what_may_not_be_written_stays_in_doubt() -> None:

@@ -281,25 +281,31 @@ def _proceed(wanted: Wanted, seen: Seen, cluster: Part) -> Step:
 
 def _result(wanted: Wanted, seen: Seen, asked: SnapshotVerification, cluster: Part) -> VerificationStatus | None:
     """Return the status with the result; None if it is not known yet."""
-    known, restore = wanted.known, seen.restore
-    restored = seen.restored if restore is not None and restore.ours else None
-    if restored is not None and restored.phase == RestorePhase.DONE:
-        took = wanted.now - (parse_time(known.start_time) or wanted.now)
-        success = VerifiedSnapshot(
-            name=known.snapshot,
-            time=rfc3339(wanted.now),
-            indices=len(restored.indices or ()),
-            documents=restored.documents,
-            seconds=round(took),
-        )
-        return _told(replace(known, ended=True, last_success=success))
-    if restored is not None and restore is not None and restore.stalled in LASTING:
-        return _failed(wanted, restore.message)
+    known, restore, restored = wanted.known, seen.restore, seen.restored
+    if restore is not None and restore.ours and restored is not None:
+        if restored.phase == RestorePhase.DONE:
+            return _succeeded(wanted, restored)
+        if restore.stalled in LASTING:
+            return _failed(wanted, restore.message)
     last = next((part.message for part in _parts(seen, cluster) if part.message), "the cluster is not formed")
     since = parse_time(known.stalled_time)
     if since is not None and wanted.now - since >= PATIENCE:
         return _failed(wanted, known.stalled_message)
     return _too_long(wanted, asked, last)
+
+
+def _succeeded(wanted: Wanted, restored: SearchRestoreStatus) -> VerificationStatus:
+    """Return the status with a success."""
+    known = wanted.known
+    took = wanted.now - (parse_time(known.start_time) or wanted.now)
+    success = VerifiedSnapshot(
+        name=known.snapshot,
+        time=rfc3339(wanted.now),
+        indices=len(restored.indices or ()),
+        documents=restored.documents,
+        seconds=round(took),
+    )
+    return _told(replace(known, ended=True, last_success=success))
 
 
 def _parts(seen: Seen, cluster: Part) -> list[Part]:
