@@ -197,7 +197,7 @@ class Round:
             replicas=asked.replicas,
             cluster=self._live.spec.version,
             deployed=self._live.status.version,
-            version=asked.version or "",
+            version=asked.version,
             derivable=objects.knows_versions(self._which, self._live, asked),
         )
 

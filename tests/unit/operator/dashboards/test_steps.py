@@ -10,14 +10,30 @@ from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.conditions import condition
 from stateward.operator.dashboards.reconcile import SETTLED_SECONDS, STOPPED_SECONDS, WAIT_SECONDS, Round, next_round
+from stateward.operator.dashboards.report import stopped
 from stateward.operator.objects.kinds import OPENSEARCH
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.operator.beside.recorded import RecordingApi, Said, tools
 
+NOON, EARLIER = 43200.0, "1970-01-01T06:00:00Z"
 STARTS = DashboardsStatus(available=False, reason="DashboardsStarting")
 HELD = DashboardsStatus(available=True, reason="DashboardsInvalid")
 SERVES = DashboardsStatus(available=True)
 INVALID, LEADS = RoutesStatus(reason="RouteInvalid"), RoutesStatus(urls=["https://logs.example.com"])
+
+
+@pytest.mark.parametrize(
+    ("before", "since"),
+    [
+        (DashboardsStatus(reason="DashboardsFailing", version="2.19.3", since_time=EARLIER), EARLIER),
+        (DashboardsStatus(reason="DashboardsFailing", version="2.19.3"), "1970-01-01T12:00:00Z"),
+        (DashboardsStatus(reason="DashboardsSilent", version="2.19.3", since_time=EARLIER), "1970-01-01T12:00:00Z"),
+        (DashboardsStatus(available=True, version="2.19.3", since_time=EARLIER), "1970-01-01T12:00:00Z"),
+        (None, "1970-01-01T12:00:00Z"),
+    ],
+)
+def test_a_state_keeps_the_time_since_which_it_lasts(before: DashboardsStatus | None, since: str) -> None:
+    assert stopped(before, "DashboardsFailing", "no image", NOON).since_time == since
 
 
 @pytest.mark.parametrize(

@@ -287,8 +287,10 @@ async def test_an_unchanged_object_with_a_value_of_a_secret_has_nothing_to_chang
         same = await previewed(world, offered(**store))
         world.change_secret("keys", password="geheim-78")
         rotated = await previewed(world, offered(**store))
+        edited = await previewed(world, offered(**{**store, "body": {"type": "url", "settings": {}}}))
         world.drop_secret("keys")
         missing = await previewed(world, offered(**store))
+    assert (edited.does, edited.message) == ("change", ""), "what differs is shown"
     assert (same.does, same.message, same.changes) == ("nothing", "", ())
     assert (rotated.does, rotated.changes) == ("change", ())
     assert "values of Secrets are not shown" in rotated.message

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from stateward.engines.search.remote.requests import PREFIX
+from stateward.kube.objects.errors import Forbidden
 from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.client import WorldApi
 from tests.unit.operator.dashboards.world import HOME
 from tests.unit.operator.remotes.world import ADDRESS, ENTRY, OTHER, OURS, WORD, Database, World
 
@@ -157,6 +159,41 @@ async def test_a_cluster_that_cannot_be_read_is_unknown_and_not_gone() -> None:
         assert world.settings_of_remotes == OURS
         world.context.change(world.other(), ("spec", "pools"), world.first_spec("2.19.1")["pools"])
         await world.until(world.connected)
+
+
+async def test_a_cluster_that_may_not_be_read_is_unknown_and_the_refusal_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = WorldApi.get
+
+    async def refusing(self: WorldApi, resource: Any, key: Key, *rest: Any, **more: Any) -> Any:
+        if key == OTHER:
+            raise Forbidden("its namespace may not be read")
+        return await plain(self, resource, key, *rest, **more)
+
+    world = World()
+    world.consent()
+    world.search(ENTRY)
+    monkeypatch.setattr(WorldApi, "get", refusing)
+    async with world.operator():
+        await world.until(lambda: world.waits_for("RemoteClusterUnknown"))
+    assert "its namespace may not be read" in world.entry()["message"]
+    assert world.settings_of_remotes == {}
+
+
+async def test_what_is_wrong_with_a_cluster_of_the_own_namespace_is_told() -> None:
+    world = World()
+    other = world.other()
+    head = {key: other.doc[key] for key in ("apiVersion", "kind", "spec")}
+    world.server.create(world.plural, HOME, {**head, "metadata": {"name": "near"}})
+    near = world.store.get(world.plural, Key(HOME, "near"))
+    assert near is not None
+    world.context.change(near, ("spec", "pools"), "no list")
+    world.search({"name": "east", "cluster": {"name": "near"}})
+    async with world.operator():
+        await world.until(lambda: world.waits_for("RemoteClusterUnknown"))
+    assert "pools" in world.entry()["message"]
+    assert "its owner has to correct it" not in world.entry()["message"]
 
 
 async def test_one_that_cannot_be_read_looks_like_one_that_does_not_exist_until_it_has_consented() -> None:

@@ -33,8 +33,8 @@ class Asked:
     """The version that the spec asks for the cluster."""
     deployed: str
     """The version that was last deployed on all members; empty before that."""
-    version: str = ""
-    """The version that the spec asks for the dashboards; empty: that of the cluster."""
+    version: str | None = None
+    """The version that the spec asks for the dashboards; None: that of the cluster."""
     derivable: bool = True
     """Whether the image of another version than the desired one is known."""
 

@@ -22,7 +22,7 @@ def access_notes(cluster: Cluster) -> Iterator[str]:
     else:
         deployed = cluster.status.version
         wanted = Asked(
-            asked.replicas, cluster.spec.version, deployed, asked.version or "", knows_versions(which, cluster, asked)
+            asked.replicas, cluster.spec.version, deployed, asked.version, knows_versions(which, cluster, asked)
         )
         runs = known.version if known is not None else ""
         goal = goal_of(wanted, runs)

@@ -24,7 +24,7 @@ ASKED = st.builds(
     replicas=st.integers(0, 3),
     cluster=st.sampled_from(VERSIONS),
     deployed=st.sampled_from(["", *VERSIONS]),
-    version=st.sampled_from(["", *VERSIONS]),
+    version=st.sampled_from([None, *VERSIONS]),
     derivable=st.booleans(),
 )
 SEEN = st.builds(
@@ -59,6 +59,14 @@ def test_what_waits_has_a_reason_and_what_is_available_serves(asked: Asked, seen
     assert bool(made.reason) == bool(made.message) or made.reason == "DashboardsUnavailable"
     if made.available and asked.replicas:
         assert (seen.version, seen.ready, seen.health) == (made.version, asked.replicas, Health.AVAILABLE)
+
+
+@pytest.mark.parametrize("health", list(Health))
+def test_dashboards_without_instances_are_available_whatever_was_told_last(health: Health) -> None:
+    none = Seen(version="2.19.3", last="2.19.3", health=health)
+    assert decide(Asked(0, "2.19.3", "2.19.3"), none).available
+    serving = Seen("2.19.3", replicas=1, total=1, updated=1, ready=1, pods=1, last="2.19.3", health=health)
+    assert decide(Asked(1, "2.19.3", "2.19.3"), serving).available is (health is Health.AVAILABLE)
 
 
 @given(asked=ASKED, start=SEEN)

@@ -122,12 +122,21 @@ def test_the_pods_are_no_members_and_no_service_of_the_cluster_selects_them() ->
     assert container["env"] == [{"name": "DISABLE_SECURITY_DASHBOARDS_PLUGIN", "value": "true"}]
 
 
-def test_a_rewritten_base_path_is_part_of_the_probe() -> None:
-    found = cluster(OpenSearchCluster, "2.19.3", config={"server": {"basePath": "/ui", "rewriteBasePath": True}})
+@pytest.mark.parametrize(
+    ("server", "path"),
+    [
+        ({"basePath": "/ui", "rewriteBasePath": True}, "/ui/api/status"),
+        ({"basePath": "/ui", "rewriteBasePath": False}, "/api/status"),
+        ({"basePath": "/ui"}, "/api/status"),
+        ({"rewriteBasePath": True}, "/api/status"),
+    ],
+)
+def test_a_rewritten_base_path_is_part_of_the_probe(server: dict[str, Any], path: str) -> None:
+    found = cluster(OpenSearchCluster, "2.19.3", config={"server": server})
     asked = found.spec.dashboards
     assert asked is not None
     body = objects.template(frontend(found), found, asked, "opensearch", version="2.19.3", secured=False, config="c")
-    assert body["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"] == "/ui/api/status"
+    assert body["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"] == path
 
 
 def test_a_wrong_block_is_a_problem_of_its_own_and_none_of_the_cluster() -> None:

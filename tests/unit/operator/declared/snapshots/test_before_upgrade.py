@@ -69,6 +69,11 @@ async def test_one_that_lacks_an_index_which_was_there_does_not_count() -> None:
     assert found.name == taken.name, "an index that was created after it cannot be in it"
     world.database.snapshots.indices["later"].created = int((taken.began - 60) * 1000)
     assert await saved_of(world) == Saved(why="one does not have later")
+    world.database.snapshots.add_index("new", 1)
+    world.declare("two", repository="files", indices=["orders", "new"])
+    async with world.operator():
+        await world.until(lambda: world.is_ready("two"))
+    assert await saved_of(world) == Saved(why="two does not have later"), "the newest one is told"
 
 
 async def test_only_what_the_database_confirms_counts() -> None:

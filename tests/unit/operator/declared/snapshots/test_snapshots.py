@@ -72,7 +72,11 @@ async def test_a_snapshot_that_another_client_has_deleted_is_not_taken_again() -
         await world.until(world.is_ready)
         del stored(world)["one"]
         await world.until(lambda: world.stalled() == "SnapshotMissing", 7200)
+        world.declare(deletionPolicy="Delete")
+        world.delete()
+        await world.until(lambda: not world.exists())
     assert world.database.snapshots.began == ["one"]
+    assert not any(call.path == "/_recovery" for call in world.database.calls), "nothing is restored from what is gone"
 
 
 @pytest.mark.parametrize(("policy", "left"), [("Delete", False), ("Retain", True), (None, True)])
