@@ -7,7 +7,7 @@ import pytest
 from stateward.engines.search.remote.requests import PREFIX
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
-from tests.unit.operator.remotes.world import ENTRY, OTHER, OURS, WORD, Database, World
+from tests.unit.operator.remotes.world import ADDRESS, ENTRY, OTHER, OURS, WORD, Database, World
 
 BOTH = pytest.mark.parametrize("kind", [OPENSEARCH, ELASTICSEARCH])
 
@@ -31,6 +31,17 @@ async def test_a_cluster_is_searched_once_both_sides_have_written_it(kind: Clust
     assert service is not None
     assert [port["port"] for port in service.doc["spec"]["ports"]] == [9300]
     assert service.doc["spec"]["selector"]["stateward.dev/cluster"] == "events"
+
+
+async def test_an_address_is_in_the_status_before_it_is_in_the_database_and_both_come_in_one_round() -> None:
+    world = World()
+    world.consent()
+    world.search(ENTRY)
+    recorded: list[str] = []
+    world.database.wire.command_done = lambda _: recorded.append(world.entry().get("address", ""))
+    async with world.operator():
+        await world.until(world.connected, 5)
+    assert recorded[0] == ADDRESS
 
 
 async def test_what_is_removed_from_the_spec_is_removed_from_the_database_and_nothing_else() -> None:

@@ -120,6 +120,15 @@ def test_each_wait_has_its_reason(asked: Asked, seen: Seen, reason: str) -> None
     assert decide(asked, seen).reason == reason
 
 
+def test_what_cannot_go_back_stays_as_it_is_and_never_starts_again_in_the_older_version() -> None:
+    asked = Asked(2, "2.19.1", "2.19.1", "2.17.1")
+    made = decide(asked, SERVING)
+    assert (made.version, made.replicas, made.available) == ("2.19.1", 2, True)
+    removed = decide(asked, Seen(last="2.19.1"))
+    assert (removed.version, removed.reason) == ("", "DashboardsCannotGoBack")
+    assert "2.17.1 cannot read the saved objects" in removed.message
+
+
 def test_unknown_is_neither_available_nor_unavailable() -> None:
     asked = Asked(2, "2.19.1", "2.19.1")
     found = {
