@@ -42,7 +42,8 @@ def wanted(seconds: float = 60, known: dict[str, Any] | None = None, **spec: Any
 
 def seen(**parts: Any) -> Seen:
     """Return a cluster of the schedule with its parts."""
-    return Seen(**{"allowed": True, "cluster": OURS, **parts})
+    made: dict[str, Any] = {"allowed": True, "cluster": OURS, **parts}
+    return Seen(**made)
 
 
 @pytest.mark.parametrize(
