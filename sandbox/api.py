@@ -11,11 +11,13 @@ from sandbox import report
 from sandbox import settings as settings_file
 from sandbox.bringup import bring_up
 from sandbox.errors import SandboxError
+from sandbox.host import packages
 from sandbox.host.locks import locked
 from sandbox.host.ports import listen, port_of
 from sandbox.host.records import Records
 from sandbox.images.catalog import image
 from sandbox.images.loading import load_everywhere
+from sandbox.kubernetes.addons import limited_class
 from sandbox.kubernetes.controlplane import ControlPlane
 from sandbox.kubernetes.kubeapi import KubeApi
 from sandbox.layout import CONTROL_PLANE, DEFAULT_NAME, Layout, cache_root
@@ -30,6 +32,7 @@ from sandbox.settings import Settings
 from sandbox.teardown import take_down
 from sandbox.toolchain.kubelite import build_kubelite
 from sandbox.toolchain.native import build_native
+from sandbox.volumes.names import LIMITED_CLASS
 
 
 class Sandbox:
@@ -142,6 +145,16 @@ class Sandbox:
         with self.progress.step(f"loading {made.name} into {len(nodes)} nodes"):
             load_everywhere(nodes, made)
         return made.name
+
+    def limit_volumes(self) -> str:
+        """Offer volumes that are as large as their claims; return the name of their StorageClass."""
+        packages.require(packages.LIMITED_VOLUMES, self.progress)
+        with self._locked():
+            for path, body in limited_class().items():
+                self.api.apply(path, body)
+            for node in self.nodes.values():
+                node.limit_volumes()
+        return LIMITED_CLASS
 
     def node_stop(self, name: str, *, with_containers: bool = False) -> None:
         """End the node's kubelet, or the whole node with its containers as in a power cut."""

@@ -96,6 +96,13 @@ def load_image(name: str, references: tuple[str, ...]) -> None:
         click.echo(sandbox.load_image(reference))
 
 
+@cli.command("limit-volumes")
+@_named
+def limit_volumes(name: str) -> None:
+    """Offer volumes that are as large as their claims, by a StorageClass of their own, and print its name."""
+    click.echo(Sandbox(name).limit_volumes())
+
+
 @cli.command()
 @click.argument("component")
 @_named

@@ -30,6 +30,7 @@ NODE = {
     "/usr/include/stdlib.h": "libc6-dev",
 }
 IMAGES = {"mmdebstrap": "mmdebstrap"}
+LIMITED_VOLUMES = {"mkfs.xfs": "xfsprogs", "losetup": "mount"}
 DOWNLOADS = {"mvn": "maven"}
 JAVA = {"javac": "default-jdk-headless"}
 BROWSER = {"chromium": "chromium", "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf": "fonts-dejavu-core"}

@@ -13,14 +13,18 @@ from sandbox.images.layers import Entry, layer
 from sandbox.images.oci import Execution, Image, assemble
 from sandbox.images.store import blob_store, processor, remembered_image
 from sandbox.layout import sources
+from sandbox.plugins import definitions, repository_s3
 from sandbox.plugins.analysis import analysis_plugins
-from sandbox.plugins.repository_s3 import SOURCES, repository_plugins
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
 from sandbox.toolchain.programs import IDENTITY, VERSITYGW, Program, build_program
 
 _FILES = sources() / "images" / "files" / "programs"
-_PLUGIN_FILES = [*sorted(SOURCES.parent.glob("*.py")), *sorted(SOURCES.iterdir())]
+_PLUGIN_FILES = {
+    "opensearch": sorted(repository_s3.SOURCES.iterdir()),
+    "elasticsearch": sorted(definitions.SOURCES.iterdir()),
+}
+_PLUGIN_PROGRAMS = sorted(repository_s3.SOURCES.parent.glob("*.py"))
 _SERVERS = ("mariadb-server", "nginx-light", "redis-server")
 
 
@@ -33,8 +37,8 @@ class _Recipe:
     command: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     base: str = "servers"
-    plugins: bool = False
-    """Whether /plugins has the plug-ins of OpenSearch for tests."""
+    plugins: str = ""
+    """The database whose plug-ins for tests are in /plugins."""
     program: Program | None = None
     """One that is built from a module of Go, in /usr/local/bin."""
 
@@ -43,7 +47,8 @@ _ETCD = ("etcd-server", "etcd-client")
 """Also the base of what needs only a small one: it is made anyway."""
 _RECIPES = {
     "stateward.dev/etcd:3.4": _Recipe(_ETCD, command=("etcd",), base="etcd"),
-    "stateward.dev/opensearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins=True),
+    "stateward.dev/opensearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins="opensearch"),
+    "stateward.dev/elasticsearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins="elasticsearch"),
     "stateward.dev/versitygw:1": _Recipe(_ETCD, ("versitygw",), base="etcd", program=VERSITYGW),
     "stateward.dev/identity:1": _Recipe(_ETCD, ("identity",), base="etcd", program=IDENTITY),
     "stateward.dev/slapd:1": _Recipe(
@@ -72,15 +77,14 @@ def program_image(name: str, progress: Progress) -> Image:
     recipe = _RECIPES[name]
     base = debian_base(recipe.base, recipe.contents, progress)
     own = [Path(__file__), *(_FILES / file for file in recipe.files.values())]
-    own += _PLUGIN_FILES if recipe.plugins else []
+    own += [*_PLUGIN_PROGRAMS, *_PLUGIN_FILES[recipe.plugins]] if recipe.plugins else []
     built = build_program(recipe.program, progress) if recipe.program is not None else None
     own += [built] if built is not None else []
 
     def make() -> Image:
         progress.say(f"making the image {name}")
         glue = [Entry(path, (_FILES / file).read_bytes(), mode=0o755) for path, file in recipe.files.items()]
-        if recipe.plugins:
-            glue += [*analysis_plugins(progress), *repository_plugins(progress)]
+        glue += _plugins(recipe.plugins, progress)
         if built is not None:
             glue.append(Entry(f"usr/local/bin/{built.name}", built, mode=0o755))
         content = layer(blob_store(), name.replace("/", "_"), glue)
@@ -93,3 +97,9 @@ def program_image(name: str, progress: Progress) -> Image:
         return assemble(blob_store(), name, [base, content], execution, processor())
 
     return remembered_image(digest.of_files(own, name, base.digest), make)
+
+
+def _plugins(database: str, progress: Progress) -> list[Entry]:
+    if database == "opensearch":
+        return [*analysis_plugins(progress), *repository_s3.repository_plugins(progress)]
+    return list(definitions.definition_plugins(progress)) if database == "elasticsearch" else []

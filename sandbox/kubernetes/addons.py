@@ -10,7 +10,7 @@ from sandbox.kubernetes.kubeapi import KubeApi, Object
 from sandbox.layout import CONTROL_PLANE, sources
 from sandbox.network.addressing import CLUSTER_DOMAIN, CONTROL_PLANE_ADDRESS, DNS_SERVICE_ADDRESS
 from sandbox.nodes import configuration
-from sandbox.volumes.names import PROVISIONER, STORAGE_CLASS
+from sandbox.volumes.names import LIMITED_CLASS, LIMITED_PROVISIONER, PROVISIONER, STORAGE_CLASS
 
 
 def start_addons(control_plane: ControlPlane, api: KubeApi) -> None:
@@ -56,7 +56,9 @@ def objects() -> dict[str, Object]:
     return {
         "/api/v1/namespaces/kube-system/services/kube-dns": _dns_service(),
         "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices/kube-dns": _dns_endpoints(),
-        f"/apis/storage.k8s.io/v1/storageclasses/{STORAGE_CLASS}": _storage_class(),
+        f"/apis/storage.k8s.io/v1/storageclasses/{STORAGE_CLASS}": _storage_class(
+            STORAGE_CLASS, PROVISIONER, default="true"
+        ),
         **_role("coredns", "system:coredns", _DNS_RULES),
         **_role("local-volumes", "system:local-volumes", _VOLUME_RULES),
         **_role("policies", "system:policies", _POLICY_RULES),
@@ -104,15 +106,21 @@ def _dns_endpoints() -> Object:
     }
 
 
-def _storage_class() -> Object:
+def limited_class() -> dict[str, Object]:
+    """Return the class of volumes that have a size, by path."""
+    body = _storage_class(LIMITED_CLASS, LIMITED_PROVISIONER, default="false")
+    return {f"/apis/storage.k8s.io/v1/storageclasses/{LIMITED_CLASS}": body}
+
+
+def _storage_class(name: str, provisioner: str, *, default: str) -> Object:
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {
-            "name": STORAGE_CLASS,
-            "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+            "name": name,
+            "annotations": {"storageclass.kubernetes.io/is-default-class": default},
         },
-        "provisioner": PROVISIONER,
+        "provisioner": provisioner,
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "WaitForFirstConsumer",
         "allowVolumeExpansion": True,

@@ -19,7 +19,7 @@ from sandbox.network.addressing import REGION, NodeAddress
 from sandbox.network.machines import Machine, tail
 from sandbox.nodes import configuration
 
-COMPONENTS = ("containerd", "kubelet", "kube-proxy", "policies")
+COMPONENTS = ("containerd", "kubelet", "kube-proxy", "policies", "volumes")
 NODES_GROUP = ("system:nodes",)
 
 
@@ -85,6 +85,16 @@ class Node:
             [sys.executable, "-m", "sandbox.policies", f"{directory}/policies.kubeconfig", str(self.address.pods)],
             {"PYTHONPATH": str(sources().parent)},
         )
+        if any(self.directories.volumes.glob("*.img")):
+            self.limit_volumes()  # They have to be mounted again after the node was off.
+
+    def limit_volumes(self) -> None:
+        """Start the provisioner of volumes with a size, if it does not run; it mounts them in the node."""
+        config = (self.control_plane.layout.pki / "local-volumes.kubeconfig").read_text()
+        write_if_changed(self.directories.configuration / "local-volumes.kubeconfig", config)
+        kubeconfig = f"{configuration.DIRECTORY}/local-volumes.kubeconfig"
+        argv = [sys.executable, "-m", "sandbox.volumes", kubeconfig, "--node", self.name]
+        self._ensure("volumes", argv, {"PYTHONPATH": str(sources().parent)})
 
     def stop_kubelet(self) -> None:
         """Stop the kubelet alone: its containers continue, unreported."""

@@ -1,5 +1,7 @@
-"""Plug-ins of OpenSearch for tests, as zip files that its own tool installs.
+"""Plug-ins of the databases for tests, as zip files that their own tools install.
 
-`analysis` packs a real one. `repository_s3` compiles the stand-in for repository-s3, which no package registry has: it
-is set as the documentation of the real one says, and keeps snapshots in a real S3 server.
+`analysis` packs a real one. The others are compiled here, because no package registry has the real ones.
+`repository_s3` stands in for OpenSearch's repository-s3: it is set as the documentation of the real one says, and keeps
+snapshots in a real S3 server. `definitions` gives Elasticsearch endpoints for policies, transforms and machine
+learning: its own classes read, check, change and print the definitions, and nothing runs them.
 """

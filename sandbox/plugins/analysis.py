@@ -15,4 +15,5 @@ def analysis_plugins(progress: Progress) -> Iterator[Entry]:
     """Yield its zip files, as its project would publish them; raises SandboxError if one cannot be had."""
     for version in pins.OPENSEARCH_PLUGINS:
         jar = fetch(pins.plugin_artifact(version), progress)
-        yield packed("analysis-more", version, _CLASS, {jar.name: jar.read_bytes()}, java=11)
+        about = {"opensearch.version": version, "java.version": "11", "classname": _CLASS}
+        yield packed("analysis-more", version, about, {jar.name: jar.read_bytes()})

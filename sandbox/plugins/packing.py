@@ -7,17 +7,10 @@ from collections.abc import Mapping
 from sandbox.images.layers import Entry
 
 
-def packed(name: str, version: str, main: str, files: Mapping[str, bytes], *, java: int) -> Entry:
-    """Return the zip file of a plug-in for a version of OpenSearch, in /plugins of an image."""
-    about = {
-        "name": name,
-        "description": "for tests",
-        "version": version,
-        "opensearch.version": version,
-        "java.version": str(java),
-        "classname": main,
-    }
-    lines = "".join(f"{key}={value}\n" for key, value in about.items()).encode()
+def packed(name: str, version: str, about: Mapping[str, str], files: Mapping[str, bytes]) -> Entry:
+    """Return the zip file of a plug-in, in /plugins of an image; `about` is what its descriptor says besides."""
+    descriptor = {"name": name, "description": "for tests", "version": version, **about}
+    lines = "".join(f"{key}={value}\n" for key, value in descriptor.items()).encode()
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for path, content in {"plugin-descriptor.properties": lines, **files}.items():

@@ -1,4 +1,5 @@
-"""A dynamic provisioner of local volumes: one directory on the node for each claim, with expansion.
+"""A dynamic provisioner of local volumes, with expansion: a directory on the node for each claim, or a file system.
 
-It is told where the nodes' directories are, because it runs outside of them, on the machine they all share.
+For directories it runs outside of the nodes, on the machine they all share, and is told where theirs are. File systems
+are mounted, so for these it runs in each node.
 """

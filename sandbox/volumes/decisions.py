@@ -11,12 +11,12 @@ PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 DIRECTORY_IN_NODE = "/var/lib/volumes"
 
 
-def wants_volume(claim: Object, classes: dict[str, Object]) -> str | None:
+def wants_volume(claim: Object, classes: dict[str, Object], provisioner: str = PROVISIONER) -> str | None:
     """Return the node on which a volume is to be made for the claim, None if none is."""
     if claim["metadata"].get("deletionTimestamp") or claim["spec"].get("volumeName"):
         return None
     storage_class = classes.get(claim["spec"].get("storageClassName") or "")
-    if storage_class is None or storage_class["provisioner"] != PROVISIONER:
+    if storage_class is None or storage_class["provisioner"] != provisioner:
         return None
     node: str | None = claim["metadata"].get("annotations", {}).get(SELECTED_NODE)
     return node
@@ -27,15 +27,15 @@ def volume_name(claim: Object) -> str:
     return f"pvc-{claim['metadata']['uid']}"
 
 
-def new_volume(claim: Object, node: str, storage_class: Object) -> Object:
-    """Return the volume for the claim on the node."""
+def new_volume(claim: Object, node: str, storage_class: Object, inside: str = "") -> Object:
+    """Return the volume for the claim on the node; its data are `inside` what is made for it."""
     metadata = claim["metadata"]
     name = volume_name(claim)
     expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
-        "metadata": {"name": name, "annotations": {PROVISIONED_BY: PROVISIONER}},
+        "metadata": {"name": name, "annotations": {PROVISIONED_BY: storage_class["provisioner"]}},
         "spec": {
             "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]},
             "accessModes": claim["spec"]["accessModes"],
@@ -49,15 +49,15 @@ def new_volume(claim: Object, node: str, storage_class: Object) -> Object:
                 "name": metadata["name"],
                 "uid": metadata["uid"],
             },
-            "local": {"path": f"{DIRECTORY_IN_NODE}/{name}"},
+            "local": {"path": f"{DIRECTORY_IN_NODE}/{name}{inside}"},
             "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
         },
     }
 
 
-def is_ours(volume: Object) -> bool:
-    """Return whether the volume was made here."""
-    return volume["metadata"].get("annotations", {}).get(PROVISIONED_BY) == PROVISIONER
+def is_ours(volume: Object, provisioner: str = PROVISIONER) -> bool:
+    """Return whether the volume was made by the provisioner."""
+    return volume["metadata"].get("annotations", {}).get(PROVISIONED_BY) == provisioner
 
 
 def node_of(volume: Object) -> str:
@@ -67,10 +67,10 @@ def node_of(volume: Object) -> str:
     return node
 
 
-def to_be_deleted(volume: Object) -> bool:
+def to_be_deleted(volume: Object, provisioner: str = PROVISIONER) -> bool:
     """Return whether the volume's claim is gone and its data with it."""
     return (
-        is_ours(volume)
+        is_ours(volume, provisioner)
         and volume.get("status", {}).get("phase") == "Released"
         and volume["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
         and not volume["metadata"].get("deletionTimestamp")
@@ -78,10 +78,10 @@ def to_be_deleted(volume: Object) -> bool:
 
 
 def growth(claim: Object, volume: Object) -> str | None:
-    """Return the capacity that a bound claim asks for beyond what it has, None if it has it."""
+    """Return the capacity that a bound claim asks for beyond what it has, None if it has it; the volume is ours."""
     asked: str = claim["spec"]["resources"]["requests"]["storage"]
     held = claim.get("status", {}).get("capacity", {}).get("storage", "0")
-    if claim.get("status", {}).get("phase") != "Bound" or not is_ours(volume):
+    if claim.get("status", {}).get("phase") != "Bound":
         return None
     return asked if in_bytes(asked) > min(in_bytes(held), in_bytes(volume["spec"]["capacity"]["storage"])) else None
 

@@ -2,3 +2,6 @@
 
 PROVISIONER = "stateward.dev/local-volumes"
 STORAGE_CLASS = "local"
+LIMITED_PROVISIONER = "stateward.dev/limited-volumes"
+LIMITED_CLASS = "limited"
+"""The class of volumes that are as large as their claim, and no larger."""

@@ -32,13 +32,13 @@ class SearchObjects:
     cluster: str
 
     async def declare(self, name: str, what: str, body: dict[str, Any], **spec: Any) -> None:
-        """Store a declared object."""
+        """Store a declared object; `what` is its kind and name, or its path."""
         of = {"kind": self.clusters.kind.resource.kind, "name": self.cluster}
         document = {
             "apiVersion": SEARCH_OBJECTS.api_version,
             "kind": SEARCH_OBJECTS.kind,
             "metadata": {"name": name, "namespace": self.clusters.namespace},
-            "spec": {"cluster": of, "object": what, "body": body, **spec},
+            "spec": {"cluster": of, "path" if what.startswith("/") else "object": what, "body": body, **spec},
         }
         await self.clusters.api.apply(SEARCH_OBJECTS, self._key(name), document, ApplyOptions("test", force=True))
 

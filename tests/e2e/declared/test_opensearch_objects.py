@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
+from stateward.engines.search.declared.refusals import LACKING
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.authentication import CHANGEABLE, people_of_a_directory_are_accepted, tokens_are_accepted
 from tests.e2e.declared.objects import BODIES as COMMON
@@ -67,3 +68,6 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
         assert "nonsense" in found.status.activity
         await objects.declare("wrong", "indexTemplate/wrong", {"index_patterns": ["x-*"]})
         await objects.until("wrong", applied)
+        await objects.declare("policy", "ismPolicy/week", {"policy": {"default_state": "hot", "states": []}})
+        assert LACKING in (await objects.until("policy", stalled("Refused"))).status.activity
+        await objects.delete("policy")

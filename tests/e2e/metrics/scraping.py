@@ -1,8 +1,9 @@
-"""Scrapes of exporters through their Services."""
+"""Scrapes of exporters through their Services, and the rights of an exporter in a secured database."""
 
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -12,6 +13,47 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects import resources as kinds
 from tests.e2e.beside import require_gone
 from tests.e2e.clusters import Clusters
+from tests.e2e.secured import Client, client, secret
+
+_READ = ("_nodes/stats/jvm", "_cluster/health")
+"""What every exporter asks."""
+
+
+@dataclass(frozen=True)
+class Rights:
+    """The user and the role of exporters in one product, and what they may not read."""
+
+    user: str
+    """The path of its users, without the number at their end."""
+    role: str
+    refused: tuple[str, ...]
+
+    async def are_least(self, sandbox: Sandbox, clusters: Clusters, name: str) -> None:
+        """Require that the exporter's user reads statistics, and nothing that others wrote."""
+        keys = await secret(clusters.api, clusters.namespace, f"{name}-metrics-keys")
+        async with client(sandbox, clusters, name, known=False) as stranger:
+            stranger.headers = {"Authorization": aiohttp.encode_basic_auth(keys["username"], keys["password"])}
+            for path in _READ:
+                assert (await stranger.ask(path))[0] == 200, path
+            for path in (*self.refused, self.role):
+                assert (await stranger.ask(path))[0] in (401, 403), path
+
+    async def are_gone(self, clusters: Clusters, name: str, person: Client) -> None:
+        """Require that nothing of the exporter is left, in Kubernetes and in the database."""
+        await nothing_left(clusters, name)
+        for path in (f"{self.user}-1", f"{self.user}-2", self.role):
+            assert (await person.ask(path))[0] == 404, path
+
+
+_PLUGIN = "_plugins/_security/api"
+OPENSEARCH = Rights(
+    f"{_PLUGIN}/internalusers/stateward-metrics",
+    f"{_PLUGIN}/roles/stateward-metrics",
+    ("docs/_search", "_cluster/settings", "_cluster/state"),
+)
+ELASTICSEARCH = Rights(
+    "_security/user/stateward-metrics", "_security/role/stateward-metrics", ("docs/_search", "_security/user")
+)
 
 
 def served(cluster: Cluster) -> bool:

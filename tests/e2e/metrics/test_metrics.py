@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-import aiohttp
 import pytest
 
 from sandbox import Sandbox
@@ -11,23 +10,14 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, pool
-from tests.e2e.metrics.scraping import nothing_left, scraped, served, total
+from tests.e2e.metrics.scraping import OPENSEARCH, scraped, served, total
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import Client, client, places, ready, secret
+from tests.e2e.secured import client, places, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-USERS = "_plugins/_security/api/internalusers/stateward-metrics"
-ROLE = "_plugins/_security/api/roles/stateward-metrics"
 STEP = 5.2
 """Seconds after which the exporter asks the database again."""
-
-
-async def gone(clusters: Clusters, person: Client) -> None:
-    """Require that nothing of the exporter is left, in Kubernetes and in the database."""
-    await nothing_left(clusters, "logs")
-    for path in (f"{USERS}-1", f"{USERS}-2", ROLE):
-        assert (await person.ask(path))[0] == 404
 
 
 @pytest.mark.images("opensearch:2.19.3")
@@ -58,27 +48,16 @@ async def test_a_secured_cluster_shows_its_own_metrics_and_no_member_changes(
         name = "stateward_database_indexing_total"
         assert total(second, name) - total(first, name) >= 40  # Replicas count what they did not recover as files.
 
-        await least_rights(stateward, clusters)
+        await OPENSEARCH.are_least(stateward, clusters, "logs")
         place = Key(clusters.namespace, "logs-metrics-keys")
         await clusters.api.patch(kinds.SECRETS.raw(), place, {"data": {"password": None}}, kind=PatchKind.MERGE)
         async with asyncio.timeout(300):
-            while (await person.ask(f"{USERS}-1"))[0] != 404:
+            while (await person.ask(f"{OPENSEARCH.user}-1"))[0] != 404:
                 await asyncio.sleep(1)
-        assert (await person.ask(f"{USERS}-2"))[0] == 200
+        assert (await person.ask(f"{OPENSEARCH.user}-2"))[0] == 200
         await clusters.until("logs", served, seconds=300)
 
         await clusters.apply("logs", **spec)
         await clusters.until("logs", lambda c: c.status.metrics is None, seconds=180)
-        await gone(clusters, person)
+        await OPENSEARCH.are_gone(clusters, "logs", person)
     assert await places(clusters, "logs") == before
-
-
-async def least_rights(stateward: Sandbox, clusters: Clusters) -> None:
-    """Require that the exporter's user reads statistics, and neither documents nor settings."""
-    keys = await secret(clusters.api, clusters.namespace, "logs-metrics-keys")
-    async with client(stateward, clusters, "logs", known=False) as stranger:
-        stranger.headers = {"Authorization": aiohttp.encode_basic_auth(keys["username"], keys["password"])}
-        assert (await stranger.ask("_nodes/stats/jvm"))[0] == 200
-        assert (await stranger.ask("_cluster/health"))[0] == 200
-        for path in ("docs/_search", "_cluster/settings", "_cluster/state", ROLE):
-            assert (await stranger.ask(path))[0] in (401, 403), path

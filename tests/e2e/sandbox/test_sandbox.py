@@ -11,6 +11,7 @@ import pytest
 from sandbox import Sandbox
 from sandbox.images import pins
 from sandbox.kubernetes.kubeapi import wait_for
+from sandbox.volumes.names import STORAGE_CLASS
 from tests.e2e.sandbox import world
 
 pytestmark = pytest.mark.e2e
@@ -97,7 +98,8 @@ def test_a_cut_node_is_lost_and_found(sandbox: Sandbox, cut: Callable[[Sandbox, 
 @pytest.mark.full
 def test_a_node_that_lost_power_comes_back_with_its_data(sandbox: Sandbox, namespace: str) -> None:
     image = sandbox.load_image("opensearch:2.19.5")
-    world.apply(sandbox, "single.yaml", namespace, **_opensearch("single", image))
+    # Its volume has a file system of its own, which the node mounts again.
+    world.apply(sandbox, "single.yaml", namespace, **_opensearch("single", image) | {"CLASS": sandbox.limit_volumes()})
     world.rolled_out(sandbox, namespace, "single", seconds=120)
     pod = sandbox.api.get(f"/api/v1/namespaces/{namespace}/pods/single-0")
     node = pod["spec"]["nodeName"]
@@ -109,6 +111,7 @@ def test_a_node_that_lost_power_comes_back_with_its_data(sandbox: Sandbox, names
     sandbox.node_start(node)
     sandbox.wait_node(node, ready=True, seconds=60)
     world.awaited(sandbox, f"http://single.{namespace}:9200/_cat/indices", "kept", seconds=120)
+    world.awaited(sandbox, f"http://single.{namespace}:9200/_cat/allocation?h=disk.total", "960mb", seconds=30)
 
 
 @pytest.mark.full
@@ -142,7 +145,8 @@ def _opensearch(name: str, image: str) -> dict[str, str]:
 
 def _database(name: str, image: str, engine: str, options: str) -> dict[str, str]:
     home = f"/usr/share/{engine}"
-    return {"NAME": name, "IMAGE": image, "HOME": home, "OPTIONS": options, "SETTINGS": _SECURITY_OFF[engine]}
+    more = {"SETTINGS": _SECURITY_OFF[engine], "CLASS": STORAGE_CLASS}
+    return {"NAME": name, "IMAGE": image, "HOME": home, "OPTIONS": options, **more}
 
 
 @pytest.mark.full

@@ -15,7 +15,7 @@ from sandbox.toolchain.programs import monitoring_definitions
 from stateward.cli.run.chart import objects
 from stateward.operator.database_view.address import ACCOUNT, PREVIEW_ACCOUNT, SERVICE
 from tests.integration.install.helm import CHART, Tools
-from tests.support.chart_values import SETS
+from tests.support.chart import SETS, documents
 
 pytestmark = pytest.mark.integration
 
@@ -31,7 +31,7 @@ spec: {version: 2.19.5, pools: [{name: all, replicas: 3}]}
 
 def rendered(tools: Tools, given: dict[str, Any]) -> list[Object]:
     words = ("template", "stateward", str(CHART), "--namespace=stateward-system", tools.values(given))
-    return [each for each in yaml.safe_load_all(tools.said(tools.helm, *words)) if each]
+    return documents(tools.said(tools.helm, *words))
 
 
 def by_name(found: list[Object]) -> dict[tuple[str, str, str], Object]:
@@ -163,13 +163,13 @@ def test_the_rights_that_the_documented_command_prints_are_those_that_the_chart_
     (only,) = re.findall(r"--set rbac\.create=true --show-only '([^']*)'", text)
     words = ("template", "stateward", str(CHART), "--namespace=stateward-system", "--set=rbac.create=true")
     printed = tools.said(tools.helm, *words, tools.values({**whole, "rbac": {"create": False}}), "--show-only", only)
-    assert by_name(list(yaml.safe_load_all(printed))) == by_name(wanted)
+    assert by_name(documents(printed)) == by_name(wanted)
 
 
 def test_helm_names_objects_as_the_manifests_are_named(tools: Tools) -> None:
     given = tools.values({"nameOverride": "operator", "rbac": {"create": False}})
     words = ("template", "databases", str(CHART), "--namespace=ops", given)
-    found = [each for each in yaml.safe_load_all(tools.said(tools.helm, *words)) if each]
+    found = documents(tools.said(tools.helm, *words))
     names = {each["metadata"]["name"] for each in found if each["kind"] != "CustomResourceDefinition"}
     fixed = {SERVICE, ACCOUNT, PREVIEW_ACCOUNT}
     assert {name for name in names if not name.startswith("databases-operator")} == fixed

@@ -13,7 +13,7 @@ from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.invariants import Watchdog
-from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers
+from tests.simulation.scenario import PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -157,3 +157,15 @@ async def test_members_of_a_renamed_pool_count_for_their_role_until_the_new_pool
             scenario.world.context.change(resource, ("spec", "pools"), pools)
             assert set(let_go(watchdog, scenario.world.clusters, member)) & {"d"} == properties
             watchdog.violations.clear()
+
+
+async def test_the_secret_of_a_living_cluster_is_not_deleted_and_one_that_is_there_no_more_cannot_be() -> None:
+    with Scenario(managers(1), hot(2), security={"enabled": True}).logged() as scenario:
+        await scenario.begin()
+        watchdog, secret = scenario.run.watchdog, scenario.object(SECRETS, "logs-admin")
+        assert secret is not None
+        for uid, properties in (("of an earlier one", []), (secret.uid, ["f"])):
+            wanted = DeleteOptions(Preconditions(uid, secret.meta["resourceVersion"]))
+            watchdog.writing(Write("delete", SECRETS, secret.key, {}, options=wanted))
+            assert [violation.property for violation in watchdog.violations] == properties
+        watchdog.violations.clear()

@@ -4,13 +4,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 from stateward.cli.run.manifests import image_values
 from stateward.cli.shared.failures import ExitCode
 from stateward.operator.database_view.address import ACCOUNT, PORT_NAME, PREVIEW_ACCOUNT, SERVICE
 from stateward.operator.database_view.server import PLURALS, PREVIEWED
 from stateward.operator.runtime.options import OperatorOptions
+from tests.support.chart import documents
 from tests.unit.cli.fake_api import Run
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> None:
     result = run("manifests", "--image", "registry.example/stateward:9", "-n", "ops")
-    found = list(yaml.safe_load_all(result.output))
+    found = documents(result.output)
     kinds = [document["kind"] for document in found]
     first = kinds.index("Namespace")
     assert set(kinds[:first]) == {"CustomResourceDefinition"}
@@ -29,9 +29,7 @@ def test_manifests_carry_the_image_and_the_namespace_everywhere(run: Run) -> Non
 
 
 def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
-    without, found = (
-        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in ([], ["--webhook"])
-    )
+    without, found = (documents(run("manifests", "-n", "ops", *words).output) for words in ([], ["--webhook"]))
     assert "ValidatingWebhookConfiguration" not in {document["kind"] for document in without}
     webhook = next(d for d in found if d["kind"] == "ValidatingWebhookConfiguration")["webhooks"][0]
     assert webhook["failurePolicy"] == "Ignore"
@@ -41,9 +39,7 @@ def test_manifests_bring_the_webhook_where_it_is_requested(run: Run) -> None:
 
 
 def test_manifests_bring_the_database_view_unless_it_is_switched_off(run: Run) -> None:
-    without, found = (
-        list(yaml.safe_load_all(run("manifests", "-n", "ops", *words).output)) for words in (["--no-database-view"], [])
-    )
+    without, found = (documents(run("manifests", "-n", "ops", *words).output) for words in (["--no-database-view"], []))
     added = [document for document in found if document not in without and document["kind"] != "Deployment"]
     bound = ["ClusterRole", "ClusterRoleBinding"]
     kinds = [*bound, "Role", "RoleBinding", *bound, *bound, "ServiceAccount", "ServiceAccount", "Service"]
@@ -66,7 +62,7 @@ def test_manifests_bring_the_database_view_unless_it_is_switched_off(run: Run) -
 
 def test_manifests_have_the_webhook_ask_for_certificates_where_a_ca_is_named(run: Run) -> None:
     words = ("manifests", "--webhook", "--webhook-client-ca", "api-server-ca")
-    pod = list(yaml.safe_load_all(run(*words).output))[-1]["spec"]["template"]["spec"]
+    pod = documents(run(*words).output)[-1]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     (volume,) = [each for each in pod["volumes"] if each.get("configMap") == {"name": "api-server-ca"}]
     (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
@@ -82,7 +78,7 @@ def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
 
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
 def test_manifests_secure_new_clusters_unless_they_are_reported_not_to(run: Run, word: str, value: str) -> None:
-    deployment = list(yaml.safe_load_all(run("manifests", *word.split()).output))[-1]
+    deployment = documents(run("manifests", *word.split()).output)[-1]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert {"name": "STATEWARD_SECURE_NEW_CLUSTERS", "value": value} in container["env"]
 
@@ -92,7 +88,7 @@ def test_manifests_secure_new_clusters_unless_they_are_reported_not_to(run: Run,
     [("", "baseline", "labelled"), ("--pod-policy restricted --pod-references any", "restricted", "any")],
 )
 def test_manifests_say_what_pods_may_be_and_use(run: Run, words: str, policy: str, references: str) -> None:
-    deployment = list(yaml.safe_load_all(run("manifests", *words.split()).output))[-1]
+    deployment = documents(run("manifests", *words.split()).output)[-1]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert {"name": "STATEWARD_POD_POLICY", "value": policy} in container["env"]
     assert {"name": "STATEWARD_POD_REFERENCES", "value": references} in container["env"]
@@ -107,7 +103,7 @@ def test_the_wheel_carries_the_chart() -> None:
 def test_manifests_take_a_file_of_helm_values_and_options_override_it(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "values.yaml"
     file.write_text("replicas: 5\npodPolicy: restricted\nmetrics: {podMonitor: {enabled: true}}\n")
-    found = list(yaml.safe_load_all(run("manifests", "--values", str(file), "--replicas", "3").output))
+    found = documents(run("manifests", "--values", str(file), "--replicas", "3").output)
     assert "PodMonitor" in {document["kind"] for document in found}
     assert found[-1]["spec"]["replicas"] == 3
     assert {"name": "STATEWARD_POD_POLICY", "value": "restricted"} in found[-1]["spec"]["template"]["spec"][
@@ -138,7 +134,7 @@ def test_an_image_is_split_into_the_values_of_the_chart(image: str, values: tupl
 
 def test_manifests_give_the_operator_further_arguments(run: Run) -> None:
     words = ("--webhook", "--argument=--max-replacements=2", "--argument", "--workers=8")
-    deployment = list(yaml.safe_load_all(run("manifests", *words).output))[-1]
+    deployment = documents(run("manifests", *words).output)[-1]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["operator", "--database-view", "--webhook", "--max-replacements=2", "--workers=8"]
 
@@ -150,18 +146,18 @@ def test_manifests_refuse_names_that_the_server_would_refuse_half_way(run: Run, 
 
 
 def test_manifests_can_leave_the_crds_out(run: Run) -> None:
-    found = list(yaml.safe_load_all(run("manifests", "--no-crds").output))
+    found = documents(run("manifests", "--no-crds").output)
     assert "CustomResourceDefinition" not in {document["kind"] for document in found}
 
 
 def test_manifests_can_be_the_crds_alone(run: Run) -> None:
-    found = list(yaml.safe_load_all(run("manifests", "--crds-only").output))
+    found = documents(run("manifests", "--crds-only").output)
     assert {document["kind"] for document in found} == {"CustomResourceDefinition"}
 
 
 def test_crds_do_not_take_away_the_label_by_which_helm_knows_its_own(run: Run) -> None:
     """They are applied for another version with forced conflicts; Helm would then not install its release again."""
-    found = list(yaml.safe_load_all(run("manifests").output))
+    found = documents(run("manifests").output)
     label = "app.kubernetes.io/managed-by"
     labelled = {document["kind"] for document in found if label in document["metadata"].get("labels", {})}
     assert "Deployment" in labelled

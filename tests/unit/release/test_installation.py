@@ -18,6 +18,7 @@ from release.released import LIST, before
 from stateward import __version__
 from stateward.api.schema.custom_resources import KINDS
 from stateward.cli.run.chart import objects
+from tests.support.chart import documents
 
 ROOT = Path(__file__).parents[3]
 WHEEL = f"stateward-{__version__}-py3-none-any.whl"
@@ -35,7 +36,7 @@ PLUGIN = f"kubectl-stateward-{__version__}.tar.gz"
 
 
 def document(path: str) -> Any:
-    return yaml.safe_load(FILES[path])
+    return yaml.load(FILES[path], yaml.CSafeLoader)
 
 
 def unpacked(name: str) -> dict[str, tarfile.TarInfo]:
@@ -47,7 +48,7 @@ CSV = document("bundle/manifests/stateward.clusterserviceversion.yaml")
 
 
 def test_the_manifests_of_a_release_are_those_of_the_command_line() -> None:
-    assert list(yaml.safe_load_all(FILES["stateward.yaml"])) == objects({})
+    assert documents(FILES["stateward.yaml"].decode()) == objects({})
 
 
 def test_the_chart_of_a_release_has_what_helm_needs_and_not_the_plain_manifests() -> None:

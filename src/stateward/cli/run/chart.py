@@ -62,7 +62,7 @@ def objects(
 ) -> list[dict[str, Any]]:
     """Return the objects of a release in the order of creation, with its namespace; raises Failure."""
     texts = rendered(folder or source(), given, namespace, name)
-    found = [document for part in ORDER for document in yaml.safe_load_all(texts[part]) if document]
+    found = [document for part in ORDER for document in yaml.load_all(texts[part], yaml.CSafeLoader) if document]
     first = next((at for at, each in enumerate(found) if each["kind"] != "CustomResourceDefinition"), len(found))
     return [*found[:first], namespace_object(namespace), *found[first:]]
 
@@ -88,8 +88,8 @@ def rendered(folder: Path, given: Values, namespace: str = NAMESPACE, name: str 
 
 def unchecked(folder: Path, given: Values, namespace: str = NAMESPACE, name: str = NAME) -> dict[str, str]:
     """Return the same for values that are known to be right, such as those from which the schema is generated."""
-    chart = yaml.safe_load((folder / "Chart.yaml").read_text(encoding="utf-8"))
-    defaults = yaml.safe_load((folder / "values.yaml").read_text(encoding="utf-8"))
+    chart = _from_yaml((folder / "Chart.yaml").read_text(encoding="utf-8"))
+    defaults = _from_yaml((folder / "values.yaml").read_text(encoding="utf-8"))
     data = {
         "Values": merged(defaults, given),
         "Chart": {"Name": chart["name"], "Version": chart["version"], "AppVersion": chart["appVersion"]},
@@ -158,10 +158,14 @@ def _templates(folder: Path) -> gotpl.Template:
         **text_func_map(),
         "include": include,
         "toYaml": _as_yaml,
-        "fromYaml": yaml.safe_load,
+        "fromYaml": _from_yaml,
     }
     found.append(gotpl.Template.from_sources(sources, functions=functions))
     return found[0]
+
+
+def _from_yaml(text: str) -> Any:
+    return yaml.load(text, yaml.CSafeLoader)
 
 
 def _as_yaml(value: object) -> str:

@@ -50,10 +50,8 @@ DECLARED_ADVICE = {
     "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),
     "Closing": Advice("the database has closed the indices that are replaced"),
     "Conflict": Advice(
-        "only one resource declares it, and no other one has still to reset it",
-        "delete one of the two; deletionPolicy Retain keeps the object. Two resources that exchange settings reset them"
-        " and go on by themselves. If its message says why it cannot, or status.unwritten names such a setting, take"
-        " the new settings out of one resource, and add them again once it is Ready",
+        "only one resource declares it",
+        "delete one of the two; deletionPolicy Retain keeps the object",
     ),
     "DatabaseNotFormed": Advice("the cluster is formed"),
     "DatabaseUnreachable": Advice(_UNTIL_ANSWER, "see what the cluster itself waits for with `explain`"),
@@ -129,6 +127,11 @@ DECLARED_ADVICE = {
     ),
     "SecretNotText": Advice("the value of the key is text in UTF-8", "correct the Secret"),
     "SecretTaken": Advice("the name is free", "choose another spec.connectionSecretName"),
+    "SettingHeld": Advice(
+        "the other resource has reset the setting",
+        "see what that one waits for; if both wait for each other, take the new settings out of one of them, and add"
+        " them again once it is Ready",
+    ),
     "SnapshotExists": Advice(
         "the name is free in the repository", "choose another name; a schedule goes on at its next time"
     ),

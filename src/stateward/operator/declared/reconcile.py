@@ -26,10 +26,10 @@ from stateward.engines.search.declared.kinds import SETTINGS, Write
 from stateward.engines.search.declared.pointers import NoPlaceError
 from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
-from stateward.engines.search.declared.refusals import field_in
+from stateward.engines.search.declared.refusals import LACKING, field_in, lacks_kind
 from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy, release
-from stateward.operator.declared.reporting import APPLIED, CONFLICT, Outcome, Stage
+from stateward.operator.declared.reporting import APPLIED, CONFLICT, HELD, Outcome, Stage
 from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, with_values
 from stateward.planning.model.times import rfc3339
@@ -60,7 +60,9 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         return what.name if what.kind.trial else ""
 
     def refused_field(self, text: str) -> str:
-        """Return the field of the body that a refusal names, or the body."""
+        """Return the field of the body that a refusal names, or the body; or the field with the kind of the object."""
+        if lacks_kind(text):
+            return f"spec.{'object' if self.live.spec.object is not None else 'path'}: {LACKING}"
         try:
             return f"{self.refused_at}{field_in(text, whole_body(self.live.spec))}"
         except NoPlaceError:
@@ -118,7 +120,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
 
     async def stopped(self, outcome: Outcome, cluster: Cluster | None) -> Outcome:
         """Give up settings that are declared no more: two resources that exchange theirs would wait forever."""
-        if outcome.reason != CONFLICT or self.live.spec.paused:
+        if outcome.reason not in (CONFLICT, HELD) or self.live.spec.paused:
             return outcome
         try:
             told = await self._given_up(self.reachable(cluster), outcome)
@@ -230,8 +232,8 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         mine = settings_of(whole_body(self.live.spec)).keys() - set(self.live.status.settings or ())
         for setting, holder in sorted(self._held(target).items()):
             if setting in mine:
-                message = f"{what.label}/{setting} is set for the SearchObject {holder} until that resets it"
-                raise StopError(Outcome(Stage.STALLED, CONFLICT, message))
+                message = f"waits until the SearchObject {holder} has reset {what.label}/{setting}"
+                raise StopError(Outcome(Stage.WORKING, HELD, message))
 
     def _held(self, target: Target) -> dict[str, str]:
         """Return the cluster settings that are set in a database for other resources, with the name of one of those."""

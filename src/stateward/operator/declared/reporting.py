@@ -34,7 +34,9 @@ class Outcome:
 APPLIED = "Applied"
 """Reason of an object that is in the database as declared."""
 CONFLICT = "Conflict"
-"""Reason of a resource that waits for another one that declares the same, or has not reset it yet."""
+"""Reason of a resource that declares the same as another one, which is in charge of it."""
+HELD = "SettingHeld"
+"""Reason of a resource that waits until another one has reset a cluster setting, which it declares no more."""
 
 
 def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
@@ -52,7 +54,9 @@ def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
 
 def waits_for_others(status: Any) -> bool:
     """Return whether a resource waits for another one of its cluster."""
-    return any(each.type == "Ready" and each.reason in (CONFLICT, "DependencyPending") for each in status.conditions)
+    return any(
+        each.type == "Ready" and each.reason in (CONFLICT, HELD, "DependencyPending") for each in status.conditions
+    )
 
 
 def is_ready(status: Any) -> bool:

@@ -1,5 +1,6 @@
 """One reconciliation of one user: its password, the user in the database, the Secret for applications, rotations."""
 
+import dataclasses
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from stateward.engines.search.declared.decision import Do
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.requests import read
 from stateward.engines.search.declared.users import (
+    Rotation,
     Times,
     base_name,
     body,
@@ -84,9 +86,9 @@ class UserReconciliation(Reconciliation[SearchUser]):
             return NOT_SECURED
         self._forget_others(target)
         await self.hold()
-        now = rotation(self.live, self.now(), self._times())
         try:
             secret = await read_secret(self.tools.api, self.live)
+            now = self._rotation(secret)
             password, secret = await self._password(secret, now.current)
         except (TakenError, NoValueError) as error:
             return _unusable(error)
@@ -101,8 +103,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
             if target.access is None:
                 raise StopError(NOT_SECURED)
             self._forget_others(target)
-            name = rotation(self.live, self.now(), self._times()).current
-            password = await self._known_password(name)
+            name, password = await self._known_password()
             digest = self.tools.key.digest(canonical(body(self.live.spec, password)))
             wanted = desired(self.live, self._known(name), password, digest)
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, wanted.what))
@@ -110,14 +111,19 @@ class UserReconciliation(Reconciliation[SearchUser]):
 
         return await self.previewed(name_label(base_name(self.live)), look)
 
-    async def _known_password(self, username: str) -> str:
-        """Return the password that a user has or gets; empty if it is made later. Raises StopError, ApiError."""
+    async def _known_password(self) -> tuple[str, str]:
+        """Return the current user and the password that it has or gets, empty if it is made later.
+
+        Raises StopError, ApiError.
+        """
         given = self.live.spec.password
         try:
-            if given.secret_name is not None:
-                source = ObjectKey(self.live.metadata.namespace, given.secret_name)
-                return await text_of(self.tools.api, source, given.key, self.where.name, "spec.password")
-            return (await read_secret(self.tools.api, self.live)).password_of(username) or ""
+            secret = await read_secret(self.tools.api, self.live)
+            name = self._rotation(secret).current
+            if given.secret_name is None:
+                return name, secret.password_of(name)
+            source = ObjectKey(self.live.metadata.namespace, given.secret_name)
+            return name, await text_of(self.tools.api, source, given.key, self.where.name, "spec.password")
         except (TakenError, NoValueError) as error:
             raise StopError(_unusable(error)) from error
 
@@ -134,6 +140,9 @@ class UserReconciliation(Reconciliation[SearchUser]):
         """Drop what the status has of another database."""
         if self.live.status.users and self.live.status.cluster_uuid != target.identity:
             self.keep(SearchUserStatus(conditions=self.live.status.conditions))
+
+    def _rotation(self, secret: ConnectionSecret) -> Rotation:
+        return rotation(self.live, self.now(), self._times(), secret.texts.get("username", ""))
 
     def _times(self) -> Times:
         users = self.live.status.users
@@ -196,14 +205,20 @@ class UserReconciliation(Reconciliation[SearchUser]):
             if (outcome := await self._delete(target, self._known(name))) is not None:
                 return outcome
             self.tell(Severity.NORMAL, "UserRetired", f"the previous user {name} is deleted")
-        ends = (end for _, end in self._times().values())
+        ends, now = (end for _, end in self._times().values()), self.now()
         ahead = [time for time in (parse_time(self.live.status.rotation_time), *ends) if time is not None]
-        until = min((max(time - self.now(), 1.0) for time in ahead), default=RESYNC_SECONDS)
+        # A rotation that is due waits for the end of the user that is in its way.
+        until = 1.0 if retired else min((max(time - now, 1.0) for time in ahead if time > now), default=RESYNC_SECONDS)
         return Outcome(Stage.READY, APPLIED, self.doubled(), min(until, RESYNC_SECONDS))
 
     async def _delete(self, target: Target, known: UserStatus) -> Outcome | None:
-        """Delete one user in the database; return why it is still there, or None."""
-        outcome = await self.removed(target, desired(self.live, known, "", known.applied))
+        """Delete one user in the database; return why it is still there, or None.
+
+        Also with `deletionPolicy: Retain`, which is about the current user and the deletion of the resource.
+        """
+        outcome = await self.removed(
+            target, dataclasses.replace(desired(self.live, known, "", known.applied), retain=False)
+        )
         if outcome is None:
             users = [each for each in self.live.status.users if each.name != known.name]
             self.keep(replace(self.live.status, users=users))

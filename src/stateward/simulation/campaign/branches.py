@@ -11,6 +11,7 @@ from stateward.planning.model import actions
 from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Effect
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS, FOUNDATIONDB
+from stateward.simulation.users.declared.database_users import DATABASE_USER_EDITS
 from stateward.simulation.users.declared.people import DECLARATIONS
 from stateward.simulation.users.declared.snapshots import SNAPSHOT_EDITS
 from stateward.simulation.users.member_requests import REQUESTS
@@ -68,7 +69,7 @@ def branches(reasons: Collection[str], engine: str = DEFAULT.engine) -> Iterator
     yield from (f"lasting fault: {lasting_faults.name}" for lasting_faults in setup.lasting_faults)
     if setup.declared_faults:
         yield from (f"fault: {fault.name}" for fault in setup.declared_faults)
-        yield from (f"user: {what}" for what in (*DECLARATIONS, *SNAPSHOT_EDITS))
+        yield from (f"user: {what}" for what in (*DECLARATIONS, *SNAPSHOT_EDITS, *DATABASE_USER_EDITS))
     yield from (f"user: {edit.name}" for edit in setup.edits)
     yield from (f"user: {what}" for what, _, _ in REQUESTS)
     yield from DRAWN

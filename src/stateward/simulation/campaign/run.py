@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import items, part
-from stateward.simulation.campaign.declared import DeclaredPart, drawn
+from stateward.simulation.campaign.declared import ROTATION, SECURITY, DeclaredPart, drawn, drawn_secured
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
 from stateward.simulation.campaign.quiet_period import QuietPeriod
 from stateward.simulation.faults.faults import FaultSchedule
@@ -61,6 +61,10 @@ class Plan(Struct, frozen=True):
     """The name of a profile; None lets the seed choose if nothing else is set, and "" means no profile."""
     declared: bool | None = None
     """Whether users declare objects of the database; None lets the seed choose if nothing else is set."""
+    secured: bool | None = None
+    """Whether the cluster is secured, and users of the database are declared too; None lets the seed choose if it has
+    chosen declared objects.
+    """
     trace: bool = False
     bounds: Bounds = Bounds()
 
@@ -123,7 +127,8 @@ class Run:
         self.watchdog = Watchdog(self.world, self.violations)
         able = bool(self.setup.declared_faults)
         declares = able and first_set(plan.declared, free(plan) and plan.profile is None and drawn(seed))
-        self.declared = DeclaredPart(self.world, self.violations) if declares else None
+        self.secured = declares and first_set(plan.secured, plan.declared is None and drawn_secured(seed))
+        self.declared = DeclaredPart(self.world, self.violations, secured=self.secured) if declares else None
         if plan.trace:
             self.world.context.trace_lines = []
         by_chance = random.Random(f"{seed}/agents").random() < 0.6  # noqa: S311 - the seed repeats the run
@@ -135,6 +140,8 @@ class Run:
             process.pool_scales = profile is not None and POOL_SCALE_WRITTEN in profile.frequent_faults
         spec = self.setup.spec(rng, profile)
         frequent_edits = () if profile is None else profile.edits
+        if self.secured:
+            spec["security"] = dict(SECURITY)
         self.spec = deepcopy(plan.spec) if plan.spec else spec
         self.user = self.setup.user(self.world, deepcopy(self.spec), frequent_edits)
         self.user.validation_failed = lambda text: self._violated("edit", text)
@@ -158,6 +165,8 @@ class Run:
             self.stage = "the creation of the cluster"
             if self.quiet_start:
                 await self.until_formed()
+                if self.secured:
+                    await asyncio.sleep(ROTATION)
             self.stage = "the time with faults"
             self.fault_schedule.begin()
             await self.live(self.plan.chaos)

@@ -11,7 +11,7 @@ from copy import deepcopy
 from msgspec import Struct, structs
 
 from stateward.api.values.base import Json
-from stateward.simulation.campaign.declared import COUNTED
+from stateward.simulation.campaign.declared import COUNTED, COUNTED_USERS
 from stateward.simulation.campaign.run import Outcome, Plan
 from stateward.simulation.properties.invariants import Violation
 
@@ -78,6 +78,8 @@ def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
     plan = chosen_by_seed(outcome, plan)
     if plan.declared:
         yield structs.replace(plan, declared=False)
+    if plan.declared and plan.secured:
+        yield structs.replace(plan, secured=False)
     for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "lasting fault"))):
         yield structs.replace(plan, only=only)
     if plan.processes != 1:
@@ -95,7 +97,9 @@ def chosen_by_seed(outcome: Outcome, plan: Plan) -> Plan:
     """
     if plan.profile is None:
         plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
-    return plan if plan.declared is not None else structs.replace(plan, declared=COUNTED in outcome.counts)
+    if plan.declared is None:
+        plan = structs.replace(plan, declared=COUNTED in outcome.counts)
+    return plan if plan.secured is not None else structs.replace(plan, secured=COUNTED_USERS in outcome.counts)
 
 
 def fewer(only: frozenset[str] | None, occurred: frozenset[str]) -> Iterator[frozenset[str]]:

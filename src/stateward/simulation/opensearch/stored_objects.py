@@ -13,6 +13,9 @@ from stateward.api.values.settings import flatten
 
 _SECURITY = "/_plugins/_security/api/"
 USERS = f"{_SECURITY}internalusers/"
+_XPACK_USERS = "/_security/user/"
+SHORTEST_PASSWORD = 6
+"""Characters of the shortest password that a database accepts by default: six in Elasticsearch, more in OpenSearch."""
 _LISTED = {
     "/_component_template/": ("component_templates", "component_template"),
     "/_index_template/": ("index_templates", "index_template"),
@@ -24,7 +27,7 @@ _NAMED = (
     "/_search/pipeline/",
     _REPOSITORIES,
     "/_security/role/",
-    "/_security/user/",
+    _XPACK_USERS,
     "/_security/role_mapping/",
     *(f"{_SECURITY}{kind}/" for kind in ("roles", "rolesmapping", "tenants", "actiongroups", "internalusers")),
 )
@@ -42,6 +45,11 @@ _ACKNOWLEDGED: Reply = (200, {"acknowledged": True})
 def concerned(path: str) -> bool:
     """Return whether a request to a path is about stored objects."""
     return path == "/_aliases" or path.startswith((_ALIAS, *_ROOTS)) or path.removesuffix("/config") in _PERMANENT
+
+
+def is_user(path: str) -> bool:
+    """Return whether a path is that of one user."""
+    return path.startswith((USERS, _XPACK_USERS))
 
 
 def alias_path(index: str, name: str) -> str:
@@ -112,7 +120,10 @@ class StoredObjects:
                 self.aliases[index, name] = self.form(path, body)
             return
         self.by_path.pop(path, None)
-        if body is not None:
+        if body is None:
+            self.passwords.pop(path, None)
+        else:
+            self._set_password(path, body)
             self.by_path[path] = StoredObject(self.form(path, body), self.writes)
 
     def used_by(self, path: str) -> list[str]:
@@ -127,7 +138,7 @@ class StoredObjects:
         if _ALIAS in path:
             index = path.removeprefix("/").partition(_ALIAS)[0]
             return None if index in self.indices else f"no such index [{index}]"
-        return self._trouble(next((root for root in _ROOTS if path.startswith(root)), ""), body)
+        return self._trouble(next((root for root in _ROOTS if path.startswith(root)), ""), path, body)
 
     def answer(self, method: str, path: str, params: Mapping[str, str], body: Json) -> Reply | None:
         """Return the reply to a request; None if it concerns no such object."""
@@ -171,13 +182,17 @@ class StoredObjects:
             creates = method == "POST" or (root in _NUMBERED and expected is None)
             if creates is (found is not None) or (found is not None and str(found.number) != expected):
                 return _refusal(409, "version_conflict_engine_exception", f"[{name}]: version conflict")
-        if (trouble := self._trouble(root, body)) is not None:
+        if (trouble := self._trouble(root, path, body)) is not None:
             return _refusal(400, "illegal_argument_exception", trouble)
         self.writes += 1
-        if "password" in body and root in (USERS, "/_security/user/"):
-            self.passwords[path] = body["password"]
+        self._set_password(path, body)
         self.by_path[path] = StoredObject(_in_own_form(root, body), self.writes)
         return self._used(name) if root == _REPOSITORIES and params.get("verify") != "false" else _ACKNOWLEDGED
+
+    def _set_password(self, path: str, body: Json) -> None:
+        """Set the password of a user; a body without one leaves that of a user who exists."""
+        if is_user(path) and "password" in body:
+            self.passwords[path] = body["password"]
 
     def _used(self, repository: str) -> Reply:
         """Return the reply to a verification, as OpenSearch 2.19.3 words it."""
@@ -186,7 +201,9 @@ class StoredObjects:
         text = f"[{repository}] path is not accessible on cluster-manager node"
         return _refusal(500, "repository_verification_exception", text)
 
-    def _trouble(self, root: str, body: Json) -> str | None:
+    def _trouble(self, root: str, path: str, body: Json) -> str | None:
+        if is_user(path):
+            return self._wrong_password(path, body.get("password"))
         if root == "/_index_template/":
             if not body.get("index_patterns"):
                 return "index patterns are missing"
@@ -196,6 +213,11 @@ class StoredObjects:
         if root in _NUMBERED and _NUMBERED[root] not in body:
             return f"Missing required field: {_NUMBERED[root]}"
         return next(_wrong_types(body), None) if root == "/_ingest/pipeline/" else None
+
+    def _wrong_password(self, path: str, password: str | None) -> str | None:
+        if password is None:
+            return None if path in self.by_path else "a new user needs a password"
+        return None if len(password) >= SHORTEST_PASSWORD else "the password is too short"
 
     def _delete(self, path: str, name: str) -> Reply:
         if path not in self.by_path:
@@ -250,7 +272,7 @@ def _shown(root: str, name: str, found: StoredObject) -> Json:
 
 def _in_own_form(root: str, body: Json) -> Json:
     """Return a body as the database shows it: settings of indices as text, roles with their flags, no passwords."""
-    if root in (USERS, "/_security/user/"):
+    if root in (USERS, _XPACK_USERS):
         shown = {key: value for key, value in body.items() if key != "password"}
         flags = {"hash": "", "reserved": False, "hidden": False, "static": False}
         return {**flags, **shown} if root == USERS else {"full_name": None, "email": None, "enabled": True, **shown}

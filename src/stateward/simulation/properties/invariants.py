@@ -117,7 +117,9 @@ class Watchdog:
             self._check_preconditions(write)
         # Objects of people, of which the operator writes the status only.
         reported = write.kind == POOL_SCALES and write.subresource == "status"
-        if live is not None and write.kind != self._world.clusters and not reported:
+        # A delete that names an object that is there no more changes nothing.
+        outdated = live is not None and write.verb == "delete" and not self._current(write, live)
+        if live is not None and write.kind != self._world.clusters and not reported and not outdated:
             self._check_owner(write, live)
         if live is None or not self._current(write, live):
             return

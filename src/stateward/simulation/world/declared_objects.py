@@ -19,9 +19,15 @@ OBJECTS = "stateward.dev/searchobjects"
 SNAPSHOTS = "stateward.dev/searchsnapshots"
 SCHEDULES = "stateward.dev/searchsnapshotschedules"
 RESTORES = "stateward.dev/searchrestores"
-DECLARED = frozenset({OBJECTS, SNAPSHOTS, SCHEDULES, RESTORES})
+USERS = "stateward.dev/searchusers"
+DECLARED = frozenset({OBJECTS, SNAPSHOTS, SCHEDULES, RESTORES, USERS})
 """The kinds of declared resources of a world, of which the operator writes the status and the finalizers."""
 SECRETS = "/secrets"
+USER_ROOTS: Mapping[str, str] = {
+    "opensearch": "/_plugins/_security/api/internalusers/",
+    "elasticsearch": "/_security/user/",
+}
+"""The path of users, by engine."""
 SETTINGS_LABEL = "clusterSettings"
 """The object of resources that declare settings, each of which is an object of its own."""
 NOTE = "stateward.dev/search-object"
@@ -43,6 +49,24 @@ def path_of(engine: str, label: str) -> str:
     """Return the path in the database of an object such as `role/reader` or `alias/INDEX/NAME`."""
     kind, _, name = label.partition("/")
     return alias_path(*name.split("/")) if kind == "alias" else f"{ROOTS[engine][kind]}{name}"
+
+
+def connection_of(user: Stored) -> Key:
+    """Return the Secret from which applications of a SearchUser connect."""
+    name = part(user.doc, "spec").get("connectionSecretName") or f"{user.key.name}-connection"
+    return Key(user.key.namespace, name)
+
+
+def owner_of(secret: Stored) -> str:
+    """Return the UID of the SearchUser to which a Secret belongs; empty if it belongs to none."""
+    owners: list[Json] = secret.meta.get("ownerReferences") or []
+    return next((each["uid"] for each in owners if each["kind"] == "SearchUser"), "")
+
+
+def texts_of(secret: Stored | None) -> dict[str, str]:
+    """Return the content of a Secret as texts; nothing if there is none."""
+    data: dict[str, str] = part(secret.doc, "data") if secret is not None else {}
+    return {key: base64.b64decode(value).decode(errors="replace") for key, value in data.items()}
 
 
 def wanted_body(world: World, resource: Stored) -> Json | None:

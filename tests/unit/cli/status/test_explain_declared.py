@@ -85,6 +85,7 @@ def test_each_reason_of_a_declared_resource_has_an_advice() -> None:
         for file in (SOURCE / room).rglob("*.py"):
             said = file.read_text()
             found |= set(re.findall(r'(?:STALLED|WORKING|STOP|WAIT), "([A-Z]\w+)"', said))
+            found |= set(re.findall(r'^[A-Z]+ = "([A-Z]\w+)"\n"""Reason of a resource', said, re.MULTILINE))
             found |= set(re.findall(r'NoValueError\(\s*"([A-Z]\w+)"', said))
             if file.name in ("verification.py", "throwaway.py"):
                 found |= set(re.findall(r'(?:_told\([\w.]+, |yield |[=(]\s+)"([A-Z]\w+)"', said))

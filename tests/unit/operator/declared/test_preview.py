@@ -305,14 +305,14 @@ async def test_an_unchanged_object_with_a_value_of_a_secret_has_nothing_to_chang
     world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, password="geheim-77")
     value = {"secretName": "keys", "key": "password", "path": "/settings/password"}
     store: dict[str, Any] = {"object": "snapshotRepository/store", "body": {"type": "s3"}, "values": [value]}
-    edit: dict[str, Any] = {**store, "body": {"type": "url", "settings": {}}}
     world.declare(**store)
     async with world.operator():
         await world.until(world.is_ready)
         same = await previewed(world, offered(**store))
         world.change_secret("keys", password="geheim-78")
         rotated = await previewed(world, offered(**store))
-        edited = await previewed(world, offered(**edit))
+        store["body"] = {"type": "url", "settings": {}}
+        edited = await previewed(world, offered(**store))
         world.drop_secret("keys")
         missing = await previewed(world, offered(**store))
     assert (edited.does, edited.message) == ("change", ""), "what differs is shown"

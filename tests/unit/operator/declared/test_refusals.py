@@ -130,6 +130,18 @@ async def test_a_refusal_is_at_the_field_that_the_database_names() -> None:
         await world.until(lambda: "spec.body.priority: the database refuses it" in world.status().get("activity", ""))
 
 
+async def test_a_database_without_the_plug_in_of_an_object_is_told_apart_from_a_wrong_body() -> None:
+    world = World()
+    world.declare("one", path="/_ltr/_feature/a", body={"name": "a"})
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "Refused")
+        told = "spec.path: the database has no such objects, perhaps because a plug-in or module is missing"
+        assert world.status()["activity"].startswith(told)
+        assert "no handler found" in world.status()["activity"]
+        world.delete()
+        await world.until(lambda: not world.exists())
+
+
 async def test_an_object_waits_for_the_objects_that_it_refers_to() -> None:
     world = World()
     world.declare("part", object="componentTemplate/base", body={"template": {}}, paused=True)
@@ -185,44 +197,6 @@ async def test_a_secret_that_its_owner_has_not_allowed_is_not_read_into_the_data
     async with world.operator():
         await world.until(lambda: world.stalled() == reason)
     assert not world.database.writes
-
-
-async def test_cluster_settings_are_separate_values_and_go_back_to_their_defaults() -> None:
-    world = World()
-    world.database.settings["search.other"] = "1"
-    world.declare(object="clusterSettings", body={"search": {"max_buckets": 20000}, "search.slow": True})
-    async with world.operator():
-        await world.until(world.is_ready)
-        assert world.database.settings == {"search.other": "1", "search.max_buckets": "20000", "search.slow": "True"}
-        world.declare(body={"search.max_buckets": 30000})
-        await world.until(lambda: world.database.settings == {"search.other": "1", "search.max_buckets": "30000"})
-        await world.until(world.is_ready)
-        world.declare(body={"search.max_buckets": 30000, "search.other": 2})
-        await world.until(lambda: world.stalled() == "Exists")
-        world.delete()
-        await world.until(lambda: not world.exists())
-    assert world.database.settings == {"search.other": "1"}
-
-
-async def test_a_setting_that_is_still_set_for_one_resource_is_not_taken_by_another() -> None:
-    world = World()
-    world.declare("first", object="clusterSettings", body={"search.a": 1, "search.b": 1})
-    async with world.operator():
-        await world.until(lambda: world.is_ready("first"))
-        world.database.settings["search.c"] = "9"
-        world.declare("first", body={"search.a": 1, "search.c": 1})
-        await world.until(lambda: world.stalled("first") == "Exists")
-        del world.database.settings["search.b"]
-        world.declare("second", object="clusterSettings", body={"search.b": 2})
-        await world.until(lambda: world.stalled("second") == "Conflict")
-        assert "search.b" not in world.database.settings
-        world.declare("first", existing="Adopt")
-        await world.until(lambda: world.is_ready("first"))
-        await world.until(lambda: world.is_ready("second"))
-        assert world.database.settings == {"search.a": "1", "search.b": "2", "search.c": "1"}
-        world.delete("first")
-        await world.until(lambda: not world.exists("first"))
-    assert world.database.settings == {"search.b": "2"}
 
 
 async def test_an_alias_is_one_action_and_waits_for_its_index() -> None:

@@ -92,6 +92,63 @@ async def test_a_rotation_keeps_the_previous_user_for_the_overlap() -> None:
         assert world.application_connects()
 
 
+async def test_a_rotation_that_an_operator_did_not_record_does_not_go_back() -> None:
+    """The disaster this prevents: the previous user gets another password while applications still log in with it."""
+    world = UsersWorld()
+    world.user(password=ROTATED)
+    network = Network(world.context.stream("dying"), world.context.count)
+
+    def dies(*_: object) -> None:
+        network.dead = network.dead or world.connection().get("username") == "shop-2"
+
+    network.write_done = dies
+    async with world.operator(network=network):
+        await world.until(world.user_ready)
+        first = world.connection()
+        await asyncio.sleep(10 * HOUR + 900)
+    assert network.dead
+    second = world.connection()
+    world.user(password={"rotateAfter": "90d", "overlap": "2h"})
+    async with world.operator():
+        await world.until(world.user_ready)
+        await asyncio.sleep(HOUR)
+        assert world.passwords == {"shop-1": first["password"], "shop-2": second["password"]}
+        assert world.connection() == second
+        await asyncio.sleep(2 * HOUR)
+        assert world.passwords == {"shop-2": second["password"]}
+
+
+async def test_a_rotation_of_a_user_that_is_to_stay_deletes_the_previous_one_all_the_same() -> None:
+    world = UsersWorld()
+    world.user(password=ROTATED, deletionPolicy="Retain")
+    async with world.operator():
+        await world.until(world.user_ready)
+        for number in (2, 1, 2):
+            await asyncio.sleep(12 * HOUR + 1800)
+            assert set(world.passwords) == {f"shop-{number}"}
+            assert world.application_connects()
+        world.remove_user()
+        await world.until(lambda: not world.user_exists())
+    assert set(world.passwords) == {"shop-2"}
+
+
+async def test_a_user_that_applications_may_still_use_is_not_taken_again() -> None:
+    world = UsersWorld()
+    world.user()
+    async with world.operator():
+        await world.until(world.user_ready)
+        first = world.connection()
+        world.user(password=ROTATED)
+        await world.until(lambda: world.connection()["username"] == "shop-1")
+        world.user(password={"overlap": "2h"})
+        await asyncio.sleep(HOUR)
+        assert world.passwords["shop"] == first["password"]
+        assert world.application_connects()
+        await asyncio.sleep(4 * HOUR)
+        assert set(world.passwords) == {"shop"}
+        assert world.application_connects()
+
+
 async def test_a_user_begins_to_rotate_and_ends_it() -> None:
     world = UsersWorld()
     world.user()

@@ -7,6 +7,7 @@ altogether, the digest of what it stored after the last write decides; see `deci
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, cast
 
@@ -19,11 +20,12 @@ from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import GONE, found, placed, places, replaced, without
 
 _INDEX = "index."
-_QUANTITY = re.compile(r"(\d+)(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d+)(\.\d+)?(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
 _NEXT = {"ms": (1000, "s"), "s": (60, "m"), "m": (60, "h"), "h": (24, "d")} | {
     small: (1024, large) for small, large in pairwise(("b", "kb", "mb", "gb", "tb", "pb"))
 }
 """By unit, how many of it are one of the next larger unit."""
+_SMALLER = {large: (factor, small) for small, (factor, large) in _NEXT.items()}
 _NAMES = {"aggs": "aggregations", "indexes": "indices"}
 """Keys that a request may have, and that the database answers by another name."""
 
@@ -64,10 +66,11 @@ def normal(what: Declared, body: object) -> object:
         return settings_of(cast("Json", body))
     if what.kind.write is Write.ALIAS:
         body = _with_both_routings(cast("Json", body))
+    body = in_place(what, body)
     for pointer in what.kind.volatile:
         body = without(body, pointer)
-    for pointer in what.kind.texts:
-        body = replaced(body, pointer, _read)
+    for pointer, form in {**what.kind.forms, **dict.fromkeys(what.kind.texts, _read)}.items():
+        body = replaced(body, pointer, form)
     for pointer, default in what.kind.defaults.items():
         body = replaced(body, pointer, lambda value, default=default: GONE if _same(value, default) else value)
     for pointer in what.kind.settings:
@@ -80,6 +83,13 @@ def normal(what: Declared, body: object) -> object:
     for key in what.kind.sets:
         body = replaced(body, f"/{key}", _with_sets)
     return _with_sets(body) if what.kind.exact else body
+
+
+def in_place(what: Declared, body: object) -> object:
+    """Return a body with each value where the database keeps or changes it."""
+    for arrange in what.kind.arranged:
+        body = arrange(body)
+    return body
 
 
 def _with_both_routings(alias: Json) -> Json:
@@ -139,10 +149,12 @@ def in_one_form(body: object) -> object:
 def _quantity(text: str) -> str:
     if (found := _QUANTITY.fullmatch(text)) is None:
         return text
-    number, unit = int(found[1]), found[2].lower()
+    number, unit = Fraction(found[1] + (found[2] or "")), found[3].lower()
+    while number.denominator > 1 and unit in _SMALLER:
+        number, unit = number * _SMALLER[unit][0], _SMALLER[unit][1]
     while number and unit in _NEXT and number % _NEXT[unit][0] == 0:
-        number, unit = number // _NEXT[unit][0], _NEXT[unit][1]
-    return f"{number}{unit}"
+        number, unit = number / _NEXT[unit][0], _NEXT[unit][1]
+    return text if number.denominator > 1 else f"{number}{unit}"
 
 
 def deviation(what: Declared, stored: object, wanted: object, *, shared: bool = False) -> str | None:

@@ -4,7 +4,7 @@ Shapes of requests and answers: the reference of OpenSearch 2.19 and of Elastics
 same object, its kind has the same name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -49,6 +49,10 @@ class ObjectKind:
     """JSON pointers to what the database writes by itself."""
     defaults: Mapping[str, object] = field(default_factory=dict[str, object])
     """By JSON pointer, what the database writes where a body has nothing; `*` stands for all keys or items."""
+    forms: Mapping[str, Callable[[object], object]] = field(default_factory=dict[str, Callable[[object], object]])
+    """By JSON pointer, what the database makes of a value; a stored value stays as it is."""
+    arranged: tuple[Callable[[object], object], ...] = ()
+    """What puts the values of a body, in this order, where the database keeps or changes them."""
     texts: tuple[str, ...] = ()
     """JSON pointers to objects that the database stores as their text."""
     mark: str = ""

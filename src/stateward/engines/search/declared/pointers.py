@@ -92,6 +92,22 @@ def _replaced(document: object, keys: list[str], change: Callable[[object], obje
     return {key: inner for key, inner in made.items() if inner is not GONE}
 
 
+def moving(pointer: str, place: str) -> Callable[[object], object]:
+    """Return what moves the value at a pointer to a place; one that is there already counts."""
+
+    def moved(document: object) -> object:
+        value, there = (next(found(document, each), GONE) for each in (pointer, place))
+        left = without(document, pointer)
+        if value is GONE or there is not GONE or not isinstance(left, dict):
+            return left
+        try:
+            return placed(cast("Json", left), place, value)
+        except NoPlaceError:  # The database refuses such a body.
+            return document
+
+    return moved
+
+
 def concealed(document: object, pointer: str) -> object:
     """Return a copy without what a pointer may lead to, in each form in which a database stores it.
 

@@ -1,4 +1,4 @@
-"""Which field of a body a database's refusal is about. Pure."""
+"""Which field of a resource a database's refusal is about. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,15 @@ from stateward.api.values.base import Json
 _NAMED = re.compile(r"\b(?:field|setting|property|parameter|option|key)s?:? \[([^\[\],]+)\]")
 """A field in an error of a database; in other brackets there are kinds, values and names of objects."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+_ENDPOINT = re.compile(r"no handler found for uri|Incorrect HTTP method for uri")
+"""What OpenSearch and Elasticsearch answer at a path of which no plug-in or module knows."""
+LACKING = "the database has no such objects, perhaps because a plug-in or module is missing"
+
+
+def lacks_kind(message: str) -> bool:
+    """Return whether a database refuses a request because it has no objects of that kind."""
+    return _ENDPOINT.search(message) is not None
 
 
 def field_in(message: str, body: Json) -> str:

@@ -88,20 +88,40 @@ Times = Mapping[str, tuple[float | None, float | None]]
 """Start and retirement of each user in the status, by name, in seconds since the epoch."""
 
 
-def rotation(user: SearchUser, now: float, times: Times) -> Rotation:
-    """Return the current user and the retired ones at `now`, in seconds since the epoch."""
-    base, current = base_name(user), user.status.username
-    if user.spec.password.rotate_after is None:
-        current = base
-    elif current not in _pair(base):
-        current = _pair(base)[0]
-    else:
-        other = next(name for name in _pair(base) if name != current)
-        due = next_rotation(user, times.get(current, (None, None))[0])
-        if due is not None and now >= due and other not in times:  # One that is not deleted yet keeps its password.
-            current = other
+def rotation(user: SearchUser, now: float, times: Times, published: str = "") -> Rotation:
+    """Return the current user and the retired ones at `now`, in seconds since the epoch.
+
+    `published` is the user that the Secret for applications names. One that was given to applications before keeps its
+    password until it is deleted, so it is not taken again earlier: only its last Secret had that password.
+    """
+    current = user.status.username
+    if _is_new(published, times) and published in times:  # The status was not written after the Secret.
+        current = published
+    wanted = _wanted(user, now, times, current)
+    if current not in wanted:
+        free = [name for name in (published, *wanted) if name in wanted and _is_new(name, times)]
+        current = next(iter(free), current or wanted[0])
+    if user.spec.password.secret_name is not None:
+        current = base_name(user)  # This password changes at once.
     retired = tuple(name for name, (_, end) in times.items() if name != current and end is not None and now >= end)
     return Rotation(current, retired)
+
+
+def _wanted(user: SearchUser, now: float, times: Times, current: str) -> tuple[str, ...]:
+    """Return the names of which one is to be the current user."""
+    base = base_name(user)
+    pair = _pair(base)
+    if user.spec.password.rotate_after is None:
+        return (base,)
+    if current not in pair:
+        return pair
+    due = next_rotation(user, times.get(current, (None, None))[0])
+    return tuple(name for name in pair if name != current) if due is not None and now >= due else (current,)
+
+
+def _is_new(name: str, times: Times) -> bool:
+    """Return whether applications have not been given a user, as far as the status says."""
+    return times.get(name, (None, None))[0] is None
 
 
 def next_rotation(user: SearchUser, start: float | None) -> float | None:

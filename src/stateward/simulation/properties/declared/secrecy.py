@@ -16,7 +16,7 @@ READABLE = (f"{GROUP}/", "events.k8s.io/")
 class Secrecy:
     """Looks for values in what people may read."""
 
-    def __init__(self, world: World, violations: list[Violation], values: Sequence[str]) -> None:
+    def __init__(self, world: World, violations: list[Violation], *values: Sequence[str]) -> None:
         """`values` may grow."""
         self._world = world
         self._violations = violations
@@ -32,7 +32,7 @@ class Secrecy:
             self._check(msgspec.json.encode(event.new.doc).decode(), f"{kind} {event.new.key.name}")
 
     def _check(self, text: str, where: str) -> None:
-        if any(value in text for value in self._values):
+        if any(value in text for known in self._values for value in known):
             message = f"{where} shows the value of a Secret"
             self._world.context.trace(f"VIOLATION [n] {message}")
             self._violations.append(Violation("n", self._world.now, message))

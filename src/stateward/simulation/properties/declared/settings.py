@@ -204,9 +204,8 @@ class SettingsWatchdog(TaskAudit):
                 key in stored and key not in wanted for key in items(resource.doc, "status", "unwritten")
             ),
             "Drifted": part(resource.doc, "spec").get("drift") == "Report" and bool(differs),
-            "Conflict": any(
-                wanted.keys() & {*wanted_settings(other), *items(other.doc, "status", "settings")} for other in others
-            ),
+            "Conflict": any(wanted.keys() & wanted_settings(other).keys() for other in others),
+            "SettingHeld": any(wanted.keys() & set(items(other.doc, "status", "settings")) for other in others),
             "Refused": UNKNOWN in wanted,
             "InvalidSpec": any(map(own_setting, wanted)),
         }

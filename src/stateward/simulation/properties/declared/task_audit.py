@@ -61,6 +61,12 @@ class TaskAudit:
         if (task := asyncio.current_task()) is not None:
             self._sessions[task] = Session()
 
+    def performing(self, cluster: Cluster, call: Call) -> None:
+        """Do nothing, or check a request right before the database performs it."""
+
+    def performed(self, cluster: Cluster, call: Call, status: int) -> None:
+        """Do nothing, or note what was read or written."""
+
     def beside(self) -> bool:
         """Return whether the current task is about declared resources."""
         return asyncio.current_task() in self._resources

@@ -19,6 +19,7 @@ from stateward.simulation.users.declared.bodies import (
     refused_spec,
     spec_of,
 )
+from stateward.simulation.users.declared.database_users import DatabaseUsers
 from stateward.simulation.users.declared.resource_edits import TOGGLED, USER, ResourceEdits, stalled_for
 from stateward.simulation.users.declared.settings import SettingsUsers
 from stateward.simulation.users.declared.snapshots import SnapshotUsers
@@ -27,6 +28,8 @@ from stateward.simulation.world.world import NAME, NAMESPACE, SYSTEM, World
 
 FOREIGN = 100
 """The smallest number of a body that another client writes: those of declared bodies are smaller."""
+USERS_SHARE = 0.45
+"""The part of what people and another client do that concerns users of the database, where these are declared."""
 SNAPSHOTS_SHARE = 0.35
 """The part of what people do that concerns snapshots."""
 SETTINGS_SHARE = 0.25
@@ -55,16 +58,22 @@ _TOGGLED: Mapping[str, tuple[str, Any, Any]] = dict(
 
 
 class Declarations(ResourceEdits):
-    """The declared resources of a world, the Secret with their value, and what people do with them."""
+    """The declared resources of a world, the Secret with their value, and what people do with them.
 
-    def __init__(self, world: World) -> None:
+    Users of the database are declared in a secured cluster.
+    """
+
+    def __init__(self, world: World, *, secured: bool = False) -> None:
         super().__init__(world, "declarations")
         self.values: list[str] = []
         """All values that the Secret has ever had."""
+        self.passwords: list[str] = []
+        """All passwords that declared users have ever had."""
         self._labels = labels(world.product.engine)
         self._numbers = 0
         self._snapshots = SnapshotUsers(world)
         self._settings = SettingsUsers(world)
+        self._users = DatabaseUsers(world, self.passwords) if secured else None
 
     def begin(self) -> None:
         """Create the Secrets, and declare half of the objects, and the repository."""
@@ -75,9 +84,14 @@ class Declarations(ResourceEdits):
         self._secret(NAMESPACE, TOKEN_SECRET, self._data(), {LABEL_ALLOWED: NAME})
         for label in (*self._labels[::2], f"snapshotRepository/{REPOSITORY}"):
             self._create(label)
+        if self._users is not None:
+            self._users.begin()
 
     def edit(self) -> None:
         """Do one thing, if it is possible now."""
+        if self._users is not None and self._rng.random() < USERS_SHARE:
+            self._users.edit()
+            return
         if self._rng.random() < SNAPSHOTS_SHARE:
             self._snapshots.edit()
             return
@@ -94,6 +108,9 @@ class Declarations(ResourceEdits):
         """Let another client create, change or delete an object in the database."""
         database = self._world.database()
         if database is None or not database.leader or database.read_only:
+            return
+        if self._users is not None and self._rng.random() < USERS_SHARE:
+            self._users.interfere(database)
             return
         if self._rng.random() < SETTINGS_SHARE:
             self._settings.interfere(database)
@@ -115,6 +132,8 @@ class Declarations(ResourceEdits):
         """End what cannot be satisfied: pauses, refused bodies, names that are taken, objects that others need."""
         self._snapshots.make_satisfiable()
         self._settings.make_satisfiable()
+        if self._users is not None:
+            self._users.make_satisfiable()
         for stored in self._all():
             spec: Json = stored.doc["spec"]
             label = spec["object"]
@@ -131,6 +150,8 @@ class Declarations(ResourceEdits):
         """Do what the statuses ask people to do about resources that are being deleted."""
         self._snapshots.resolve()
         self._settings.resolve()
+        if self._users is not None:
+            self._users.resolve()
         database = self._world.database()
         for stored in self._all():
             reasons = stalled_for(stored)

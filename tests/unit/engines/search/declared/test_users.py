@@ -55,15 +55,42 @@ def test_a_rotated_user_claims_both_its_names_and_those_that_it_still_has() -> N
         (9.9, "shop-1", {"shop-1": (0.0, None)}, "shop-1", ()),
         (10, "shop-1", {"shop-1": (0.0, None)}, "shop-2", ()),
         (10, "shop-2", {"shop-2": (0.0, None)}, "shop-1", ()),
-        (10, "shop-1", {"shop-1": (0.0, None), "shop-2": (None, 11 * HOUR)}, "shop-1", ()),
-        (11, "shop-1", {"shop-1": (2 * HOUR, None), "shop-2": (None, 11 * HOUR)}, "shop-1", ("shop-2",)),
+        (10, "shop-1", {"shop-1": (0.0, None), "shop-2": (1.0, 11 * HOUR)}, "shop-1", ()),
+        (11, "shop-1", {"shop-1": (2 * HOUR, None), "shop-2": (1.0, 11 * HOUR)}, "shop-1", ("shop-2",)),
+        (10, "shop-1", {"shop-1": (0.0, None), "shop-2": (None, None)}, "shop-2", ()),
         (10, "shop-1", {"shop-1": (None, None)}, "shop-1", ()),
         (0, "shop", {"shop": (0.0, None)}, "shop-1", ()),
+        (0, "shop", {"shop": (0.0, None), "shop-1": (0.0, HOUR)}, "shop-2", ()),
+        (0, "shop", {"shop": (0.0, None), "shop-1": (0.0, HOUR), "shop-2": (0.0, HOUR)}, "shop", ()),
     ],
 )
 def test_one_user_follows_the_other(hours: float, current: str, times: Any, expected: str, retired: Any) -> None:
     found = rotation(user(username=current, password={"rotateAfter": "10h", "overlap": "1h"}), hours * HOUR, times)
     assert (found.current, found.retired) == (expected, retired)
+
+
+@pytest.mark.parametrize(
+    ("current", "times", "published", "expected"),
+    [
+        ("shop-1", {"shop-1": (0.0, None), "shop-2": (None, None)}, "shop-2", "shop-2"),
+        ("shop-1", {"shop-1": (0.0, None), "shop-2": (0.0, 9 * HOUR)}, "shop-2", "shop-1"),
+        ("shop-1", {"shop-1": (0.0, None)}, "shop-2", "shop-1"),
+        ("", {}, "shop-2", "shop-2"),
+        ("", {}, "another", "shop-1"),
+    ],
+)
+def test_what_applications_were_given_is_current_also_if_the_status_was_not_written_after_it(
+    current: str, times: Any, published: str, expected: str
+) -> None:
+    asked = user(username=current, password={"rotateAfter": "10h", "overlap": "1h"})
+    assert rotation(asked, 5 * HOUR, times, published).current == expected
+
+
+def test_a_user_that_is_still_valid_from_before_is_not_taken_again() -> None:
+    times = {"shop-1": (0.0, None), "shop": (0.0, 9 * HOUR)}
+    assert rotation(user(username="shop-1"), 8 * HOUR, times).current == "shop-1"
+    given = user(username="shop-1", password={"secretName": "given"})
+    assert rotation(given, 8 * HOUR, times).current == "shop", "that password changes at once"
 
 
 def test_without_a_rotation_there_is_one_user() -> None:

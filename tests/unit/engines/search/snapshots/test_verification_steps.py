@@ -42,8 +42,7 @@ def wanted(seconds: float = 60, known: dict[str, Any] | None = None, **spec: Any
 
 def seen(**parts: Any) -> Seen:
     """Return a cluster of the schedule with its parts."""
-    made: dict[str, Any] = {"allowed": True, "cluster": OURS, **parts}
-    return Seen(**made)
+    return replace(Seen(allowed=True, cluster=OURS), **parts)
 
 
 @pytest.mark.parametrize(
