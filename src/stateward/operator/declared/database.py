@@ -8,7 +8,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.base import Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.comparison import canonical
-from stateward.engines.search.declared.decision import Decision, Do, decide, give_up, remove
+from stateward.engines.search.declared.decision import Decision, decide, give_up, remove
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
@@ -59,7 +59,7 @@ async def settle(session: Session, key: Key, desired: Desired) -> Written:
     """Decide from a read of this session, and write; raises EngineError."""
     observed = await read(session, desired.what)
     decision = decide(desired, observed, digest_of(key, desired, observed))
-    if decision.do is not Do.SEND or decision.request is None:
+    if decision.request is None:
         return Written(decision, digest_of(key, desired, observed))
     await send(session, decision.request)
     return Written(decision, digest_of(key, desired, await read(session, desired.what)))
@@ -77,7 +77,7 @@ async def follow_policy(session: Session, desired: Desired) -> int:
 async def clear(session: Session, desired: Desired) -> Decision:
     """Delete an object whose resource is deleted; the decision is NOTHING once it is gone. Raises EngineError."""
     decision = remove(desired, await read(session, desired.what))
-    if decision.do is Do.SEND and decision.request is not None:
+    if decision.request is not None:
         await send(session, decision.request)
         return remove(desired, await read(session, desired.what))
     return decision
@@ -88,7 +88,7 @@ async def release(session: Session, key: Key, desired: Desired, settings: frozen
     sure = desired.surely_set
     observed = await read(session, desired.what)
     decision = give_up(desired, observed, digest_of(key, sure, observed), settings)
-    if decision.do is not Do.SEND or decision.request is None:
+    if decision.request is None:
         return Written(decision, desired.memory.stored)
     await send(session, decision.request)
     kept = replace(sure, memory=replace(sure.memory, settings=sure.memory.settings - settings))

@@ -150,7 +150,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             await self.write(self.live.status, outcome)
             written = await released()
         if written.decision.do in (Do.SEND, Do.NOTHING):
-            left = sorted(set(self.live.status.settings or ()) - settings)
+            left = sorted(self._desired(what, body).memory.settings - settings)
             self.keep(replace(self.live.status, settings=left or None, stored=written.stored))
         return written.decision.message
 

@@ -171,6 +171,29 @@ async def test_a_token_is_rotated_and_the_one_before_is_deleted_when_no_instance
         assert not first & set(world.database.tokens)
 
 
+async def test_a_token_that_is_to_be_deleted_may_be_gone_and_one_that_cannot_be_deleted_is_not_forgotten() -> None:
+    world, key = World(kind=ELASTICSEARCH, version="8.19.4"), "previous-token-name"
+    world.ask_for()
+
+    def is_told() -> bool:
+        live = world.store.get("/secrets", Key(HOME, "logs-dashboards-keys"))
+        assert live is not None
+        return key in live.doc["data"]
+
+    async with world.operator():
+        await world.until(world.available)
+        world.rewrite_secret("logs-dashboards-keys", **{key: "gone"})
+        await world.until(lambda: not is_told(), 3600)
+        world.database.tokens["stays"] = "value"
+        world.database.kept.add("stays")
+        world.rewrite_secret("logs-dashboards-keys", **{key: "stays"})
+        await asyncio.sleep(3600)
+        assert is_told()
+        world.database.kept.clear()
+        await world.until(lambda: not is_told(), 3600)
+    assert "stays" not in world.database.tokens
+
+
 async def test_a_user_that_was_deleted_or_changed_in_the_database_is_written_again() -> None:
     world = World()
     world.ask_for()

@@ -7,6 +7,7 @@ import pytest
 
 from stateward.api.kinds.access.dashboards import Dashboards, DashboardsStatus
 from stateward.api.kinds.access.routes import RoutesStatus
+from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.conditions import condition
 from stateward.operator.dashboards.reconcile import SETTLED_SECONDS, STOPPED_SECONDS, WAIT_SECONDS, Round, next_round
@@ -78,3 +79,13 @@ async def test_a_failure_is_reported_of_dashboards_that_are_asked_for_or_left_on
     api, unused = RecordingApi(live), dict[str, Any]()
     await Round(tools(api, OPENSEARCH.resource, Said()), None, live, unused).fail("it fails")  # type: ignore[arg-type]
     assert bool(api.patches) is written
+
+
+@pytest.mark.parametrize(("known", "secured"), [(None, False), (False, False), (True, True)])
+async def test_routes_are_of_a_secured_database_if_it_is_known_to_be_one(known: bool | None, secured: bool) -> None:
+    base = cluster()
+    security = None if known is None else SecurityStatus(enabled=known)
+    live = msgspec.structs.replace(base, status=ClusterStatus(security=security))
+    api, unused = RecordingApi(live), dict[str, Any]()
+    found = Round(tools(api, OPENSEARCH.resource, Said()), None, live, unused)  # type: ignore[arg-type]
+    assert found._secured is secured

@@ -59,6 +59,8 @@ class Database(WiredDatabase):
     trusted: str
     objects: StoredObjects = field(default_factory=StoredObjects)
     tokens: dict[str, str] = field(default_factory=dict[str, str])
+    kept: set[str] = field(default_factory=set[str])
+    """Tokens that the database refuses to delete."""
     access: Access | None = None
 
     def within(self, access: Access) -> "Database":
@@ -79,6 +81,8 @@ class Database(WiredDatabase):
         name = call.path.removeprefix(f"{TOKENS}/token/")
         if call.method == "GET":
             return 200, {"service_account": "elastic/kibana", "tokens": {each: {} for each in self.tokens}}
+        if call.method == "DELETE" and name in self.kept:
+            return 403, {"error": {"reason": f"token [{name}] may not be deleted"}}
         if call.method == "DELETE":
             return (200, {"found": True}) if self.tokens.pop(name, None) else (404, {"found": False})
         if name in self.tokens:

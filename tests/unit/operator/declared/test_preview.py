@@ -265,6 +265,30 @@ async def test_no_stored_text_is_shown_while_it_is_not_known_what_was_written() 
     assert "geheim-77" not in str(found)
 
 
+async def test_no_stored_text_is_shown_if_a_secret_of_what_is_declared_until_now_is_gone() -> None:
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.drop_secret("keys")
+        found = await previewed(world, offered(object="ismPolicy/keep", body=slack(state("cold"))))
+    name = next(change for change in found.changes if change.path == "/policy/states/0/name")
+    assert (name.before, name.after) == ("***", "cold")
+
+
+async def test_what_others_have_stored_is_shown_if_nothing_was_ever_written() -> None:
+    world = World()
+    theirs = {"index_patterns": ["theirs-*"], "template": {"settings": {"index.codec": "best"}}}
+    world.database.objects.by_path[PATH] = StoredObject(theirs, 1)
+    world.template()
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "Exists")
+        found = await previewed(world, offered(existing="Adopt", body=TEMPLATE))
+    assert any(change.before == "best" for change in found.changes)
+
+
 async def test_what_is_called_a_password_is_not_in_the_answer() -> None:
     world = World()
     stored = {"type": "s3", "settings": {"client.secret_key": "geheim-77", "bucket": "b"}}

@@ -161,6 +161,24 @@ async def test_an_edit_back_after_the_reset_sets_it_again() -> None:
     assert "DriftCorrected" not in world.told()
 
 
+async def test_a_setting_that_others_set_between_the_claim_and_the_write_is_theirs() -> None:
+    """The operator dies with the claim in the status: what the database has then is not what it has written."""
+    world = await with_two({X: 1}, {Y: 2})
+    declare(world, "one", body={X: 1, Z: 3})
+    network = Network(world.context.stream("dying"), world.context.count)
+    die_after(1, network, world.database.wire)
+    async with world.operator(network=network):
+        await asyncio.sleep(60)
+    assert (world.status("one")["settings"], Z in world.database.settings) == ([X, Z], False)
+    world.database.wire = world.wire(1)
+    world.database.settings[Z] = "77"
+    async with world.operator():
+        await world.until(lambda: world.stalled("one") == "Exists")
+        declare(world, "one", body={X: 1})
+        await world.until(lambda: world.stalled("one") == "OwnerUnknown")
+    assert world.database.settings == {X: "1", Y: "2", Z: "77"}
+
+
 async def test_what_is_paused_gives_up_nothing() -> None:
     world = await with_two({X: 1}, {Y: 2})
     declare(world, "one", body={Y: 3}, paused=True)

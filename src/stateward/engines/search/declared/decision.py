@@ -39,7 +39,7 @@ class Do(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do, why, and for a write the request, the claim after it, and what another client had changed."""
+    """What to do, why, and for a write, and only then, the request, the claim after it, and the drift that it ends."""
 
     do: Do
     reason: str = ""

@@ -68,7 +68,7 @@ async def look(session: Session, desired: DesiredSchedule) -> Looked:
     """Decide from a list of this session, start what is due, and list again; raises EngineError."""
     found = await listed(session, desired)
     decision = decide(changed(desired, status=concluded(desired, found)), found)
-    if decision.do is not Do.SEND or decision.request is None:
+    if decision.request is None:
         return Looked(decision, found)
     try:
         await send(session, decision.request)

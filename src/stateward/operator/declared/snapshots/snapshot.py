@@ -49,7 +49,7 @@ async def take(session: Session, desired: DesiredSnapshot) -> Taken:
     repository = desired.spec.repository
     found = await one_snapshot(session, repository, desired.name)
     decision = decide(desired, found)
-    if decision.do is Do.SEND and decision.request is not None:
+    if decision.request is not None:
         await send(session, decision.request)
         found = await one_snapshot(session, repository, desired.name)
         if found is None:
@@ -69,7 +69,7 @@ async def delete(session: Session, desired: DesiredSnapshot) -> Decision:
     found = await one_snapshot(session, repository, desired.name)
     restoring = found is not None and await is_restoring(session, repository, desired.name)
     decision = remove(desired, found, await versions_of_nodes(session), restoring=restoring)
-    if decision.do is not Do.SEND or decision.request is None:
+    if decision.request is None:
         return decision
     await send(session, decision.request)
     left = await one_snapshot(session, repository, desired.name)

@@ -184,3 +184,4 @@ def test_a_plan_tells_what_begins_and_what_ends() -> None:
         "c/z may search this cluster; they trust each other's CA with this cluster",
     ]
     assert admitted(cluster("a/x", admits=("c/z", "c/z"))) == {Place("c", "z")}
+    assert list(remote_notes(cluster("a/x"))) == []

@@ -7,7 +7,7 @@ import pytest
 from stateward.api.kinds.search_object import ClusterKindName, ClusterReference
 from stateward.api.kinds.snapshots.restore import SearchRestoreSpec
 from stateward.engines.search.snapshots.records import Snapshot
-from stateward.engines.search.snapshots.selection import SelectionError, pattern_problems, selected
+from stateward.engines.search.snapshots.selection import SelectionError, has_any, pattern_problems, selected
 
 SNAPSHOT = Snapshot(
     "nightly",
@@ -75,3 +75,15 @@ def test_names_are_made_as_the_databases_make_them(pattern: str, text: str, made
 def test_names_that_cannot_be_are_refused(pattern: str, text: str, said: str) -> None:
     with pytest.raises(SelectionError, match=said):
         names(indices=["logs-*"], rename_pattern=pattern, rename_replacement=text)
+
+
+@pytest.mark.parametrize(
+    ("indices", "found"),
+    [(None, True), (["logs-*"], True), (["events"], True), (["other"], False), ([".kibana"], False)],
+)
+def test_a_snapshot_counts_if_it_has_any_of_what_is_asked_for(indices: list[str] | None, found: bool) -> None:
+    assert has_any(spec(indices=indices), SNAPSHOT) is found
+
+
+def test_a_snapshot_of_what_belongs_to_the_database_alone_has_nothing() -> None:
+    assert not has_any(spec(), Snapshot("nightly", "u", "SUCCESS", indices=[".kibana", ".ds-events-000001"]))

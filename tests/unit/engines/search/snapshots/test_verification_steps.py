@@ -11,7 +11,7 @@ from stateward.api.kinds.search_object import SearchObject
 from stateward.api.kinds.snapshots.restore import RestoredIndex, RestorePhase, SearchRestoreStatus
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.engines.search.snapshots.throwaway import Source
-from stateward.engines.search.snapshots.verification import PATIENCE, Do, Part, Seen, Wanted, decide
+from stateward.engines.search.snapshots.verification import PATIENCE, Do, Part, Seen, Wanted, decide, refused
 from stateward.planning.model.times import parse_time, rfc3339
 from tests.unit.operator.declared.world import CLUSTER, HOME
 
@@ -278,3 +278,9 @@ def test_what_stalls_for_long_ends_the_verification(seconds: float, ended: bool)
     assert step.status.ended is ended
     if step.status.last_failure is not None:
         assert step.status.last_failure.reason == "it could not"
+
+
+def test_a_refusal_before_a_verification_has_begun_is_no_failure() -> None:
+    for found in (wanted(), wanted(known={**RUNNING, "ended": True}), wanted(verify=None)):
+        status = refused(found, "exceeded quota")
+        assert (status.reason, status.last_failure) == ("VerificationRefused", None)

@@ -93,8 +93,17 @@ async def test_only_what_the_database_confirms_counts() -> None:
     assert isinstance(await saved_of(world), Unknown)
 
 
-async def test_one_of_an_earlier_database_or_of_another_cluster_or_repository_saves_nothing() -> None:
-    world = await world_with_one()
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [("SearchSnapshot", {}), ("SearchSnapshotSchedule", {"schedule": "* * * * *"})],
+    ids=["by hand", "schedule"],
+)
+async def test_one_of_an_earlier_database_or_of_another_cluster_or_repository_saves_nothing(
+    kind: str, spec: dict[str, Any]
+) -> None:
+    world = await world_with_one(kind, **spec)
+    assert isinstance(found := await saved_of(world), Saved)
+    assert found.name
     live = world.store.get(world.plural, Key(HOME, "one"))
     assert live is not None
     other = existing(snapshotBeforeUpgrade={**GATE, "repository": "others"})

@@ -132,6 +132,17 @@ async def test_what_the_database_refuses_is_tried_again_and_does_not_block_other
         await world.until(lambda: len(began(world)) == 2, HOUR / 2)
 
 
+async def test_a_schedule_whose_snapshot_was_refused_does_not_hold_another_one_up() -> None:
+    world = world_with(indices=["missing"])
+    world.declare("also", repository="files", schedule="30 * * * *")
+    async with world.operator():
+        await world.until(lambda: world.stalled("hourly") == "Refused", 2 * HOUR)
+        before = len(began(world))
+        await world.until(lambda: len(began(world)) == before + 1, 0.6 * HOUR)
+        assert world.stalled("hourly") == "Refused"
+    assert began(world)[-1].startswith("also-")
+
+
 async def test_expired_snapshots_are_deleted_and_those_of_others_stay() -> None:
     world = world_with(retention={"maxCount": 2})
     index = {"logs-1": ModelIndex(1, 1)}
