@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from sandbox import Sandbox
-from stateward.engines.search.declared.refusals import LACKING
 from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.authentication import CHANGEABLE, people_of_a_directory_are_accepted, tokens_are_accepted
 from tests.e2e.declared.objects import BODIES as COMMON
@@ -69,5 +68,5 @@ async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
         await objects.declare("wrong", "indexTemplate/wrong", {"index_patterns": ["x-*"]})
         await objects.until("wrong", applied)
         await objects.declare("policy", "ismPolicy/week", {"policy": {"default_state": "hot", "states": []}})
-        assert LACKING in (await objects.until("policy", stalled("Refused"))).status.activity
+        assert "the database has no such objects" in (await objects.until("policy", stalled("Refused"))).status.activity
         await objects.delete("policy")

@@ -50,8 +50,7 @@ DECLARED_ADVICE = {
     "ClusterUnknown": Advice("the operator knows for certain that the cluster is gone"),
     "Closing": Advice("the database has closed the indices that are replaced"),
     "Conflict": Advice(
-        "only one resource declares it",
-        "delete one of the two; deletionPolicy Retain keeps the object",
+        "only one resource declares it", "delete one of the two; deletionPolicy Retain keeps the object"
     ),
     "DatabaseNotFormed": Advice("the cluster is formed"),
     "DatabaseUnreachable": Advice(_UNTIL_ANSWER, "see what the cluster itself waits for with `explain`"),

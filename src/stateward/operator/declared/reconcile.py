@@ -26,7 +26,7 @@ from stateward.engines.search.declared.kinds import SETTINGS, Write
 from stateward.engines.search.declared.pointers import NoPlaceError
 from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
-from stateward.engines.search.declared.refusals import LACKING, field_in, lacks_kind
+from stateward.engines.search.declared.refusals import field_in, lacks_kind
 from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy, release
 from stateward.operator.declared.reporting import APPLIED, CONFLICT, HELD, Outcome, Stage
@@ -59,14 +59,17 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             return ""
         return what.name if what.kind.trial else ""
 
-    def refused_field(self, text: str) -> str:
-        """Return the field of the body that a refusal names, or the body; or the field with the kind of the object."""
+    def refusal(self, text: str) -> str:
+        """Return the same: about the field of the body that the database names, or about the kind of the object."""
+        spec = self.live.spec
         if lacks_kind(text):
-            return f"spec.{'object' if self.live.spec.object is not None else 'path'}: {LACKING}"
+            field = "object" if spec.object is not None else "path"
+            return f"spec.{field}: the database has no such objects, perhaps because a plug-in or module is missing"
         try:
-            return f"{self.refused_at}{field_in(text, whole_body(self.live.spec))}"
+            named = field_in(text, whole_body(spec))
         except NoPlaceError:
-            return self.refused_at
+            named = ""
+        return f"{self.refused_at}{named}: the database refuses it"
 
     def claims(self, resource: SearchObject) -> frozenset[str]:
         """Return what an object declares in the database; nothing if that is unclear."""
@@ -79,9 +82,9 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         """Return whether an object has claimed anything in the database."""
         return bool(resource.status.claim)
 
-    def has(self, resource: SearchObject, label: str) -> bool:
-        """Return whether an object has claimed what the label names: of cluster settings, that one."""
-        kind, _, setting = label.partition("/")
+    def has(self, resource: SearchObject, claim: str) -> bool:
+        """Return whether an object has one of its claims in the database: of cluster settings, this very one."""
+        kind, _, setting = claim.partition("/")
         return setting in (resource.status.settings or ()) if kind == SETTINGS else self.owns(resource)
 
     def leaves_something(self) -> bool:
@@ -123,20 +126,34 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if outcome.reason not in (CONFLICT, HELD) or self.live.spec.paused:
             return outcome
         try:
-            told = await self._given_up(self.reachable(cluster), outcome)
+            return await self._given_up(self.reachable(cluster), outcome)
         except StopError:
             return outcome
         except EngineError as error:
-            told = self.failed(error).message
-        return dataclasses.replace(outcome, message=f"{outcome.message}; {told}") if told else outcome
+            return _and(outcome, self.failed(error).message)
 
-    async def _given_up(self, target: Target, outcome: Outcome) -> str:
-        """Reset what is surely set and declared no more; return why not, in a sentence. Raises as `settle` does."""
+    async def _given_up(self, target: Target, outcome: Outcome) -> Outcome:
+        """Reset what is surely set and declared no more; raises as `settle` does.
+
+        Returns the outcome with the reason why a setting stays set. If that does not end by itself, a person is needed:
+        another resource may wait for this one, too.
+        """
         self._forget_others(target)
         what, body = declared(self.live.spec), whole_body(self.live.spec)
-        settings = self._desired(what, body).given_up(frozenset(self._held(target)))
-        if not settings:
-            return ""
+        desired = self._desired(what, body)
+        settings = desired.given_up(frozenset(self._held(target)))
+        decision = await self._released(what, body, target, settings, outcome) if settings else Decision(Do.NOTHING)
+        if decision.do is Do.WAIT:
+            return _and(outcome, decision.message)
+        if not (kept := sorted(self._desired(what, body).memory.settings - desired.settings)):
+            return outcome
+        unsure = f"{', '.join(kept)} stays set: it is not known whether this resource set it"
+        return _and(dataclasses.replace(outcome, stage=Stage.STALLED), decision.message or unsure)
+
+    async def _released(
+        self, what: Declared, body: Json, target: Target, settings: frozenset[str], outcome: Outcome
+    ) -> Decision:
+        """Reset settings, and drop them from the status; returns what was decided. Raises as `settle` does."""
 
         async def released() -> Written:
             desired = self._desired(what, body)
@@ -152,7 +169,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if written.decision.do in (Do.SEND, Do.NOTHING):
             left = sorted(self._desired(what, body).memory.settings - settings)
             self.keep(replace(self.live.status, settings=left or None, stored=written.stored))
-        return written.decision.message
+        return written.decision
 
     async def clear(self, target: Target) -> Outcome | None:
         """Delete the object in the database; raises StopError, EngineError, LostLease."""
@@ -306,6 +323,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 message = f"{left} indices still run an earlier version of the policy"
                 return Outcome(Stage.WORKING, "IndicesFollow", message, REFUSED_SECONDS)
         return Outcome(Stage.READY, APPLIED, self.doubled() or message)
+
+
+def _and(outcome: Outcome, told: str) -> Outcome:
+    """Return an outcome that tells one thing more."""
+    return dataclasses.replace(outcome, message=f"{outcome.message}; {told}")
 
 
 def _hidden(spec: SearchObjectSpec | None) -> tuple[str, ...]:

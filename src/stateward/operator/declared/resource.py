@@ -141,17 +141,17 @@ class Reconciliation(ABC, Generic[R]):
     def owns(self, resource: R) -> bool:
         """Return whether a resource of this kind has anything in the database."""
 
-    def has(self, resource: R, label: str) -> bool:  # noqa: ARG002 - subclasses read it
-        """Return whether a resource of this kind has a part of what it declares in the database."""
+    def has(self, resource: R, claim: str) -> bool:  # noqa: ARG002 - subclasses read it
+        """Return whether a resource of this kind has one of its claims in the database."""
         return self.owns(resource)
 
     def repository(self) -> str:
         """Return the name of the snapshot repository that it is, or needs; empty if it concerns none."""
         return ""
 
-    def refused_field(self, text: str) -> str:  # noqa: ARG002 - subclasses read it
-        """Return the field of the resource that a refusal of the database is about."""
-        return self.refused_at
+    def refusal(self, text: str) -> str:  # noqa: ARG002 - subclasses read it
+        """Return which field a refusal of the database is about, and what it means, in a clause."""
+        return f"{self.refused_at}: the database refuses it"
 
     def check(self) -> None:
         """Raise StopError for a wrong spec, or if another resource is in charge of what this one declares."""
@@ -183,10 +183,10 @@ class Reconciliation(ABC, Generic[R]):
             for both in sorted(mine & self.claims(other)):
                 yield other, both
 
-    def _seniority(self, resource: Any, label: str) -> tuple[bool, bool, str, str]:
+    def _seniority(self, resource: Any, claim: str) -> tuple[bool, bool, str, str]:
         """Return what rivals are ordered by: the first that has it in the database, or anything; then the older one."""
         meta = resource.metadata
-        return (not self.has(resource, label), not self.owns(resource), meta.creation_timestamp or "", meta.uid)
+        return (not self.has(resource, claim), not self.owns(resource), meta.creation_timestamp or "", meta.uid)
 
     async def applied(
         self,
@@ -381,7 +381,7 @@ class Reconciliation(ABC, Generic[R]):
         if isinstance(error, RefusedError) and error.status == CHANGED:
             return Outcome(Stage.WORKING, "Changing", f"another client changes it: {text}")
         if isinstance(error, RefusedError) and error.lasting:
-            message = f"{self.refused_field(text)}: the database refuses it: {text}"
+            message = f"{self.refusal(text)}: {text}"
             return Outcome(Stage.STALLED, "Refused", message, REFUSED_SECONDS)
         return Outcome(Stage.WORKING, "DatabaseUnreachable", text)
 

@@ -21,13 +21,13 @@ from stateward.engines.search.declared.users import (
     body,
     claims,
     desired,
+    label,
     next_rotation,
     problems,
     retiring,
     rotation,
     with_user,
 )
-from stateward.engines.search.declared.users import label as name_label
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.declared.connection import (
@@ -71,9 +71,9 @@ class UserReconciliation(Reconciliation[SearchUser]):
         """Return whether a resource has claimed a user in the database."""
         return bool(resource.status.users)
 
-    def has(self, resource: SearchUser, label: str) -> bool:
-        """Return whether a resource has claimed the user that the label names."""
-        return label in {name_label(each.name) for each in resource.status.users}
+    def has(self, resource: SearchUser, claim: str) -> bool:
+        """Return whether a resource has claimed this user."""
+        return claim in {label(each.name) for each in resource.status.users}
 
     def leaves_something(self) -> bool:
         """Return whether users in the database are to be deleted with the resource."""
@@ -109,7 +109,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, wanted.what))
             return preview(wanted, observed, digest_of(self.tools.key, wanted, observed))
 
-        return await self.previewed(name_label(base_name(self.live)), look)
+        return await self.previewed(label(base_name(self.live)), look)
 
     async def _known_password(self) -> tuple[str, str]:
         """Return the current user and the password that it has or gets, empty if it is made later.

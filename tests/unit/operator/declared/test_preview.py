@@ -200,6 +200,15 @@ def state(name: str, **destination: Any) -> dict[str, Any]:
 SLACK = "/policy/states/0/actions/0/notification/destination/slack/url"
 
 
+def with_policy() -> World:
+    """Return a world with a policy that has a value of a Secret."""
+    world = World()
+    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
+    value = {"secretName": "keys", "key": "url", "path": SLACK}
+    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    return world
+
+
 async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
     """The stored list may be shorter, longer or in another order than the declared one."""
     world = World()
@@ -227,10 +236,7 @@ async def test_values_of_secrets_in_lists_are_not_in_the_answer() -> None:
 
 async def test_no_stored_text_is_shown_while_the_last_edit_is_not_written() -> None:
     """What is stored is then of an earlier spec, and nothing says which of its values came from Secrets."""
-    world = World()
-    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
-    value = {"secretName": "keys", "key": "url", "path": SLACK}
-    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    world = with_policy()
     async with world.operator():
         await world.until(world.is_ready)
         refusal = {"error": {"reason": "no"}, "status": 400}
@@ -251,10 +257,7 @@ async def test_no_stored_text_is_shown_while_the_last_edit_is_not_written() -> N
 
 async def test_no_stored_text_is_shown_while_it_is_not_known_what_was_written() -> None:
     """The first write may have been performed, with values of Secrets at places that no spec names any more."""
-    world = World()
-    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
-    value = {"secretName": "keys", "key": "url", "path": SLACK}
-    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    world = with_policy()
     async with world.operator():
         await world.until(world.is_ready)
     world.change_status("claim", "Creating")
@@ -266,10 +269,7 @@ async def test_no_stored_text_is_shown_while_it_is_not_known_what_was_written() 
 
 
 async def test_no_stored_text_is_shown_if_a_secret_of_what_is_declared_until_now_is_gone() -> None:
-    world = World()
-    world.secret("keys", {"stateward.dev/allowed-for-pods": "logs"}, url="https://geheim-77")
-    value = {"secretName": "keys", "key": "url", "path": SLACK}
-    world.declare(object="ismPolicy/keep", values=[value], body=slack(state("hot")))
+    world = with_policy()
     async with world.operator():
         await world.until(world.is_ready)
         world.drop_secret("keys")

@@ -136,7 +136,7 @@ def give_up(desired: Desired, observed: Observed, stored_digest: str, settings: 
     there = sorted(settings & cast("Json", stored(desired, observed) or {}).keys())
     if there and desired.memory.stored != stored_digest:
         return Decision(Do.STOP, "Drifted", f"{', '.join(there)} stays set: another client may have changed it")
-    if desired.memory.applied:
+    if desired.memory.applied:  # Without a record before the reset, the same body as before would count as applied.
         return Decision(Do.CLAIM, claim=desired.memory.claim)
     return Decision(Do.SEND, request=reset(desired, there)) if there else Decision(Do.NOTHING)
 

@@ -12,7 +12,6 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 _ENDPOINT = re.compile(r"no handler found for uri|Incorrect HTTP method for uri")
 """What OpenSearch and Elasticsearch answer at a path of which no plug-in or module knows."""
-LACKING = "the database has no such objects, perhaps because a plug-in or module is missing"
 
 
 def lacks_kind(message: str) -> bool:

@@ -5,6 +5,7 @@ The letters are those of docs/properties.md.
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
@@ -19,8 +20,8 @@ from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import is_user
 from stateward.simulation.properties.declared.logins import Logins
+from stateward.simulation.properties.declared.statuses import judged, reason_of
 from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
-from stateward.simulation.properties.declared.watchdog import is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import (
     SECRETS,
@@ -217,16 +218,8 @@ class UsersWatchdog(TaskAudit):
         """Yield each user that is not in the database as declared, and whose status does not truly say why."""
         database = self._world.database()
         for user in self._world.store.all(USERS):
-            name, status = user.key.name, part(user.doc, "status")
-            told = f"{reason_of(user)}: {status.get('activity', '')}"
-            if user.terminating:
-                yield f"the SearchUser {name} is still there ({told})"
-            elif status.get("observedGeneration") != user.meta["generation"] or database is None:
-                yield f"the status of the SearchUser {name} is of an older generation, or it has no database"
-            elif is_ready(user):
-                yield from self._differences(user, database)
-            elif not self._says_why(user, database):
-                yield f"the SearchUser {name} is not Ready ({told})"
+            differences, says_why = partial(self._differences, user), partial(self._says_why, user)
+            yield from judged(user, "SearchUser", database, differences, says_why)
 
     def _differences(self, user: Stored, database: Cluster) -> Iterator[str]:
         name, texts = user.key.name, texts_of(self._world.store.get(SECRETS, connection_of(user)))

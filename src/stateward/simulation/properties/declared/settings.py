@@ -5,6 +5,7 @@ Each setting is an object of its own. The letters are those of docs/properties.m
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from stateward.api.values.base import Json
@@ -14,8 +15,8 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.settings import UNKNOWN
+from stateward.simulation.properties.declared.statuses import is_ready, judged, reason_of
 from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
-from stateward.simulation.properties.declared.watchdog import is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import OBJECTS, is_settings, own_setting, wanted_settings
 from stateward.simulation.world.world import World
@@ -174,16 +175,9 @@ class SettingsWatchdog(TaskAudit):
         """Yield each resource whose settings are not in the database as declared, and that does not truly say why."""
         database, found = self._world.database(), [s for s in self._world.store.all(OBJECTS) if is_settings(s)]
         for resource in found:
-            name, status = resource.key.name, part(resource.doc, "status")
-            told = f"{reason_of(resource)}: {status.get('activity', '')}"
-            if resource.terminating:
-                yield f"the SearchObject {name} is still there ({told})"
-            elif status.get("observedGeneration") != resource.meta["generation"] or database is None:
-                yield f"the status of the SearchObject {name} is of an older generation, or it has no database"
-            elif is_ready(resource):
-                yield from self._differences(resource, database)
-            elif not self._says_why(resource, database, [other for other in found if other.uid != resource.uid]):
-                yield f"the SearchObject {name} is not Ready ({told})"
+            others = [other for other in found if other.uid != resource.uid]
+            says_why = partial(self._says_why, resource, others=others)
+            yield from judged(resource, "SearchObject", database, partial(self._differences, resource), says_why)
 
     def _differences(self, resource: Stored, database: Cluster) -> Iterator[str]:
         name, stored, wanted = resource.key.name, database.settings.persistent, wanted_settings(resource)
@@ -195,7 +189,7 @@ class SettingsWatchdog(TaskAudit):
             if mine and stored.get(key) == setter.value:
                 yield f"the SearchObject {name} does not declare {key} any more, and it is still {setter.value}"
 
-    def _says_why(self, resource: Stored, database: Cluster, others: list[Stored]) -> bool:
+    def _says_why(self, resource: Stored, database: Cluster, *, others: list[Stored]) -> bool:
         stored, wanted = database.settings.persistent, wanted_settings(resource)
         differs = [key for key, value in wanted.items() if stored.get(key) != value]
         true = {

@@ -14,8 +14,8 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.snapshots import ModelSnapshot, about_snapshots, new_name
+from stateward.simulation.properties.declared.statuses import is_ready, reason_of
 from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
-from stateward.simulation.properties.declared.watchdog import is_ready, reason_of
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import RESTORES, SCHEDULES, SNAPSHOTS, cluster_of, is_throwaway
 from stateward.simulation.world.world import NAMESPACE, World

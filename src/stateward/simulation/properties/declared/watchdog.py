@@ -11,10 +11,11 @@ from stateward.api.values.base import Json
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.audit import Write
-from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.stored_objects import changed_by, concerned, is_user
+from stateward.simulation.properties.declared.statuses import is_ready, reason_of
 from stateward.simulation.properties.declared.task_audit import DONE, TaskAudit
 from stateward.simulation.properties.invariants import Violation
 from stateward.simulation.world.declared_objects import (
@@ -204,19 +205,6 @@ class DeclaredWatchdog(TaskAudit):
 
     def _path(self, resource: Stored) -> str:
         return path_of(self._world.product.engine, resource.doc["spec"]["object"])
-
-
-def is_ready(resource: Stored) -> bool:
-    """Return whether the status of a resource says that this generation is in the database."""
-    conditions = items(resource.doc, "status", "conditions")
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-    return ready and part(resource.doc, "status").get("observedGeneration") == resource.meta["generation"]
-
-
-def reason_of(resource: Stored) -> str:
-    """Return why a resource is ready or not, in one word; empty before the first status."""
-    conditions = items(resource.doc, "status", "conditions")
-    return next((str(each["reason"]) for each in conditions if each["type"] == "Ready"), "")
 
 
 def _name(resource: Stored) -> str:

@@ -105,6 +105,23 @@ def test_what_proves_the_password_is_kept_and_what_does_not_is_recreated() -> No
     assert after.splitlines()[0] == line("admin", "changed", [*salts()][3]).strip()
 
 
+def test_a_digest_is_verified_once_for_a_password_and_again_for_each_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    digest = xpack.digest
+
+    def counted(password: str, salt: bytes) -> str:
+        computed.append(password)
+        return digest(password, salt)
+
+    monkeypatch.setattr(xpack, "digest", counted)
+    before = line("admin", "right", b"r" * 32)
+    for word in ("right", "right", "wrong", "right", "wrong"):
+        kept = xpack.user_files({"admin": word}, before, salts().__next__)["users"] == before
+        assert kept is (word == "right")
+    # A wrong word is compared, and the new digest that it gets is made.
+    assert computed == ["right", "wrong", "wrong", "wrong", "wrong"]
+
+
 def test_a_salt_that_follows_from_the_password_is_replaced() -> None:
     """It lets guesses be checked without the rounds: half a million in less than two seconds."""
     sound = line("editor", "same", b"s" * 32)
