@@ -1,9 +1,12 @@
 """Volumes grow by themselves before the database's disks are full: on file systems that are as large as the claims."""
 
+import asyncio
 import base64
 import io
 import json
 import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -83,14 +86,27 @@ class Filler:
             assert found["errors"] is False, found
 
     async def until(self, percent: float) -> None:
-        """Write until a disk is so full, also after the database has merged what was written."""
-        while await self.used() < percent or await self.used_when_merged() < percent:
+        """Write until a disk is so full."""
+        while await self.used() < percent:
             await self.write(8)
 
-    async def used_when_merged(self) -> float:
-        """Have the database end its merges and flush; return the use of the fullest disk then, in percent."""
-        await self.database.ask("big/_forcemerge", "POST")
-        return await self.used()
+    @asynccontextmanager
+    async def kept_at(self, percent: float) -> AsyncGenerator[None]:
+        """Write until a disk is so full, and again when merges have given back what was there twice."""
+
+        async def write() -> None:
+            while True:
+                await self.until(percent)
+                await asyncio.sleep(1)
+
+        await self.until(percent)
+        task = asyncio.create_task(write())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     async def count(self) -> int:
         await self.database.ask("big/_refresh", "POST")
@@ -147,14 +163,14 @@ async def test_volumes_grow_before_a_disk_is_full_while_documents_are_written(
         Promises(clusters, NAME, most_down=0) as promises,
     ):
         filler = Filler(person, database)
-        await filler.until(61)
-        await operator.kill()
-        await clusters.until(NAME, lambda c: settled(c) and disk(c).volume_size == GROWN, seconds=120)
+        async with filler.kept_at(61):
+            await operator.kill()
+            await clusters.until(NAME, lambda c: settled(c) and disk(c).volume_size == GROWN, seconds=180)
         assert await capacities(clusters) == [GROWN, GROWN]
-        await clusters.until(NAME, lambda c: disk(c).used_percent < 60, seconds=120)
+        await clusters.until(NAME, lambda c: disk(c).used_percent < 60, seconds=180)
 
-        await filler.until(61)  # More than a volume had in the beginning, and too early for the next one.
-        waiting = await clusters.until(NAME, lambda c: bool(c.status.waiting), seconds=120)
+        async with filler.kept_at(61):  # More than a volume had in the beginning, and too early for the next one.
+            waiting = await clusters.until(NAME, lambda c: bool(c.status.waiting), seconds=180)
         assert [wait.reason for wait in waiting.status.waiting] == ["VolumeChangedRecently"]
         assert filler.fullest < FLOOD
     assert await starts(clusters) == before

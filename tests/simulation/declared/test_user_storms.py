@@ -70,7 +70,7 @@ def test_a_cluster_is_secured_only_with_declared_resources(plan: Plan, secured: 
     try:
         run = Run(seed, plan, loop)
         assert run.secured is secured
-        assert (run.spec.get("security") == {"enabled": True}) is secured or plan.engine == "foundationdb"
+        assert (run.spec.get("security") == {"enabled": True}) is secured
     finally:
         loop.close()
 
