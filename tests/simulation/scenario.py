@@ -7,6 +7,7 @@ from typing import Any
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.simulation.apiserver.documents import part
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.campaign.run import QUIET, Plan, Run
 from stateward.simulation.opensearch.cluster import Cluster
@@ -95,7 +96,7 @@ class Scenario:
     def status(self) -> Json:
         resource = self.world.resource()
         assert resource is not None
-        return resource.doc["status"]
+        return part(resource.doc, "status")
 
     @property
     def waits(self) -> str:

@@ -34,7 +34,7 @@ from stateward.planning.steps.membership.automatic_scaling import pool_sizes
 from stateward.planning.steps.membership.bootstrap import bootstrap
 from stateward.planning.steps.membership.create_members import create
 from stateward.planning.steps.membership.decommission import decommission
-from stateward.planning.steps.membership.orphaned_volumes import volume_marks
+from stateward.planning.steps.membership.kept_volumes import kept_volumes
 from stateward.planning.steps.membership.pacing import limit_releases
 from stateward.planning.steps.membership.protocol_switch import switch_waits
 from stateward.planning.steps.membership.replacement import replacement
@@ -321,7 +321,7 @@ Step = Callable[[Facts, Scale, StepResult], StepResult]
 """A step takes the facts, the members that come and leave, and the result so far; it returns what it adds."""
 
 STEPS: Mapping[str, Step] = {
-    "orphaned volumes": lambda facts, _scaling, _part: volume_marks(facts),
+    "kept volumes": lambda facts, scaling, _part: kept_volumes(facts, scaling),
     "bootstrap": lambda facts, _scaling, _part: bootstrap(facts),
     "create members": lambda facts, scaling, _part: create(facts, scaling),
     "restarts in progress": lambda facts, scaling, part: continue_restarts(

@@ -51,6 +51,7 @@ def test_every_other_seed_has_a_profile_in_turn(engine: str) -> None:
         ("disks fill", {"VolumeChangedRecently", "StorageClassUnknown"}),
         ("scaling", {"ReplacedLater"}),
         ("broken managers", {"PoolNeeded"}),
+        ("created again", {"PoolNeeded"}),
         ("bootstrap with lost volumes", {"BootstrapInterrupted"}),
         ("read-only database", {"StepRefused"}),
     ],

@@ -5,7 +5,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.model.phase import AFTER, BEGUN, Phase
 from tests.unit.planning.kubernetes import FakeKubernetes
 from tests.unit.planning.pools import PoolSpec
-from tests.unit.planning.world_objects import Body, Claim, Workload
+from tests.unit.planning.world_objects import Body, Claim, Workload, roles
 
 
 class Hands(FakeKubernetes):
@@ -59,6 +59,7 @@ class Hands(FakeKubernetes):
             size = action.grown_size or spec.size
             body.claim = Claim(f"claim-{next(self.ids)}", size, 0, spec.storage_class or "standard")
             body.claim.grown = action.grown_size
+            body.claim.made_for = roles(voting=spec.voting, data=spec.data)
         self.write(body, action.pool, action.version)
 
     def stage(self, action: a.Stage) -> None:

@@ -26,7 +26,7 @@ from tests.support.kstatus import CURRENT, FAILED, IN_PROGRESS, judged
 from tests.unit.planning.applier import Hands
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.pools import GIB, PoolSpec, gateway, hot, managers, mixed
-from tests.unit.planning.world_objects import Body, Index, Shard
+from tests.unit.planning.world_objects import Body, Index, Shard, made_for
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
@@ -149,6 +149,7 @@ class World(Hands):
                 storage_class=claim.storage_class,
                 expandable=self.expandable,
                 left=claim.left,
+                earlier=claim.earlier,
                 classless=claim.storage_class in self.unprovided,
                 owner=claim.owner,
                 grown=min(claim.grown, claim.requested),
@@ -156,6 +157,7 @@ class World(Hands):
             ),
             config=body.config,
             config_checksum=checksum(body.config) if self.agents and body.config is not None else "",
+            made_for=made_for(body),
         )
 
     def plan(self) -> Plan:

@@ -11,6 +11,11 @@ from stateward.planning.plan import Plan
 from tests.unit.planning.pools import GIB, PoolSpec
 
 
+def roles(*, voting: bool, data: bool) -> frozenset[str]:
+    """Return the roles as the labels of objects have them."""
+    return frozenset(name for name, has in (("voting", voting), ("data", data)) if has)
+
+
 @dataclass
 class Claim:
     uid: str
@@ -18,6 +23,8 @@ class Claim:
     capacity: int
     storage_class: str
     left: bool = False
+    earlier: bool = False
+    made_for: frozenset[str] = frozenset()
     owner: str = ""
     grown: int = 0
     resized: float | None = None
@@ -79,6 +86,13 @@ class Body:
     claim: Claim | None = None
     config: dict[str, str] | None = None
     disk_version: str = ""
+
+
+def made_for(body: Body) -> frozenset[str]:
+    """Return the roles that a member's objects were made for."""
+    parts = [part for part in (body.workload, body.pod) if part is not None]
+    claimed = body.claim.made_for if body.claim is not None else frozenset[str]()
+    return claimed.union(*(roles(voting=part.voting, data=part.data) for part in parts))
 
 
 @dataclass

@@ -226,9 +226,9 @@ ADVICE = {
         " persistentvolumeclaims and services",
     ),
     "PoolNeeded": Advice(
-        "the pool of the member named above is in the spec again",
-        "add the pool again with a spec that starts; you can remove it when the database answers and every"
-        " shard has a started copy",
+        "a member uses the kept volume named above",
+        "add the pool again with a spec that starts, or give it the members or the role that the message names; you can"
+        " remove them when the database answers and every shard has a started copy",
     ),
     "BinariesNotStaged": Advice(
         "each member runs in a pod with the programs of both versions. Until then you can set the old version again",

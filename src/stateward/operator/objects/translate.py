@@ -111,7 +111,8 @@ def orphans(existing: ClusterObjects) -> tuple[o.Orphan, ...]:
 
 def members(existing: ClusterObjects, container: str) -> tuple[o.Member, ...]:
     """Return every member of which at least one object is there, in order of name."""
-    cluster = existing.cluster.metadata.name
+    meta = existing.cluster.metadata
+    cluster, since = meta.name, parse_time(meta.creation_timestamp or "")
     sets = by_member(existing.sets)
     pods = by_member(existing.pods)
     claims = by_member(existing.claims)
@@ -129,7 +130,7 @@ def members(existing: ClusterObjects, container: str) -> tuple[o.Member, ...]:
                 ordinal=ordinal,
                 workload=workload(sets[name]) if name in sets else None,
                 pod=pod(pods[name], existing.nodes, container) if name in pods else None,
-                claim=claim(claims[name], existing.classes) if name in claims else None,
+                claim=claim(claims[name], existing.classes, since) if name in claims else None,
                 config=inputs(secrets[name].metadata.annotations) if name in secrets else None,
                 config_checksum=secrets[name].metadata.annotations.get(names.ANNOTATION_CHECKSUM, "")
                 if name in secrets
@@ -291,12 +292,16 @@ def container_trouble(status: ContainerStatus) -> str:
     return f"{waiting.reason}: {waiting.message}{ended}"
 
 
-def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) -> o.Claim:
-    """Return a claim as planning sees it; sizes in bytes."""
+def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], since: float | None = None) -> o.Claim:
+    """Return a claim as planning sees it; sizes in bytes.
+
+    `since` is when the cluster resource was created, in seconds since the epoch; None if that is unknown.
+    """
     name = source.spec.storage_class_name or ""
     known = classes.get(name)
     requested, told = parse_bytes(source.requested) if source.requested else 0, source.metadata.annotations
     resizing = [c.message for c in source.status.conditions if "esiz" in c.type and c.message]
+    created = source.metadata.creation_timestamp
     return o.Claim(
         ref=ref(source.metadata),
         requested=requested,
@@ -307,6 +312,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass]) ->
         classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
         left=names.ANNOTATION_RETIRED in source.metadata.annotations,
+        earlier=created is not None and since is not None and created.timestamp() < since,
         owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",
         # The record may lower what counts as grown, and never asks for more than the claim does.

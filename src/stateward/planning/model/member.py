@@ -103,6 +103,8 @@ class Claim(Struct, frozen=True):
     terminating: bool = False
     left: bool = False
     """Whether it is marked as left by a replaced member."""
+    earlier: bool = False
+    """Whether it is older than the cluster resource: of a deleted cluster with this name, or written by a user."""
     owner: str = ""
     """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""

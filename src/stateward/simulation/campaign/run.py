@@ -18,10 +18,13 @@ from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
 from stateward.simulation.campaign.quiet_period import QuietPeriod
 from stateward.simulation.faults.faults import FaultSchedule
 from stateward.simulation.faults.targets import FaultTargets
+from stateward.simulation.opensearch.node import Node
 from stateward.simulation.properties.invariants import Violation, Watchdog
+from stateward.simulation.properties.one_database import volumes_with_state
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop
 from stateward.simulation.users.profiles import POOL_SCALE_WRITTEN, Profile, profile_of
+from stateward.simulation.users.user import BOOTSTRAP_CONFIRMED
 from stateward.simulation.world import log_capture, trace_text
 from stateward.simulation.world.engine_products import DEFAULT
 from stateward.simulation.world.operators import Process
@@ -125,6 +128,7 @@ class Run:
         self.stage = "the start"
         """The current stage of the run, for messages."""
         self.watchdog = Watchdog(self.world, self.violations)
+        self.world.databases.on_forming.append(self._on_forming)
         able = bool(self.setup.declared_faults)
         declares = able and first_set(plan.declared, free(plan) and plan.profile is None and drawn(seed))
         self.secured = declares and first_set(plan.secured, plan.declared is None and drawn_secured(seed))
@@ -303,6 +307,12 @@ class Run:
             self.world.context.count(f"action: {values.get('action')}")
             name, member, why = (str(values.get(key, "")) for key in ("action", "member", "why"))
             self.world.context.trace(trace_text.action(name, member, why))
+
+    def _on_forming(self, node: Node) -> None:
+        """Check that a database that is formed is the only one; a user may have confirmed that another one is lost."""
+        beside = volumes_with_state(self.world, node)
+        if beside and not self.world.context.counts.get(BOOTSTRAP_CONFIRMED):
+            self._violated("s", f"{node.name} forms a database, and {', '.join(beside)} have the state of another one")
 
     def _on_uncaught_error(self, _loop: object, context: Mapping[str, object]) -> None:
         """Record an uncaught error of the world or of a task."""

@@ -1,6 +1,6 @@
 """All database processes of a world, their disks, and their discovery."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,6 +57,8 @@ class Databases:
         self.repositories: dict[str, dict[str, ModelSnapshot]] = {}
         """The files of snapshot repositories by name, which outlive each database."""
         self.damage = Damage()
+        self.on_forming: list[Callable[[Node], None]] = []
+        """Called with each process that is about to form a database."""
         self._numbers = 0
 
     def start(self, container: Container) -> Node:
@@ -156,6 +158,8 @@ class Databases:
             next((cluster for cluster in known if cluster.leader), known[0]).offer(node)
 
     def _form(self, node: Node) -> None:
+        for told in self.on_forming:
+            told(node)
         self._numbers += 1
         cluster = Cluster(self, node.cluster_name, f"uuid-{self._numbers:04d}")
         self.clusters[cluster.identity] = cluster

@@ -242,6 +242,27 @@ PROFILES = (
     Profile("network and file faults", frequent_faults={**NETWORK, "slow shard recovery": 1.0}),
     Profile("node and pod faults", frequent_faults={**MACHINES, "cluster deleted and recreated": 3.0}),
     Profile(
+        "created again",
+        edits=(
+            "pool renamed",
+            "managers renamed",
+            "pool removed",
+            "pool added",
+            "pool grown",
+            "pool shrunk",
+            "roles changed",
+            "member replacement requested",
+            "volumes shrunk",
+            "storage class changed",
+        ),
+        frequent_faults={
+            "user edit": 4.0,
+            "cluster deleted and recreated": 6.0,
+            "index created": 3.0,
+            "slow database start": 1.0,
+        },
+    ),
+    Profile(
         "pools that scale",
         edits=("scaling of a pool changed", "scaling of a pool changed", "pool grown", "pool shrunk", "version up"),
         frequent_faults={

@@ -1,6 +1,6 @@
 """The simulated user: edits the cluster resource at any time, reverts edits, and sends requests."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.users.drawn_edits import DrawnEdit, draw
 from stateward.simulation.users.edits import EDITS, Draft, Edit
 from stateward.simulation.users.member_requests import CLEARED_REQUESTS, MEMBER_EDITS, REQUESTS, Annotations, Request
+from stateward.simulation.users.needed_pools import needed_pools
 from stateward.simulation.users.profiles import PROFILE_EDITS
 from stateward.simulation.users.scaling_edits import SCALING_EDITS
 from stateward.simulation.users.unplaceable_edits import UNPLACEABLE_EDITS, make_placeable
@@ -21,13 +22,14 @@ from stateward.simulation.world.world import LIMITED, NAME, RIGID, World
 
 DRAWN = ("user: valid edit from the schema", "user: invalid edit from the schema (refused)")
 """Counter names of the edits drawn from the schema."""
-SETS, CLAIMS = "apps/statefulsets", "/persistentvolumeclaims"
 REVERTED_EDITS = frozenset({"invalid edit", "valid edit from the schema", "invalid edit from the schema"})
 """Edits on which no later edit is based."""
 EXCLUDED_FIELDS = frozenset({"ephemeral", "acceptDataLoss", "whenDeleted"})
 """Fields with which a user accepts data loss; a loss would then prove nothing."""
 BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """Wait reasons that need a user's confirmation that no data is lost."""
+BOOTSTRAP_CONFIRMED = "user: bootstrap confirmed"
+"""Counter name of that confirmation."""
 
 CHOICE = (*EDITS, *VOLUME_EDITS, *SCALING_EDITS, *UNPLACEABLE_EDITS, *MEMBER_EDITS)
 """All edits of the spec."""
@@ -80,8 +82,6 @@ class User:
         spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
             correct_storage(pool["storage"])
-        self._restore_managers(spec)
-        self._restore_copy_holders(spec)
         self._apply("satisfiable spec", spec)
         self.annotate(CLEARED_REQUESTS)
 
@@ -108,7 +108,7 @@ class User:
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
         if any(wait["reason"] in BOOTSTRAP_WAITS for wait in waits):
-            self._world.context.count("user: bootstrap confirmed")
+            self._world.context.count(BOOTSTRAP_CONFIRMED)
             self.annotate({names.ANNOTATION_BOOTSTRAP_AGAIN: "accept-data-loss"})
 
     def apply_drawn_edit(self, edit: DrawnEdit) -> None:
@@ -152,16 +152,12 @@ class User:
         version = self._reachable()
         if version != self.spec["version"] and any(wait["reason"] == "CannotGoBack" for wait in waits):
             self.set("refused downgrade withdrawn", version=version)
-        members = [wait["subject"] for wait in waits if wait["reason"] == "PoolNeeded"]
-        needed = {member.removeprefix(f"{self._name}-").rpartition("-")[0] for member in members}
-        there = {pool["name"] for pool in self.spec["pools"]}
-        known = {pool["name"]: pool for spec in self._previous_specs for pool in spec["pools"]}
-        again = [deepcopy(known[name]) for name in sorted(needed - there) if name in known]
-        for pool in again:
-            _remove_invalid_settings(pool)
-        if again:
-            spec = deepcopy(self.spec)
-            self._apply("required pool restored", {**spec, "pools": [*spec["pools"], *again]})
+        previous = [pool for spec in self._previous_specs for pool in spec["pools"]]
+        pools = needed_pools(self._name, self.spec["pools"], waits, previous, self._world.product.manager)
+        if pools != self.spec["pools"]:
+            for pool in pools:
+                _remove_invalid_settings(pool)
+            self._apply("required pool restored", {**deepcopy(self.spec), "pools": pools})
 
     def _replace_undrained(self, members: list[str]) -> None:
         """Replace members that never joined, without draining them: they hold no data."""
@@ -188,42 +184,6 @@ class User:
             if insists and (refused or len(shard.copies) > members):
                 self._world.context.trace(f"the user lets the copies of {shard.index} follow the number of members")
                 database.follow(shard.index, "0-2")
-
-    def _restore_managers(self, spec: Json) -> None:
-        """Request as many managers as the voting configuration needs, if too few exist to elect one.
-
-        They are missing when a cluster was recreated with fewer managers; their volumes were kept.
-        """
-        database = self._world.database(self._name)
-        if database is None or database.leader:
-            return
-        for pool in spec["pools"]:
-            voted = any(name.startswith(f"{self._name}-{pool['name']}-") for name in database.seen)
-            if voted and self._world.product.manager in pool["roles"]:
-                pool["replicas"] = max(pool["replicas"], len(database.voters))
-                return
-
-    def _restore_copy_holders(self, spec: Json) -> None:
-        """Request enough members to bring back those whose kept volumes have the only copies of a shard.
-
-        They are missing when a cluster was recreated: it uses the volumes with the lowest ordinals, even those of
-        members that were replaced by members with higher ordinals. A volume of another class is not used.
-        """
-        members = {stored.key.name for stored in self._world.store.all(SETS)}
-        claims = {claim.uid: claim.labels.get(names.LABEL_MEMBER, "") for claim in self._world.store.all(CLAIMS)}
-        database = self._world.database(self._name)
-        for shard in database.shards if database is not None else ():
-            disks = self._world.databases.disks.items()
-            holders = {claims.get(uid, "") for uid, disk in disks if disk.copies.get(shard.name) in shard.in_sync}
-            if holders & members:
-                continue
-            for pool in spec["pools"]:
-                prefix = f"{self._name}-{pool['name']}"
-                numbers = _numbers(prefix, holders)
-                if numbers:
-                    above = [number for number in _numbers(prefix, members) if number > numbers[0]]
-                    pool["replicas"] = max(pool["replicas"], numbers[0] + 1 + len(above))
-                    pool["storage"].pop("storageClass", None)
 
     def _make_frequent_edit(self, name: str) -> None:
         request = next((request for request in REQUESTS if request[0] == name), None)
@@ -313,8 +273,3 @@ def _remove_invalid_settings(holder: Json) -> None:
     for setting in ("bad.setting", "cluster.name"):
         holder.get("config", {}).pop(setting, None)
     make_placeable(holder)
-
-
-def _numbers(prefix: str, members: Iterable[str]) -> list[int]:
-    """Return the ordinals of the members of a pool, in order."""
-    return sorted(int(number) for of, _, number in (name.rpartition("-") for name in members) if of == prefix)

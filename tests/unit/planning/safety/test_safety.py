@@ -14,7 +14,7 @@ from stateward.planning.safety.capacity import disk_problem
 from stateward.planning.safety.sole_copies import is_only_data_member, sole_verdict
 from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
 from stateward.planning.steps.membership.decommission import hidden_data
-from stateward.planning.steps.membership.orphaned_volumes import is_abandoned
+from stateward.planning.steps.membership.kept_volumes import is_abandoned
 from stateward.planning.steps.membership.release import volume_to_delete
 from stateward.planning.steps.membership.replacement import entry, limits, problems
 from tests.unit.planning.chaos import NOW

@@ -6,6 +6,9 @@ the status before it gives it, and gives it to one pod (the annotation disappear
 only if its volume is empty. If the volume that got the grant is gone, the operator cannot know whether a cluster was
 formed on it: manual intervention is required.
 
+A cluster resource that is deleted and created again has no record, and its managers' volumes may hold a cluster. While
+there is such a volume, no manager with a newer one gets the grant.
+
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
 
@@ -87,10 +90,31 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
 
 
 def first_voter(facts: Facts) -> Member | None:
-    """Return the member that forms the cluster: the lowest of the first pool with a vote."""
+    """Return the member that forms the cluster: the lowest of the first pool with a vote.
+
+    If volumes of earlier managers are kept, it is one of these managers, also of a pool that the spec does not have:
+    its volume is not empty, so it forms no cluster and takes part in the election of the earlier one. The disaster this
+    prevents: a cluster is deleted and created again, its managers get another name before they are elected, and the new
+    ones form a second database beside theirs.
+    """
+    kept = kept_voters(facts)
+    coming = [m for m in kept if m.alive]
+    if coming or (kept and not facts.obs.bootstrap_again):
+        return min(coming, key=lambda m: (m.pool not in facts.pools, m.pool, m.ordinal), default=None)
     pool = next((p for p in facts.obs.desired.pools if p.voting), None)
     found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.alive]
     return min(found, key=lambda m: m.ordinal, default=None)
+
+
+def kept_voters(facts: Facts) -> list[Member]:
+    """Return the managers whose volumes are older than the cluster resource, and may hold an earlier cluster's state.
+
+    A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
+    """
+    found = [m for m in facts.obs.members if facts.votes(m) or not m.made_for]
+    return [
+        m for m in found if (c := m.claim) is not None and c.earlier and c.capacity and not (c.left or c.terminating)
+    ]
 
 
 def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
@@ -118,6 +142,9 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
         actions = (
             GrantBootstrap(why="it is recorded as the manager that forms the cluster", member=member.name, pod=pod.ref),
         )
+    elif member.claim is not None and member.claim.earlier and age <= OVERDUE:
+        # Its volume may hold an earlier cluster, whose election needs no grant. If it is empty, it is recreated later.
+        return StepResult()
     elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:
         text = "{} is recreated to form the cluster"
         actions = (
@@ -138,7 +165,7 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     grant = facts.obs.bootstrap
     if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
         return ()  # The volume is another one: that is what is said then.
-    if facts.seconds_waited(member.name, FORMING) <= OVERDUE:
+    if not is_overdue(facts):
         return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
     pools = facts.pools.keys() - {member.pool}
     claimed = ((m, m.claim) for m in facts.obs.members if not m.present and m.pool not in pools)
@@ -149,6 +176,12 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
         f" why, and if its volume is from an earlier cluster, it waits for the other managers of that cluster{names}"
     )
     return (Wait(member.name, FORMING, text, stalled=True),)
+
+
+def is_overdue(facts: Facts) -> bool:
+    """Return whether the member that got the grant has formed no cluster for too long."""
+    grant = facts.obs.bootstrap
+    return grant is not None and facts.seconds_waited(grant.member, FORMING) > OVERDUE
 
 
 def everything_lost(facts: Facts) -> bool:

@@ -9,11 +9,9 @@ that is being formed, and managers that were in it before, are created at once.
 from stateward.api.values import names
 from stateward.planning.facts.change import member_version
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.volume_fit import may_hold_last_copy, usable
 from stateward.planning.model.actions import Create
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
 from stateward.planning.model.observation import Effect, Pool
-from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.scale import Scale
 
 
@@ -32,21 +30,7 @@ def create(facts: Facts, scaling: Scale) -> StepResult:
                 continue
             new_voter = f"{name} joins first"
         part = merge(part, creation_of(facts, pool, ordinal, name))
-    return merge(
-        part, *(kept_volumes_needed(facts, pool) for pool in dict.fromkeys(pool.name for pool, _ in scaling.missing))
-    )
-
-
-def kept_volumes_needed(facts: Facts, name: str) -> StepResult:
-    """Return which kept volumes may hold what the database is missing, while new members cannot start with them."""
-    pool, missing = facts.pools[name], lost_units(facts.database) if facts.database is not None else []
-    kept = (m for m in facts.obs.members if m.pool == name and not m.present and not usable(pool, m))
-    held = [m for m in kept if missing and may_hold_last_copy(pool, m, facts.database)]
-    if not held:
-        return StepResult()
-    because = f"pool {name} keeps its data in pods now" if pool.ephemeral else "it is being deleted"
-    text = f"the kept volume of {{}} may hold the last copy of shard {missing[0]}, and {because}"
-    return StepResult(waits=tuple(Wait(m.name, "MayHoldLastCopy", text.format(m.name)) for m in held))
+    return part
 
 
 def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult:

@@ -9,7 +9,7 @@ from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.steps.membership.orphaned_volumes import volume_marks
+from stateward.planning.steps.membership.kept_volumes import marks
 from tests.unit.planning.pools import GIB
 from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
 from tests.unit.planning.world import World, hot, managers, mixed, settled
@@ -29,6 +29,8 @@ def made_again(world: World) -> World:
     """Delete the cluster resource, with all that goes with it, and make it again on the kept volumes."""
     for body in world.bodies.values():
         body.workload = body.pod = body.config = None
+        if body.claim is not None:
+            body.claim.earlier = True
     world.status = ClusterStatus()
     world.draining = frozenset()
     return world.edit(policy=wishes())
@@ -75,13 +77,13 @@ def test_a_volume_is_not_given_up_before_its_member_is_gone_and_nothing_is_missi
     claim = red.bodies["c-hot-0"].claim
     assert claim is not None
     claim.left = False
-    assert volume_marks(derive(red.observe(), red.now)).actions
-    assert not volume_marks(derive(red.edit(answers=False).observe(), red.now)).actions
+    assert marks(derive(red.observe(), red.now))
+    assert not marks(derive(red.edit(answers=False).observe(), red.now))
     red.edit(answers=True)
     red.indices[0].copies.clear()
-    assert not volume_marks(derive(red.observe(), red.now)).actions
+    assert not marks(derive(red.observe(), red.now))
     taken = o.Replacement(accepted=frozenset({"c-hot-0"}))
-    assert volume_marks(derive(red.edit(policy={"replacement": taken}).observe(), red.now)).actions
+    assert marks(derive(red.edit(policy={"replacement": taken}).observe(), red.now))
 
 
 @pytest.mark.parametrize("still", ["its pod", "its StatefulSet", "nothing"])
@@ -93,7 +95,7 @@ def test_a_member_that_is_replaced_and_not_gone_has_left_nothing(still: str) -> 
     workload = there.workload if still == "its StatefulSet" else None
     seen = world.observe()
     members = tuple(replace(m, pod=pod, workload=workload) if m.name == "c-hot-0" else m for m in seen.members)
-    assert bool(volume_marks(derive(replace(seen, members=members), world.now)).actions) is (still == "nothing")
+    assert bool(marks(derive(replace(seen, members=members), world.now))) is (still == "nothing")
 
 
 def test_nothing_is_reported_on_a_volume_that_is_being_deleted() -> None:
@@ -102,8 +104,8 @@ def test_nothing_is_reported_on_a_volume_that_is_being_deleted() -> None:
     seen = world.observe()
     claims = (replace(m.claim, terminating=True) if m.claim is not None else None for m in seen.members)
     members = tuple(replace(m, claim=c) for m, c in zip(seen.members, claims, strict=True))
-    assert volume_marks(derive(seen, world.now)).actions
-    assert not volume_marks(derive(replace(seen, members=members), world.now)).actions
+    assert marks(derive(seen, world.now))
+    assert not marks(derive(replace(seen, members=members), world.now))
 
 
 def test_the_mark_goes_when_the_member_runs_again() -> None:

@@ -1,0 +1,123 @@
+"""Marks the volumes that replaced members have left, and asks for the kept ones that the database needs.
+
+The list of replaced members is in the status of the cluster resource and is deleted with it, while volumes are kept.
+The disaster this prevents: a recreated cluster takes the kept volumes with the lowest numbers, including those that
+were left, and the only copy of a shard stays on a volume with a higher number.
+"""
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.removals import active_removals
+from stateward.planning.facts.volume_fit import unfit
+from stateward.planning.model.actions import Action, MarkVolume
+from stateward.planning.model.intent import StepResult, Wait
+from stateward.planning.model.observation import Member, Pool
+from stateward.planning.safety.health_gate import lost_units
+from stateward.planning.steps.membership.bootstrap import is_overdue, kept_voters
+from stateward.planning.steps.membership.scale import Scale, free_ordinals
+
+
+def kept_volumes(facts: Facts, scaling: Scale) -> StepResult:
+    """Return the marks to set or remove on volumes that are not in use, and the waits for those that are needed."""
+    return StepResult(actions=marks(facts), waits=needed_volumes(facts, scaling))
+
+
+def marks(facts: Facts) -> tuple[Action, ...]:
+    """Return the marks to set or remove on the volumes of members that are not in use."""
+    listed = active_removals(facts.obs).keys()
+    actions: list[Action] = []
+    for member in facts.obs.members:
+        claim = member.claim
+        if claim is None or claim.terminating:
+            continue
+        if claim.left and member.alive:
+            actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
+        elif not claim.left and (member.name in listed or is_unfit(facts, member)) and is_abandoned(facts, member):
+            actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=claim.ref, left=True))
+    return tuple(actions)
+
+
+def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
+    """Return the waits for kept volumes that the database may need, and that no member will use as the spec is.
+
+    The disaster this prevents: a cluster is deleted while one of its pools gets another name, fewer members or other
+    roles, and created again. What its members held is on kept volumes, and no message says so.
+    """
+    coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
+    idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
+    if facts.database is None:
+        held = [m for m in kept_voters(facts) if m in idle] if unformed_without(facts) else []
+        return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", _STATE)))
+    missing = lost_units(facts.database)
+    # A claim without a record of its roles may hold anything.
+    idle = [m for m in idle if missing and ("data" in m.made_for or not m.made_for)]
+    held = [m for m in idle if m.claim is not None and m.claim.capacity and not m.claim.left]
+    copy = f"the last copy of shard {missing[0]}" if missing else ""
+    return tuple(wait for m in held if (wait := needed(facts, scaling, m, "data", copy)))
+
+
+_STATE = "the state of an earlier cluster of this name"
+_FORM_NEW = (
+    ". To form a new and empty cluster instead, annotate the cluster with"
+    " stateward.dev/bootstrap-again=accept-data-loss"
+)
+
+
+def unformed_without(facts: Facts) -> bool:
+    """Return whether the cluster is not formed, and managers with kept volumes are needed: none is there, or too few.
+
+    A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
+    when it takes too long.
+    """
+    if facts.formed or facts.obs.bootstrap_again:
+        return False
+    return not any(m.alive for m in kept_voters(facts)) or is_overdue(facts)
+
+
+def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -> Wait | None:
+    """Return the wait for a kept volume with what would let a member use it; None if a step brings the member back."""
+    pool, may_hold = facts.pools.get(member.pool), f"the kept volume of {member.name} may hold {what}"
+    if member.claim is not None and member.claim.terminating:
+        return Wait(member.name, "MayHoldLastCopy", f"{may_hold}, and it is being deleted")
+    if pool is None:
+        use = f"pool {member.pool}"
+    elif pool.ephemeral:
+        text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
+        return Wait(member.name, "MayHoldLastCopy", text)
+    else:
+        use = " and ".join(
+            part for part in (lacks_role(pool, role), lacks_members(facts, scaling, member, pool)) if part
+        )
+    if not use:
+        return None
+    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if role == 'voting' else ''}"
+    return Wait(member.name, "PoolNeeded", text, stalled=True)
+
+
+def lacks_role(pool: Pool, role: str) -> str:
+    """Return the role that members of the pool need to use what a volume holds; empty if they have it."""
+    has = pool.data if role == "data" else pool.voting
+    name = "data" if role == "data" else "of a manager"
+    return "" if has else f"the role {name} for pool {pool.name}"
+
+
+def lacks_members(facts: Facts, scaling: Scale, member: Member, pool: Pool) -> str:
+    """Return how many members the pool needs for the member's number to be the next one; empty if it never is."""
+    free = free_ordinals(facts, pool, member.ordinal + 1)
+    if member.ordinal not in free:
+        return ""
+    absent = sum(each.name == pool.name for each, _ in scaling.missing)
+    count = pool.replicas - absent + free.index(member.ordinal) + 1
+    return f"{count} {'member' if count == 1 else 'members'} of pool {pool.name}"
+
+
+def is_unfit(facts: Facts, member: Member) -> bool:
+    """Return whether the pool asks for another volume than the member has: an edit has replaced the member."""
+    pool = facts.pools.get(member.pool)
+    return pool is not None and unfit(pool, member)
+
+
+def is_abandoned(facts: Facts, member: Member) -> bool:
+    """Return whether a member is gone, and its volume is not one for which it may be brought back."""
+    accepted = member.name in facts.obs.desired.replacement.accepted
+    whole = facts.database is not None and not lost_units(facts.database)
+    return not member.alive and member.pod is None and (whole or accepted)

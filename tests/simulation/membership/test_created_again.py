@@ -1,0 +1,54 @@
+"""A cluster that is deleted and created again on kept volumes has one database, and says which volumes it needs."""
+
+from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers, pool
+
+
+async def deleted(scenario: Scenario) -> None:
+    """Delete the cluster resource, and wait until its pods have ended."""
+    scenario.user.delete()
+    assert await scenario.until(lambda: not scenario.uids(PODS))
+
+
+async def test_managers_that_are_renamed_before_their_election_form_no_second_database() -> None:
+    with Scenario(managers(3), hot(2)).logged() as scenario:
+        await scenario.begin()
+        before = scenario.database.identity
+        await deleted(scenario)
+        scenario.world.databases.behavior.boot = (240.0, 300.0)
+        scenario.user.create()
+        assert await scenario.until(lambda: "logs-managers-2" in scenario.uids(SETS))
+        scenario.pools(pool("masters", 3, ["cluster_manager"], "1Gi"), hot(2))
+        await scenario.settle()
+        assert scenario.database.identity == before
+        assert scenario.world.context.counts["cluster formed"] == 1
+
+
+async def test_a_cluster_without_the_pool_of_its_earlier_managers_forms_no_database_and_asks_for_the_pool() -> None:
+    with Scenario(managers(3), hot(2)).logged() as scenario:
+        await scenario.begin()
+        before = scenario.database.identity
+        await deleted(scenario)
+        scenario.user.spec["pools"] = [pool("masters", 3, ["cluster_manager"], "1Gi"), hot(2)]
+        scenario.user.create()
+        assert await scenario.until(lambda: "PoolNeeded" in scenario.waits)
+        assert scenario.world.context.counts["cluster formed"] == 1
+        scenario.pools(managers(3), pool("masters", 3, ["cluster_manager"], "1Gi"), hot(2))
+        assert await scenario.until(lambda: scenario.database.leader)
+        scenario.pools(pool("masters", 3, ["cluster_manager"], "1Gi"), hot(2))
+        await scenario.settle()
+        assert scenario.database.identity == before
+
+
+async def test_fewer_members_than_the_kept_volumes_need_are_asked_for_by_number() -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.database.create_index("alone", 0, 2**20, 1.0)
+        await deleted(scenario)
+        scenario.user.spec["pools"] = [managers(1), hot(1)]
+        scenario.user.create()
+        assert await scenario.until(lambda: "PoolNeeded" in scenario.waits)
+        waits = [wait["message"] for wait in scenario.status["waiting"] if wait["reason"] == "PoolNeeded"]
+        assert any(message.endswith("with 3 members of pool hot in the spec") for message in waits), waits
+        scenario.pools(managers(1), hot(3))
+        await scenario.settle()
+        assert scenario.database.health == "green"

@@ -1,0 +1,112 @@
+"""A cluster that is deleted and created again on kept volumes: one database, and a word for each volume it needs."""
+
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model.intent import Wait
+from stateward.planning.plan import plan
+from stateward.planning.steps.membership.bootstrap import kept_voters
+from tests.unit.planning.steps.membership.test_left import made_again
+from tests.unit.planning.steps.membership.test_replacement import cluster
+from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
+
+
+def needed(world: World) -> dict[str, Wait]:
+    """Return the waits for kept volumes, by member."""
+    return {w.subject: w for w in world.plan().waits if w.reason == "PoolNeeded"}
+
+
+def test_managers_that_are_renamed_before_they_are_elected_again_stay_those_that_form_the_cluster() -> None:
+    world = cluster(2)
+    before = world.identity
+    made_again(world).edit(answers=False).ticks(1)
+    world.edit(pools=[managers(name="masters"), hot(2)]).ticks(60)
+    assert world.bodies["c-masters-0"].pod is not None
+    assert set(world.did(a.GrantBootstrap)) <= {"c-managers-0"}
+    assert set(world.did(a.RecordBootstrap)) == {"c-managers-0"}
+    world.edit(answers=True).run()
+    assert world.identity == before
+    assert world.voters == {"c-masters-0", "c-masters-1", "c-masters-2"}
+
+
+def test_no_cluster_is_formed_while_a_removed_pool_has_the_volumes_of_earlier_managers() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)]).ticks(5)
+    assert world.bodies["c-masters-0"].pod is not None
+    assert not world.did(a.RecordBootstrap)
+    waits = needed(world)
+    assert waits.keys() == {"c-managers-0", "c-managers-1", "c-managers-2"}
+    assert all(w.stalled for w in waits.values())
+    assert waits["c-managers-0"].message == (
+        "the kept volume of c-managers-0 may hold the state of an earlier cluster of this name; it can only be used"
+        " with pool managers in the spec. To form a new and empty cluster instead, annotate the cluster with"
+        " stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    world.edit(answers=True, pools=[managers(), managers(name="masters"), hot(2)]).run()
+    assert not needed(world)
+
+
+def test_a_person_may_give_up_the_earlier_cluster() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)]).ticks(5)
+    world.edit(bootstrap_again=True).ticks(5)
+    assert world.did(a.RecordBootstrap) == ["c-masters-0"]
+
+
+def test_a_kept_manager_of_another_pool_than_the_first_forms_no_second_cluster() -> None:
+    world = made_again(settled(mixed(3))).edit(answers=False, pools=[managers(), mixed(3)]).ticks(4)
+    assert world.bodies["c-managers-0"].pod is not None
+    assert set(world.did(a.RecordBootstrap)) == {"c-all-0"}
+
+
+def test_a_manager_whose_claim_a_user_wrote_forms_the_cluster_later_as_its_volume_may_hold_an_earlier_one() -> None:
+    world = made_again(cluster(2)).edit(identity="", voters=set())
+    world.bodies["c-managers-0"].claim = None
+    world.ticks(50)
+    assert set(world.did(a.RecordBootstrap)) == {"c-managers-1"}
+    assert not world.did(a.DeletePod), "an election needs no grant"
+    world.run()
+    assert world.did(a.DeletePod) == ["c-managers-1"]
+    assert world.did(a.GrantBootstrap) == ["c-managers-1"]
+
+
+def test_volumes_that_hold_no_earlier_cluster_hold_up_none() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)]).ticks(3)
+    seen = world.observe()
+    kept = [m.name for m in kept_voters(derive(seen, world.now))]
+    assert kept == ["c-managers-0", "c-managers-1", "c-managers-2"]
+    for change in ({"left": True}, {"terminating": True}, {"capacity": 0}, {"earlier": False}):
+        members = tuple(
+            replace(m, claim=replace(m.claim, **change)) if m.name in kept and m.claim is not None else m
+            for m in seen.members
+        )
+        made = plan(replace(seen, members=members), world.now)
+        assert [x.member for x in made.actions if isinstance(x, a.RecordBootstrap)] == ["c-masters-0"], change
+
+
+def test_too_few_managers_on_kept_volumes_say_how_many_the_pool_needs() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(1), hot(2)]).ticks(5)
+    assert not needed(world), "they may still be elected"
+    world.ticks(80)
+    assert "with 2 members of pool managers in the spec" in needed(world)["c-managers-1"].message
+    assert "with 3 members of pool managers in the spec" in needed(world)["c-managers-2"].message
+
+
+def test_kept_volumes_of_a_smaller_pool_are_asked_for_while_a_shard_is_missing() -> None:
+    world = made_again(settled(managers(), hot(3), indices=((1,), (1,), (1,)))).edit(pools=[managers(), hot(1)])
+    world.ticks(40)
+    waits = needed(world)
+    assert waits.keys() == {"c-hot-1", "c-hot-2"}
+    assert "may hold the last copy of shard" in waits["c-hot-1"].message
+    assert waits["c-hot-1"].message.endswith("it can only be used with 2 members of pool hot in the spec")
+    assert waits["c-hot-2"].message.endswith("it can only be used with 3 members of pool hot in the spec")
+    assert all(w.stalled for w in waits.values())
+    world.edit(pools=[managers(), hot(3)]).run()
+    world.edit(pools=[managers(), hot(1)]).run()
+    assert not needed(world)
+
+
+def test_kept_volumes_of_a_pool_that_lost_its_role_are_asked_for_while_a_shard_is_missing() -> None:
+    world = made_again(settled(managers(), hot(2), hot(1, "warm"), indices=((1,), (1,), (1,))))
+    world.edit(pools=[managers(), hot(2), gateway(0, "warm")]).ticks(40)
+    asked = needed(world)["c-warm-0"].message
+    assert asked.endswith("it can only be used with the role data for pool warm and 1 member of pool warm in the spec")
