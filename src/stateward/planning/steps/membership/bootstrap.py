@@ -15,7 +15,7 @@ there is such a volume, no manager with a newer one gets the grant.
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, RecordBootstrap
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Effect, Member, Pod
+from stateward.planning.model.observation import Claim, Effect, Member, Pod
 from stateward.planning.steps.membership.create_database import create_database
 from stateward.planning.steps.rollout.prepare import stage
 
@@ -109,12 +109,17 @@ def first_voter(facts: Facts) -> Member | None:
 def kept_voters(facts: Facts) -> list[Member]:
     """Return the managers whose volumes are older than the cluster resource, and may hold an earlier cluster's state.
 
-    A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
+    A claim that was never bound holds nothing, and one that a replaced member has left is of no use. Who asks for
+    managers that keep their data in pods has given up the volumes.
     """
-    found = [m for m in facts.obs.members if facts.votes(m) or not m.made_for]
-    return [
-        m for m in found if (c := m.claim) is not None and c.earlier and c.capacity and not (c.left or c.terminating)
-    ]
+    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral}
+    found = [m for m in facts.obs.members if m.pool not in ephemeral and (facts.votes(m) or not m.made_for)]
+    return [m for m in found if m.claim is not None and is_kept(m.claim)]
+
+
+def is_kept(claim: Claim) -> bool:
+    """Return whether a claim is older than the cluster resource, and its volume may be of use."""
+    return claim.earlier and claim.capacity > 0 and not (claim.left or claim.terminating)
 
 
 def volume_of(facts: Facts, member: Member, pod: Pod) -> str:

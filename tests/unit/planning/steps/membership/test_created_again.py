@@ -83,6 +83,11 @@ def test_volumes_that_hold_no_earlier_cluster_hold_up_none() -> None:
         assert [x.member for x in made.actions if isinstance(x, a.RecordBootstrap)] == ["c-masters-0"], change
 
 
+def test_managers_that_keep_their_data_in_pods_now_form_a_cluster() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(ephemeral=True), hot(2)]).ticks(5)
+    assert world.did(a.RecordBootstrap) == ["c-managers-3"], "the kept volumes keep their numbers"
+
+
 def test_too_few_managers_on_kept_volumes_say_how_many_the_pool_needs() -> None:
     world = made_again(cluster(2)).edit(answers=False, pools=[managers(1), hot(2)]).ticks(5)
     assert not needed(world), "they may still be elected"
