@@ -14,7 +14,7 @@ from stateward.planning.facts.protocol import PROGRAMS
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 
-VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.RetainVolume | a.OwnVolume
+VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.MarkState | a.RetainVolume | a.OwnVolume
 
 
 class Listener(Protocol):
@@ -158,6 +158,9 @@ class Members:
             return
         if isinstance(action, a.MarkVolume):
             self.all[name] = replace(member, claim=replace(member.claim, left=action.left))
+            return
+        if isinstance(action, a.MarkState):
+            self.all[name] = replace(member, claim=replace(member.claim, state=True))
             return
         if isinstance(action, a.RetainVolume | a.OwnVolume):
             owner = self._uid if isinstance(action, a.OwnVolume) else ""

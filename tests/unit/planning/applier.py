@@ -22,6 +22,7 @@ class Hands(FakeKubernetes):
             a.DeleteVolume: self.delete_volume,
             a.GrowVolume: self.grow,
             a.MarkVolume: self.mark,
+            a.MarkState: self.mark_state,
             a.RetainVolume: self.own,
             a.OwnVolume: self.own,
             a.RecordBootstrap: self.nothing,
@@ -118,6 +119,12 @@ class Hands(FakeKubernetes):
         assert action.size >= claim.capacity
         claim.requested, claim.resized = action.size, action.at
         claim.grown = action.size if action.by_itself else 0
+
+    def mark_state(self, action: a.MarkState) -> None:
+        claim = self.bodies[action.member].claim
+        assert claim is not None
+        assert claim.uid == action.claim.uid
+        claim.state = True
 
     def mark(self, action: a.MarkVolume) -> None:
         claim = self.bodies[action.member].claim

@@ -58,6 +58,7 @@ ON_CACHED_READS = {
     a.Create,
     a.RecordData,
     a.MarkVolume,
+    a.MarkState,
     a.RetainVolume,
     a.RecordRemoval,
     a.CancelRemoval,

@@ -18,13 +18,14 @@ ON_CACHED_READS = (
     a.Create,
     a.RecordData,
     a.MarkVolume,
+    a.MarkState,
     a.RetainVolume,
     a.RecordRemoval,
     a.CancelRemoval,
     a.RestoreAllocation,
     a.ResumeBalancing,
 )
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.RetainVolume, a.OwnVolume)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.MarkState, a.RetainVolume, a.OwnVolume)
 UNDOING = (a.RestoreAllocation, a.ResumeBalancing, a.Drain, a.ExcludeVoters)
 
 

@@ -30,7 +30,7 @@ from tests.unit.planning.world_objects import Body, Index, Shard, made_for
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.RetainVolume, a.OwnVolume)
+RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.MarkState, a.RetainVolume, a.OwnVolume)
 """Recorded state."""
 
 TICK = 10.0
@@ -150,6 +150,7 @@ class World(Hands):
                 expandable=self.expandable,
                 left=claim.left,
                 earlier=claim.earlier,
+                state=claim.state,
                 classless=claim.storage_class in self.unprovided,
                 owner=claim.owner,
                 grown=min(claim.grown, claim.requested),

@@ -24,6 +24,7 @@ class Claim:
     storage_class: str
     left: bool = False
     earlier: bool = False
+    state: bool = False
     made_for: frozenset[str] = frozenset()
     owner: str = ""
     grown: int = 0

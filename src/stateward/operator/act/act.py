@@ -87,6 +87,7 @@ class Actor:
             a.DeleteVolume: self._delete_volume,
             a.GrowVolume: self._grow,
             a.MarkVolume: self._mark_volume,
+            a.MarkState: self._mark_state,
             a.RetainVolume: self._retain_volume,
             a.OwnVolume: self._own_volume,
             a.RecordBootstrap: self._nothing,
@@ -263,9 +264,16 @@ class Actor:
         await self._patch(kinds.CLAIMS, existing, action.claim, {"metadata": metadata, "spec": spec})
 
     async def _mark_volume(self, action: a.MarkVolume, existing: ClusterObjects) -> None:
-        mark = {names.ANNOTATION_RETIRED: action.why if action.left else None}
-        patch = {"metadata": {"uid": action.claim.uid, "annotations": mark}}
-        await self._patch(kinds.CLAIMS, existing, action.claim, patch)
+        await self._annotate_claim(
+            action.claim, existing, {names.ANNOTATION_RETIRED: action.why if action.left else None}
+        )
+
+    async def _mark_state(self, action: a.MarkState, existing: ClusterObjects) -> None:
+        await self._annotate_claim(action.claim, existing, {names.ANNOTATION_STATE: "true"})
+
+    async def _annotate_claim(self, claim: Ref, existing: ClusterObjects, annotations: dict[str, str | None]) -> None:
+        patch = {"metadata": {"uid": claim.uid, "annotations": annotations}}
+        await self._patch(kinds.CLAIMS, existing, claim, patch)
 
     async def _retain_volume(self, action: a.RetainVolume, existing: ClusterObjects) -> None:
         await self._set_owner(action.claim, existing, owned=False)

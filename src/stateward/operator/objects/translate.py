@@ -312,6 +312,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
         classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
         left=names.ANNOTATION_RETIRED in source.metadata.annotations,
+        state=names.ANNOTATION_STATE in source.metadata.annotations,
         earlier=created is not None and since is not None and created.timestamp() < since,
         owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",

@@ -194,6 +194,18 @@ class MarkVolume(Action, frozen=True):
     left: bool
 
 
+class MarkState(Action, frozen=True):
+    """Mark on a claim that its volume holds the state of a formed cluster, or may hold it from now on.
+
+    The status is deleted with the cluster resource. The mark is not, so a cluster that is created again knows of it.
+    """
+
+    # It only makes a later cluster more careful.
+    needs_live: ClassVar[bool] = False
+    member: str
+    claim: Ref
+
+
 class RetainVolume(Action, frozen=True):
     """Take the cluster off the owners of a claim, so that the volume stays when the cluster is deleted."""
 

@@ -105,6 +105,8 @@ class Claim(Struct, frozen=True):
     """Whether it is marked as left by a replaced member."""
     earlier: bool = False
     """Whether it is older than the cluster resource: of a deleted cluster with this name, or written by a user."""
+    state: bool = False
+    """Whether it is marked as holding the state of a formed cluster, or perhaps holding it."""
     owner: str = ""
     """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""

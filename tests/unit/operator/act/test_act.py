@@ -54,6 +54,7 @@ ACTIONS: tuple[a.Action, ...] = (
     a.DeleteVolume(why="x", member=MEMBER, claim=REF),
     a.GrowVolume(why="x", member=MEMBER, claim=REF, size=1 << 40),
     a.MarkVolume(why="x", member=MEMBER, claim=REF, left=True),
+    a.MarkState(why="x", member=MEMBER, claim=REF),
     a.RetainVolume(why="x", member=MEMBER, claim=REF),
     a.OwnVolume(why="x", member=MEMBER, claim=REF),
     a.RecordRemoval(why="x", member=MEMBER),

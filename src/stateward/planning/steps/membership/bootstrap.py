@@ -6,14 +6,15 @@ the status before it gives it, and gives it to one pod (the annotation disappear
 only if its volume is empty. If the volume that got the grant is gone, the operator cannot know whether a cluster was
 formed on it: manual intervention is required.
 
-A cluster resource that is deleted and created again has no record, and its managers' volumes may hold a cluster. While
-there is such a volume, no manager with a newer one gets the grant.
+A cluster resource that is deleted and created again has no record, and its managers' volumes may hold a cluster. Their
+claims are marked, that of the grant before it is given. While there is such a volume, no manager with another one gets
+the grant.
 
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
 
 from stateward.planning.facts.facts import OVERDUE, Facts
-from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, RecordBootstrap
+from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, MarkState, RecordBootstrap
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Claim, Effect, Member, Pod
 from stateward.planning.steps.membership.create_database import create_database
@@ -59,11 +60,11 @@ def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
     if grant is not None and not again:
         return StepResult(waits=(interrupted(member),))
     why = "the first manager forms the cluster"
-    record = RecordBootstrap(why=why, member=member.name, volume=volume)
+    record = (RecordBootstrap(why=why, member=member.name, volume=volume), *mark_state(member, why))
     # A pod that keeps its data itself is by now another pod than the one of the loss.
     begun = grant is not None and not grant.formed and facts.ephemeral(member)
     return merge(
-        StepResult(actions=(record,)),
+        StepResult(actions=record),
         revoke_consent(facts, "the manager that forms the cluster is recorded") if begun else StepResult(),
     )
 
@@ -107,19 +108,31 @@ def first_voter(facts: Facts) -> Member | None:
 
 
 def kept_voters(facts: Facts) -> list[Member]:
-    """Return the managers whose volumes are older than the cluster resource, and may hold an earlier cluster's state.
+    """Return the managers whose volumes may hold the state of a cluster that was formed before this resource knew it.
 
-    A claim that was never bound holds nothing, and one that a replaced member has left is of no use. Who asks for
-    managers that keep their data in pods has given up the volumes.
+    They are those with a marked claim. Without any mark they are those with a claim that is older than the resource,
+    and it is unknown which volumes are empty: an operator without marks made them, or a user wrote their claims. A user
+    that asks for managers that keep their data in pods has given up the volumes.
     """
     ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral}
     found = [m for m in facts.obs.members if m.pool not in ephemeral and (facts.votes(m) or not m.made_for)]
-    return [m for m in found if m.claim is not None and is_kept(m.claim)]
+    kept = [(m, m.claim) for m in found if m.claim is not None and is_kept(m.claim)]
+    marked = [m for m, claim in kept if claim.state]
+    return marked or [m for m, _ in kept]
 
 
 def is_kept(claim: Claim) -> bool:
-    """Return whether a claim is older than the cluster resource, and its volume may be of use."""
-    return claim.earlier and claim.capacity > 0 and not (claim.left or claim.terminating)
+    """Return whether a volume may hold a cluster's state, and may be used.
+
+    A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
+    """
+    return (claim.state or claim.earlier) and claim.capacity > 0 and not (claim.left or claim.terminating)
+
+
+def mark_state(member: Member, why: str) -> tuple[Action, ...]:
+    """Return the mark on the member's claim that its volume holds a cluster's state; nothing if it has it already."""
+    claim = member.claim
+    return (MarkState(why=why, member=member.name, claim=claim.ref),) if claim is not None and not claim.state else ()
 
 
 def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
@@ -136,6 +149,9 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     late = pod.bootstrap == "granted" and forming_for > OVERDUE and age > max(OVERDUE, forming_for / 2)
     if pod.ready or (pod.bootstrap == "granted" and not late):
         return StepResult()
+    unmarked = mark_state(member, "it may form the cluster")
+    if unmarked:
+        return StepResult(actions=unmarked)
     if late:
         # The process may have read a state from before its permission; on the same volume it gets the permission again.
         text = "{} is recreated: it was to form the cluster and has not"

@@ -1,8 +1,9 @@
-"""Marks the volumes that replaced members have left, and asks for the kept ones that the database needs.
+"""Marks what must be known of volumes after the cluster resource is deleted, and asks for kept ones that are needed.
 
-The list of replaced members is in the status of the cluster resource and is deleted with it, while volumes are kept.
-The disaster this prevents: a recreated cluster takes the kept volumes with the lowest numbers, including those that
-were left, and the only copy of a shard stays on a volume with a higher number.
+The status is deleted with the cluster resource, while volumes are kept. So the claims of managers that have joined a
+cluster are marked, and those that replaced members have left. The disaster this prevents: a recreated cluster takes the
+kept volumes with the lowest numbers, including those that were left, and the only copy of a shard stays on a volume
+with a higher number.
 """
 
 from stateward.planning.facts.facts import Facts
@@ -12,7 +13,7 @@ from stateward.planning.model.actions import Action, MarkVolume
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
-from stateward.planning.steps.membership.bootstrap import is_overdue, kept_voters
+from stateward.planning.steps.membership.bootstrap import is_overdue, kept_voters, mark_state
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 
@@ -22,8 +23,9 @@ def kept_volumes(facts: Facts, scaling: Scale) -> StepResult:
 
 
 def marks(facts: Facts) -> tuple[Action, ...]:
-    """Return the marks to set or remove on the volumes of members that are not in use."""
+    """Return the marks to set or remove: what must be known of volumes after the cluster resource is deleted."""
     listed = active_removals(facts.obs).keys()
+    voters = joined_voters(facts)
     actions: list[Action] = []
     for member in facts.obs.members:
         claim = member.claim
@@ -31,9 +33,18 @@ def marks(facts: Facts) -> tuple[Action, ...]:
             continue
         if claim.left and member.alive:
             actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
+        elif member.name in voters:
+            actions += mark_state(member, "it has joined the cluster, and votes")
         elif not claim.left and (member.name in listed or is_unfit(facts, member)) and is_abandoned(facts, member):
             actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=claim.ref, left=True))
     return tuple(actions)
+
+
+def joined_voters(facts: Facts) -> frozenset[str]:
+    """Return the members that are in the database and vote there; none for a database that others create."""
+    if facts.database is None or facts.obs.desired.formed_by_word:
+        return frozenset()
+    return frozenset(name for name, node in facts.database.nodes.items() if node.voting)
 
 
 def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:

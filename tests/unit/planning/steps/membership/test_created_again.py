@@ -46,6 +46,51 @@ def test_no_cluster_is_formed_while_a_removed_pool_has_the_volumes_of_earlier_ma
     assert not needed(world)
 
 
+def test_new_managers_that_never_formed_a_cluster_are_not_taken_for_earlier_ones_when_it_is_created_once_more() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)]).ticks(5)
+    made_again(world).ticks(5)
+    assert world.bodies["c-masters-0"].pod is not None
+    assert not world.did(a.RecordBootstrap), "its volume is older than the resource, and empty"
+    assert needed(world).keys() == {"c-managers-0", "c-managers-1", "c-managers-2"}
+
+
+def test_a_claim_is_marked_before_its_member_may_form_the_cluster_and_those_of_others_when_they_join() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    assert world.did(a.MarkState) == ["c-managers-0"]
+    world.run()
+    assert sorted(world.did(a.MarkState)) == ["c-managers-0", "c-managers-1", "c-managers-2"]
+
+
+def test_a_mark_that_was_not_written_is_written_before_the_grant() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    claim = world.bodies["c-managers-0"].claim
+    assert claim is not None
+    claim.state = False
+    made = world.plan().actions
+    assert [type(x) for x in made if not isinstance(x, a.Create)] == [a.MarkState]
+
+
+def test_a_mark_counts_also_on_a_claim_that_is_as_new_as_the_resource() -> None:
+    """A backup restores the claims and the cluster resource at the same time."""
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)])
+    for body in world.bodies.values():
+        assert body.claim is not None
+        body.claim.earlier = False
+    world.ticks(5)
+    assert not world.did(a.RecordBootstrap)
+    assert "c-managers-0" in needed(world)
+
+
+def test_without_any_mark_the_older_claims_count() -> None:
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)])
+    for body in world.bodies.values():
+        assert body.claim is not None
+        body.claim.state = False
+    world.ticks(5)
+    assert not world.did(a.RecordBootstrap)
+    assert "c-managers-0" in needed(world)
+
+
 def test_a_person_may_give_up_the_earlier_cluster() -> None:
     world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)]).ticks(5)
     world.edit(bootstrap_again=True).ticks(5)
@@ -74,7 +119,8 @@ def test_volumes_that_hold_no_earlier_cluster_hold_up_none() -> None:
     seen = world.observe()
     kept = [m.name for m in kept_voters(derive(seen, world.now))]
     assert kept == ["c-managers-0", "c-managers-1", "c-managers-2"]
-    for change in ({"left": True}, {"terminating": True}, {"capacity": 0}, {"earlier": False}):
+    unknown = {"earlier": False, "state": False}
+    for change in ({"left": True}, {"terminating": True}, {"capacity": 0}, unknown):
         members = tuple(
             replace(m, claim=replace(m.claim, **change)) if m.name in kept and m.claim is not None else m
             for m in seen.members
