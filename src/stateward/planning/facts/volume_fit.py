@@ -66,7 +66,16 @@ def unfit(pool: Pool, member: Member) -> bool:
     claim = member.claim
     if claim is None:
         return False
-    return claim.terminating or pool.ephemeral or mismatch(pool, claim) is not None
+    return claim.terminating or pool.ephemeral or lacks_roles(pool, member) or mismatch(pool, claim) is not None
+
+
+def lacks_roles(pool: Pool, member: Member) -> bool:
+    """Return whether the database does not start with the pool's roles on what the volume was made for.
+
+    OpenSearch and Elasticsearch refuse data on a member without that role, and the state of indices on one that has
+    neither that role nor a vote.
+    """
+    return ("data" in member.made_for and not pool.data) or bool(member.made_for and not (pool.data or pool.voting))
 
 
 def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:

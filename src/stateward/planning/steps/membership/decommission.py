@@ -24,7 +24,7 @@ from stateward.planning.steps.membership.release import (
     release,
 )
 from stateward.planning.steps.membership.scale import Scale
-from stateward.planning.steps.membership.surge import Departures
+from stateward.planning.steps.membership.surge import Departures, obstacle
 from stateward.planning.steps.membership.voting_exclusions import (
     VoteRemoval,
     database_knows_departure,
@@ -72,7 +72,7 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
 
 def missing_instruction(facts: Facts, member: Member) -> StepResult:
     """Return the call for a person when a member that is broken is needed, and its pool's template is gone."""
-    trouble = facts.trouble(member)
+    trouble = obstacle(facts, member) if member.alive else facts.trouble(member)
     if not trouble or member.pool in facts.pools:
         return StepResult()
     text = f"{member.name} does not start ({trouble}), and can only be repaired with pool {member.pool} in the spec"

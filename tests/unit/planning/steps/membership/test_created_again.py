@@ -160,4 +160,22 @@ def test_kept_volumes_of_a_pool_that_lost_its_role_are_asked_for_while_a_shard_i
     world = made_again(settled(managers(), hot(2), hot(1, "warm"), indices=((1,), (1,), (1,))))
     world.edit(pools=[managers(), hot(2), gateway(0, "warm")]).ticks(40)
     asked = needed(world)["c-warm-0"].message
-    assert asked.endswith("it can only be used with the role data for pool warm and 1 member of pool warm in the spec")
+    assert asked.endswith("it can only be used with the role data for pool warm in the spec")
+
+
+def test_a_member_is_never_created_on_a_volume_whose_data_its_pool_has_no_role_for() -> None:
+    world = made_again(cluster(3)).edit(pools=[managers(), gateway(2, "hot", ephemeral=False)])
+    assert "c-hot-0" not in {x.member for x in world.plan().actions if isinstance(x, a.Create)}
+    assert "c-hot-3" in {x.member for x in world.plan().actions if isinstance(x, a.Create)}
+
+
+def test_members_of_a_removed_pool_that_get_no_pod_ask_for_the_pool_while_the_database_needs_them() -> None:
+    world = made_again(cluster(2)).edit(answers=False, refused_inputs={("template/priority", "bad")})
+    world.edit(pools=[managers(config={"template/priority": "bad"}), hot(2)]).ticks(2)
+    world.edit(pools=[managers(name="masters"), hot(2)]).ticks(10)
+    wait = needed(world)["c-managers-0"]
+    assert wait.stalled
+    assert wait.message == (
+        "c-managers-0 does not start (its StatefulSet has created no pod for 30 seconds), and can only be repaired with"
+        " pool managers in the spec"
+    )

@@ -218,6 +218,25 @@ def test_a_broken_member_gets_what_a_new_pod_can_apply_while_another_part_of_the
     assert "a new member takes its place" in (unsafe(lost, lost.members["hot-1"], change) or "")
 
 
+def test_a_member_without_a_pod_does_not_get_roles_with_which_it_cannot_start_on_its_volume() -> None:
+    """The disaster this prevents: it refuses to start when its machine is back, and its copies may be the last ones."""
+    base = facts_of([hot(2)], [("hot-0",)], down="hot-1")
+    (pool,) = base.obs.desired.pools
+    edited = replace(pool, data=False, inputs={**pool.inputs, "config/a": "new", "storage/holds": "nothing"})
+    obs = replace(base.obs, desired=replace(base.obs.desired, pools=(edited,)))
+    recorded = derive(obs, NOW)
+    member = recorded.members["hot-1"]
+    change = repair_change(recorded, member)
+    assert change == Change(o.Effect.REPLACE, ("config/a", "storage/holds"))
+    wanted = "config/a, storage/holds cannot change on hot-1: a new member takes its place"
+    assert unsafe(recorded, member, change) == wanted
+    new = derive(replace(obs, records={}), NOW)
+    assert unsafe(new, member, change) is None, "nobody has seen it in the cluster"
+    assert member.claim is not None
+    for mark in ({"earlier": True}, {"state": True}):
+        assert unsafe(new, replace(member, claim=replace(member.claim, **mark)), change) == wanted
+
+
 @pytest.mark.parametrize(("joined", "ephemeral"), [(True, True), (True, False), (False, True), (False, False)])
 def test_only_a_member_in_the_database_whose_data_would_go_with_its_pod_is_drained_first(
     joined: bool, ephemeral: bool
