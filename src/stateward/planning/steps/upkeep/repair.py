@@ -168,9 +168,8 @@ def may_hold_data(facts: Facts, member: Member) -> bool:
     The disaster this prevents: a member is down when its pool loses the role data, and gets a template with which its
     process refuses to start on its own volume, which may hold the last copy of a shard.
     """
-    return member.name in facts.obs.records or (
-        member.claim is not None and (member.claim.earlier or member.claim.state)
-    )
+    claim = member.claim
+    return member.name in facts.obs.records or (claim is not None and (claim.earlier or claim.state))
 
 
 def can_repair_in_pod(facts: Facts, member: Member, change: Change) -> bool:

@@ -227,6 +227,7 @@ def test_a_member_without_a_pod_does_not_get_roles_with_which_it_cannot_start_on
     recorded = derive(obs, NOW)
     member = recorded.members["hot-1"]
     change = repair_change(recorded, member)
+    assert change is not None
     assert change == Change(o.Effect.REPLACE, ("config/a", "storage/holds"))
     wanted = "config/a, storage/holds cannot change on hot-1: a new member takes its place"
     assert unsafe(recorded, member, change) == wanted
