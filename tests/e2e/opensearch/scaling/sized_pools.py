@@ -29,6 +29,10 @@ class Load:
         """Set the value."""
         self.server.run("sh", "-c", f"echo {value} > {VALUE}")
 
+    def fails(self) -> None:
+        """Answer no longer, until there is a value again."""
+        self.server.run("rm", VALUE)
+
 
 def pools(**scaling: Any) -> list[dict[str, Any]]:
     """Return the pools of a cluster in which `hot` has two or three members."""

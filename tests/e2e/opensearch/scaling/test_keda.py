@@ -1,4 +1,4 @@
-"""A pool follows KEDA within its limits: its metric, its pause, and its request for no members at all."""
+"""A pool follows KEDA within its limits: metric, pause, fallback, and requests for no members."""
 
 import pytest
 
@@ -25,6 +25,7 @@ async def test_a_pool_follows_keda_within_its_limits(clusters: Clusters, statewa
         await stays_within_its_limits(clusters, scaled)
         await obeys_a_pause(clusters, scaled)
         await is_never_without_members(clusters, scaled)
+        await keeps_its_members_without_an_answer(clusters, scaled)
 
 
 async def follows_the_metric(clusters: Clusters, scaled: Scaled) -> None:
@@ -64,3 +65,14 @@ async def is_never_without_members(clusters: Clusters, scaled: Scaled) -> None:
     scaled.load.becomes(30)
     await clusters.until(NAME, has(3, "PoolScale hot asks for 3"), seconds=600)
     await scaled.until(Ready="True", Active="True", HPAActive="True")
+
+
+async def keeps_its_members_without_an_answer(clusters: Clusters, scaled: Scaled) -> None:
+    """A metric that is not known changes nothing, unless KEDA has a number for that."""
+    scaled.apply(minReplicaCount=2, maxReplicaCount=3)
+    scaled.load.fails()
+    await scaled.until(Ready="False", HPAActive="False")
+    assert scaled.asked() == 3
+    scaled.apply(minReplicaCount=2, maxReplicaCount=3, fallback={"failureThreshold": 1, "replicas": 2})
+    await scaled.until(Fallback="True")
+    await clusters.until(NAME, has(2, "PoolScale hot asks for 2"), seconds=600)
