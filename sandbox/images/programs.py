@@ -17,7 +17,7 @@ from sandbox.plugins import definitions, repository_s3
 from sandbox.plugins.analysis import analysis_plugins
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
-from sandbox.toolchain.programs import IDENTITY, VERSITYGW, Program, build_program
+from sandbox.toolchain.programs import IDENTITY, KEDA, KEDA_ADAPTER, VERSITYGW, Program, build_program
 
 _FILES = sources() / "images" / "files" / "programs"
 _PLUGIN_FILES = {
@@ -39,8 +39,8 @@ class _Recipe:
     base: str = "servers"
     plugins: str = ""
     """The database whose plug-ins for tests are in /plugins."""
-    program: Program | None = None
-    """One that is built from a module of Go, in /usr/local/bin."""
+    programs: Sequence[Program] = ()
+    """Those that are built from modules of Go, in /usr/local/bin."""
 
 
 _ETCD = ("etcd-server", "etcd-client")
@@ -49,8 +49,9 @@ _RECIPES = {
     "stateward.dev/etcd:3.4": _Recipe(_ETCD, command=("etcd",), base="etcd"),
     "stateward.dev/opensearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins="opensearch"),
     "stateward.dev/elasticsearch-plugins:1": _Recipe(_ETCD, base="etcd", plugins="elasticsearch"),
-    "stateward.dev/versitygw:1": _Recipe(_ETCD, ("versitygw",), base="etcd", program=VERSITYGW),
-    "stateward.dev/identity:1": _Recipe(_ETCD, ("identity",), base="etcd", program=IDENTITY),
+    "stateward.dev/versitygw:1": _Recipe(_ETCD, ("versitygw",), base="etcd", programs=(VERSITYGW,)),
+    "stateward.dev/identity:1": _Recipe(_ETCD, ("identity",), base="etcd", programs=(IDENTITY,)),
+    "stateward.dev/keda:1": _Recipe(_ETCD, base="etcd", programs=(KEDA, KEDA_ADAPTER)),
     "stateward.dev/slapd:1": _Recipe(
         ("slapd",), base="slapd", files={"etc/ldap/people.conf": "slapd.conf", "etc/ldap/people.ldif": "people.ldif"}
     ),
@@ -78,15 +79,14 @@ def program_image(name: str, progress: Progress) -> Image:
     base = debian_base(recipe.base, recipe.contents, progress)
     own = [Path(__file__), *(_FILES / file for file in recipe.files.values())]
     own += [*_PLUGIN_PROGRAMS, *_PLUGIN_FILES[recipe.plugins]] if recipe.plugins else []
-    built = build_program(recipe.program, progress) if recipe.program is not None else None
-    own += [built] if built is not None else []
+    built = [build_program(program, progress) for program in recipe.programs]
+    own += built
 
     def make() -> Image:
         progress.say(f"making the image {name}")
         glue = [Entry(path, (_FILES / file).read_bytes(), mode=0o755) for path, file in recipe.files.items()]
         glue += _plugins(recipe.plugins, progress)
-        if built is not None:
-            glue.append(Entry(f"usr/local/bin/{built.name}", built, mode=0o755))
+        glue += [Entry(f"usr/local/bin/{program.name}", program, mode=0o755) for program in built]
         content = layer(blob_store(), name.replace("/", "_"), glue)
         execution = Execution(
             entrypoint=recipe.entrypoint,

@@ -4,20 +4,20 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox import Sandbox
 from sandbox.kubernetes.kubeapi import wait_for
 from stateward import pki
 from tests.e2e.beside import Server
+from tests.e2e.opensearch.scaling.sized_pools import VALUE, Load
 from tests.e2e.operators import kubectl
 
 API = "external.metrics.k8s.io"
 METRIC = "requests"
 NAME = "external-metrics"
 PORT = 6443
-PAIR, VALUE = "/tmp/pair.pem", "/tmp/value"  # noqa: S108 - in the pod, which has nothing else
+PAIR = "/tmp/pair.pem"  # noqa: S108 - in the pod, which has nothing else
 _SERVE = """
 import http.server, json, ssl, sys, time
 api, metric, port, pair, value = sys.argv[1:]
@@ -49,38 +49,36 @@ server.serve_forever()
 """
 
 
-@dataclass(frozen=True)
-class Load:
-    """The metric that the autoscaler follows."""
-
-    server: Server
-
-    def becomes(self, value: int) -> None:
-        """Set the value."""
-        self.server.run("sh", "-c", f"echo {value} > {VALUE}")
-
-
 @asynccontextmanager
 async def autoscaled(
     sandbox: Sandbox, namespace: str, scale: str, *, each: int, between: tuple[int, int]
 ) -> AsyncGenerator[Load]:
     """Have an autoscaler write a PoolScale: one member for each `each` of the metric, `between` two numbers."""
-    service = f"/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.{API}"
     server = _server(sandbox, namespace)
     load = Load(server)
     try:
         await server.up()
         load.becomes(each * between[0])
         server.apply(_api_service(namespace))
-        available = ("wait", "--for=condition=Available", f"apiservice/v1beta1.{API}", "--timeout=90s")
-        await asyncio.to_thread(kubectl, sandbox, *available)
+        await external_metrics(sandbox)
         server.apply(_autoscaler(scale, each, between))
         yield load
     finally:
-        # A group that does not answer would keep every namespace from being removed.
-        sandbox.api.delete(service)
-        gone = "the API of external metrics to be gone"
-        await asyncio.to_thread(wait_for, gone, lambda: sandbox.api.find(service) is None, seconds=60)
+        await remove_external_metrics(sandbox)
+
+
+async def external_metrics(sandbox: Sandbox) -> None:
+    """Wait until the API of external metrics answers."""
+    available = ("wait", "--for=condition=Available", f"apiservice/v1beta1.{API}", "--timeout=90s")
+    await asyncio.to_thread(kubectl, sandbox, *available)
+
+
+async def remove_external_metrics(sandbox: Sandbox) -> None:
+    """Remove the API of external metrics: without an answer, it would keep every namespace from being removed."""
+    service = f"/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.{API}"
+    sandbox.api.delete(service)
+    gone = "the API of external metrics to be gone"
+    await asyncio.to_thread(wait_for, gone, lambda: sandbox.api.find(service) is None, seconds=60)
 
 
 def _server(sandbox: Sandbox, namespace: str) -> Server:
