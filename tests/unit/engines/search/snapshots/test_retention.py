@@ -61,7 +61,7 @@ def test_only_so_many_are_kept() -> None:
         ({"max_count": 3}, False),
     ],
 )
-def test_at_least_more_than_at_most_is_refused(kept: dict[str, int], wrong: bool) -> None:
+def test_at_least_more_than_at_most_is_refused(kept: dict[str, Any], wrong: bool) -> None:
     told = ["spec.retention.minCount: must not exceed maxCount, 3"]
     assert [each.public for each in problems(desired(**kept).spec)] == (told if wrong else [])
 
