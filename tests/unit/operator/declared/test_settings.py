@@ -87,12 +87,13 @@ async def test_a_setting_that_is_set_for_two_resources_does_not_hold_up_the_one_
 
 async def test_a_setting_that_a_resource_has_set_in_an_earlier_database_is_held_by_none() -> None:
     world = await with_two({X: 1}, {Y: 2})
-    declare(world, "two", body={Z: 3}, paused=True)
+    declare(world, "two", body={})  # It is refused, so its status stays.
     world.change_status("clusterUUID", "an earlier one", "two")
     del world.database.settings[Y]
     declare(world, "one", body={X: 1, Y: 4})
     async with world.operator():
         await world.until(lambda: world.is_ready("one"))
+        assert world.stalled("two") == "InvalidSpec"
     assert world.database.settings == {X: "1", Y: "4"}
 
 

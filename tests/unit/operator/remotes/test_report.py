@@ -59,17 +59,26 @@ async def test_a_cluster_that_searches_no_other_is_not_written_again() -> None:
     assert (said.reasons, api.patches) == ([], [])
 
 
-@pytest.mark.parametrize("known", [None, [JOINED]])
-async def test_a_failure_is_reported_for_the_cluster_that_an_entry_names_now(
-    known: list[RemoteClusterStatus] | None,
+@pytest.mark.parametrize(
+    ("asked", "known", "place"),
+    [
+        ("events", None, "prod/events"),
+        ("events", [JOINED], "prod/events"),
+        # It is removed from the spec.
+        (None, [replace(JOINED, cluster="prod/before")], "prod/before"),
+    ],
+)
+async def test_a_failure_is_reported_for_the_cluster_that_an_entry_names_or_named(
+    asked: str | None, known: list[RemoteClusterStatus] | None, place: str
 ) -> None:
+    entries = None if asked is None else [{"name": "east", "cluster": {"name": asked}}]
     status = ClusterStatus(conditions=[condition("Ready", status=True, reason="Ready")], remote_clusters=known)
-    live = replace(cluster(remoteClusters=[{"name": "east", "cluster": {"name": "events"}}]), status=status)
+    live = replace(cluster(remoteClusters=entries), status=status)
     said, api = Said(), RecordingApi(live)
     await Round(tools(api, OPENSEARCH.resource, said), live, {}).fail("it fails")
     (patch,) = api.patches
     (written,) = next(each["value"] for each in patch if each["path"] == "/status/remoteClusters")
-    assert (written["name"], written["cluster"], written["message"]) == ("east", "prod/events", "it fails")
+    assert (written["name"], written["cluster"], written["message"]) == ("east", place, "it fails")
     assert said.reasons == ["RemoteClusterReconcileFailing"]
 
 

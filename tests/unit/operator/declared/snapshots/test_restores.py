@@ -76,17 +76,18 @@ async def test_a_pattern_is_the_newest_successful_snapshot_of_such_a_name_and_is
 async def test_a_snapshot_that_is_deleted_while_it_is_chosen_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     world = world_with(saved("old", 300, a=1), saved("good", 200, a=2), snapshot="*d")
     snapshots = world.database.snapshots.repositories["files"]
-    listing = restore.all_snapshots
+    listing, lists = restore.all_snapshots, list[list[str]]()
 
     async def listed(*asked: Any) -> list[Snapshot]:
         found = await listing(*asked)
+        lists.append(sorted(each.snapshot for each in found))
         snapshots.pop("good", None)
         return found
 
     monkeypatch.setattr(restore, "all_snapshots", listed)
     async with world.operator():
         await world.until(world.is_ready)
-    assert world.status()["snapshot"] == "old"
+    assert (world.status()["snapshot"], lists) == ("old", [["good", "old"]])
 
 
 async def test_an_index_is_never_overwritten_without_a_word_for_it() -> None:
