@@ -13,13 +13,12 @@ from stateward.planning.model.observation import ProtocolSwitch
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A Deployment, what its template is without the user's overrides, and these with their path in the spec."""
+    """A Deployment, what its template is without the user's overrides, and the path of these in the spec."""
 
     body: Json
     bare: Json
     """The template of the pods."""
     path: str
-    overrides: Json
 
 
 async def check_pods(tools: Tools, live: Cluster, offered: Offered, reason: str) -> None:
@@ -28,8 +27,8 @@ async def check_pods(tools: Tools, live: Cluster, offered: Offered, reason: str)
     if found is not None:
         place = "".join(part if part.startswith("[") else f".{part}" for part in found.path)
         raise StopError(reason, f"{offered.path}{place}: {found.accepted} (the pod policy is {tools.level})")
-    template = (offered.path, offered.overrides)
-    final = FinalTemplate(offered.body, offered.bare, ProtocolSwitch.NONE, template, (offered.path, {}))
+    overrides: tuple[str, Json] = (offered.path, {})
+    final = FinalTemplate(offered.body, offered.bare, ProtocolSwitch.NONE, overrides, overrides)
     refused = await tools.rights.of_template(final, live)
     if refused:
         raise StopError(reason, refused[0].message)

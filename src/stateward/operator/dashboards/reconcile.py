@@ -271,7 +271,7 @@ class Round:
     async def _check(self, asked: Dashboards, body: Json, made: Decision, secrets: Secrets, config: str) -> None:
         """Raise StopError if the pods would get more than their author may give them; raises ApiError."""
         bare = self._deployment(objects.bare(asked), made, secrets, config)["spec"]["template"]
-        offered = Offered(body, bare, PATH, asked.pod_template or {})
+        offered = Offered(body, bare, PATH)
         await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed")
 
     async def _beside(self, asked: Dashboards, secrets: Secrets) -> None:

@@ -8,7 +8,7 @@ from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.search import SearchCluster
 from stateward.engines.search.dashboards.frontend import dashboards_name
 from stateward.engines.search.dashboards.routes import HTTP_ROUTE, INGRESS, Route, manifest
-from stateward.kube.objects.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound, UnknownResource
+from stateward.kube.objects.errors import BadRequest, Forbidden, Invalid, NotFound, UnknownResource
 from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import HTTP_ROUTES, INGRESSES
@@ -80,7 +80,7 @@ async def _others_removed(owned: Owned, cluster: SearchCluster, desired: tuple[R
                 continue
             try:
                 left = not await owned.delete(resource, name) or left
-            except ApiError as error:
-                if kind != HTTP_ROUTE or not isinstance(error, UnknownResource | NotFound):
+            except UnknownResource:
+                if kind != HTTP_ROUTE:  # Without the Gateway API there is none.
                     raise
     return left

@@ -210,7 +210,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
 
     async def _is_written(self, before: SearchObjectSpec | None) -> bool:
         """Return whether the database has what is declared until now, and not an earlier body. Raises ApiError."""
-        if before is None or not self.live.status.claim:
+        if not self.live.status.claim:
             return True
         try:
             body, _ = await with_values(self.tools.api, replace(self.live, spec=before))

@@ -111,7 +111,7 @@ class Round:
         config = objects.config_name(self._live, content)
         body = self._deployment(asked, config)
         bare = self._deployment(objects.bare(asked), config)["spec"]["template"]
-        offered = Offered(body, bare, PATH, asked.pod_template or {})
+        offered = Offered(body, bare, PATH)
         await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed")
         changed = await self._apply(body, content)
         if now.available and not changed:

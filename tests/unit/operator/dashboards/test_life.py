@@ -220,6 +220,20 @@ async def test_a_deleted_user_is_written_again_though_no_instance_reports_troubl
         await world.until(lambda: world.database.objects.passwords.get(USER_PATH) == password)
 
 
+async def test_the_instances_of_a_database_that_has_no_users_any_more_serve_http_and_log_in_nowhere() -> None:
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        assert world.texts("logs-dashboards-keys")["password"]
+        world.secured = False
+        world.set_status(world.deployed)
+        await world.until(lambda: world.status()["url"] == "http://logs-dashboards.prod.svc:5601" and world.available())
+        (settings,) = {str(world.settings(pod)) for pod in world.pods()}
+        assert "opensearch.username" not in settings
+        assert "opensearch.password" not in settings
+
+
 async def test_a_certificate_is_renewed_before_it_ends() -> None:
     world = World()
     world.edit(security={"enabled": True, "certificateLifetime": "3h"})

@@ -59,7 +59,7 @@ async def test_a_cluster_that_is_made_again_on_its_kept_volumes_takes_over_the_u
         ({"volumes": [{"name": "node", "hostPath": {"path": "/"}}]}, "hostPath"),
         ({"hostNetwork": True}, "hostNetwork"),
         ({"serviceAccountName": "stateward"}, "serviceAccountName"),
-        ({"volumes": [{"name": "ca", "secret": {"secretName": "logs-ca"}}]}, "secretName"),
+        ({"volumes": [{"name": "ca", "secret": {"secretName": "logs-ca"}}]}, "volumes[ca].secret.secretName"),
         ({"volumes": [{"name": "keys", "secret": {"secretName": "logs-dashboards-keys"}}]}, "secretName"),
         ({"containers": [{"name": "x", "image": "x:1", "envFrom": [{"secretRef": {"name": "logs-ca"}}]}]}, "secretRef"),
     ],

@@ -103,6 +103,29 @@ async def test_without_the_gateway_api_the_reason_says_so_and_dashboards_run(mon
         await world.until(lambda: routes(world).get("urls") == ["https://logs.example.com"])
 
 
+async def test_routes_that_cannot_be_read_for_now_are_not_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disaster this prevents: an Ingress stays, and the status that names it is gone."""
+    world = World()
+    world.routes = True
+    world.edit(routes=PLAIN)
+    get = WorldApi.get
+
+    async def missing(self: WorldApi, resource: Any, key: Key) -> Any:
+        if resource.plural == "ingresses":
+            raise UnknownResource("the server could not find the requested resource")
+        return await get(self, resource, key)
+
+    async with world.operator():
+        await world.until(lambda: routes(world).get("urls") == ["https://logs.example.com"])
+        monkeypatch.setattr(WorldApi, "get", missing)
+        world.edit(routes=None)
+        await world.until(lambda: routes(world).get("reason") == "RouteFailing")
+        assert routes(world)["urls"] == ["https://logs.example.com"]
+        monkeypatch.setattr(WorldApi, "get", get)
+        await world.until(lambda: not routes(world))
+    assert not world.store.all(INGRESSES)
+
+
 async def test_an_invalid_route_is_said_and_the_database_keeps_its_other_one() -> None:
     world = World()
     world.routes = True

@@ -11,7 +11,7 @@ from stateward.api.kinds.security import SecurityStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.conditions import condition
 from stateward.operator.dashboards.reconcile import SETTLED_SECONDS, STOPPED_SECONDS, WAIT_SECONDS, Round, next_round
-from stateward.operator.dashboards.report import stopped
+from stateward.operator.dashboards.report import Reporter, stopped
 from stateward.operator.objects.kinds import OPENSEARCH
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.operator.beside.recorded import RecordingApi, Said, tools
@@ -79,6 +79,26 @@ async def test_a_failure_is_reported_of_dashboards_that_are_asked_for_or_left_on
     api, unused = RecordingApi(live), dict[str, Any]()
     await Round(tools(api, OPENSEARCH.resource, Said()), None, live, unused).fail("it fails")  # type: ignore[arg-type]
     assert bool(api.patches) is written
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (None, STARTS, ["DashboardsStarting"]),
+        (HELD, STARTS, ["DashboardsStarting"]),
+        (STARTS, msgspec.structs.replace(STARTS, message="0 of 2 are ready"), []),
+        (STARTS, SERVES, ["DashboardsAvailable"]),
+        (SERVES, msgspec.structs.replace(SERVES, ready=2), []),
+        (SERVES, None, ["DashboardsRemoved"]),
+    ],
+)
+async def test_a_state_of_dashboards_is_said_once(
+    before: DashboardsStatus | None, after: DashboardsStatus | None, told: list[str]
+) -> None:
+    live = msgspec.structs.replace(cluster(), status=ClusterStatus(dashboards=before))
+    said = Said()
+    await Reporter(RecordingApi(live), OPENSEARCH.resource, said, live).report(after, None)  # type: ignore[arg-type]
+    assert said.reasons == told
 
 
 @pytest.mark.parametrize(("known", "secured"), [(None, False), (False, False), (True, True)])

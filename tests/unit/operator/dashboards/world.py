@@ -154,6 +154,8 @@ class Instances:
             return False
         if self._world.kind is ELASTICSEARCH:
             return settings.get("elasticsearch.serviceAccountToken") in database.tokens.values()
+        if not self._world.secured:
+            return "opensearch.username" not in settings
         return database.logs_in(settings["opensearch.username"], settings["opensearch.password"])
 
     async def __call__(self, addresses: Sequence[str], path: str, access: Access | None) -> tuple[Health, str]:
@@ -192,6 +194,7 @@ class World:
         self.network_policies = False
         self.labelled = True
         self.secured = True
+        """Whether the database has users."""
         for name in (HOME, "stateward"):
             self.server.create("/namespaces", "", {"metadata": {"name": name}})
         self.secret("logs-ca", **authority_files(self.authority))
@@ -237,7 +240,7 @@ class World:
         assert (kind, key) == (self.kind.resource.kind, Key(HOME, NAME))
         if not self.known:
             return None
-        access = Access(SERVICE_NAME, self.authority.bundle)
+        access = Access(SERVICE_NAME, self.authority.bundle) if self.secured else None
         return Target(("https://10.0.0.1:9200",), "prod.logs", "uuid-1", access)
 
     async def ask(self, kind: str, target: Target, work: Callable[[Session], Awaitable[T]]) -> T:

@@ -1,6 +1,7 @@
 """The life of a declared object: created, changed, corrected, deleted."""
 
 import asyncio
+from typing import Any
 
 from tests.unit.operator.declared.world import TEMPLATE, World
 
@@ -32,6 +33,21 @@ async def test_nothing_is_written_again_while_nothing_changes() -> None:
     assert world.status() == before
 
 
+async def test_what_is_settled_is_compared_every_few_minutes_and_what_waits_is_tried_every_few_seconds() -> None:
+    world = World()
+    world.template()
+    world.reachable = False
+    async with world.operator():
+        await world.until(lambda: world.condition("Reconciling").get("reason") == "DatabaseNotFormed")
+        world.reachable = True
+        await world.until(world.is_ready, 20)
+        await asyncio.sleep(1)
+        calls = len(world.database.calls)
+        await asyncio.sleep(240)
+        assert len(world.database.calls) == calls
+        await world.until(lambda: len(world.database.calls) > calls, 120)
+
+
 async def test_an_operator_that_has_just_started_leaves_the_status_as_it_is() -> None:
     world = World()
     world.template()
@@ -44,6 +60,23 @@ async def test_an_operator_that_has_just_started_leaves_the_status_as_it_is() ->
         assert world.status() == before
         world.template(body={**TEMPLATE, "priority": 7})
         await world.until(lambda: world.condition("Reconciling").get("reason") == "DatabaseNotFormed")
+
+
+async def test_a_declared_value_that_is_the_databases_default_is_kept() -> None:
+    """Another client changes it."""
+    world = World()
+
+    def policy(priority: int) -> dict[str, Any]:
+        return {"policy": {"ism_template": [{"index_patterns": ["logs-*"], "priority": priority}]}}
+
+    world.declare(object="ismPolicy/keep", body=policy(0))
+    stored = world.database.objects.by_path
+    async with world.operator():
+        await world.until(world.is_ready)
+        (path,) = stored
+        stored[path].body = policy(9)
+        await world.until(lambda: "DriftCorrected" in world.told())
+    assert stored[path].body["policy"] == policy(0)["policy"]
 
 
 async def test_an_edit_is_written() -> None:

@@ -13,6 +13,7 @@ from stateward.engines.search.declared.preview import ObjectPreview
 from stateward.kube.election.fence import LostLease
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
+from stateward.operator.declared.previews import OneDatabase
 from stateward.operator.restarts.digestkey import NAME
 from stateward.planning.model.database import Unknown
 from stateward.simulation.opensearch.stored_objects import StoredObject
@@ -101,6 +102,14 @@ async def test_without_a_key_of_digests_none_is_made() -> None:
     world.server.create("/secrets", "stateward", {"metadata": {"name": NAME}, "data": {"key": "AAAA"}})
     found = await previewed(world, offered())
     assert (found.does, found.reason) == ("refuse", "NoDigestKey")
+
+
+async def test_no_cluster_is_gone_for_a_process_that_only_reads() -> None:
+    world = World()
+    world.there = False
+    key = Key(HOME, "logs")
+    assert await world.gone("OpenSearchCluster", key)
+    assert not await OneDatabase(world, None).gone("OpenSearchCluster", key)
 
 
 async def test_a_process_that_does_not_know_the_way_to_the_database_says_so() -> None:

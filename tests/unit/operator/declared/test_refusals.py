@@ -154,6 +154,28 @@ async def test_an_object_waits_for_the_objects_that_it_refers_to() -> None:
     assert [call.path for call in world.database.writes] == ["/_component_template/base", PATH]
 
 
+async def test_an_object_that_is_in_the_database_does_not_wait_for_others_again() -> None:
+    world = World()
+    world.declare("part", object="componentTemplate/base", body={"template": {}})
+    world.template(body={**TEMPLATE, "composed_of": ["base"]})
+    async with world.operator():
+        await world.until(lambda: world.is_ready("part") and world.is_ready())
+        world.declare("part", paused=True)
+        world.change_status("claim", "Creating", "part")
+        world.template(body={**TEMPLATE, "composed_of": ["base"], "priority": 7})
+        await world.until(world.is_ready)
+
+
+async def test_only_cluster_settings_wait_for_a_setting_that_another_resource_has_set() -> None:
+    """A field of another object may have the name of a setting."""
+    world = World()
+    world.declare("settings", object="clusterSettings", body={"priority": 2})
+    async with world.operator():
+        await world.until(lambda: world.is_ready("settings"))
+        world.template(body={**TEMPLATE, "priority": 7})
+        await world.until(world.is_ready)
+
+
 async def test_objects_that_refer_to_each_other_are_deleted_in_any_order() -> None:
     world = World()
     world.declare("part", object="componentTemplate/base", body={"template": {}})

@@ -75,6 +75,28 @@ async def test_a_setting_that_is_still_set_for_one_resource_is_not_taken_by_anot
     assert world.database.settings == {"search.b": "2"}
 
 
+async def test_a_setting_that_is_set_for_two_resources_does_not_hold_up_the_one_that_declares_it() -> None:
+    world = await with_two({X: 1}, {Y: 2})
+    declare(world, "two", paused=True)
+    world.change_status("settings", [X, Y], "two")
+    declare(world, "one", body={X: 5})
+    async with world.operator():
+        await world.until(lambda: world.is_ready("one"))
+    assert world.database.settings == {X: "5", Y: "2"}
+
+
+async def test_a_setting_that_a_resource_has_set_in_an_earlier_database_is_held_by_none() -> None:
+    world = await with_two({X: 1}, {Y: 2})
+    declare(world, "two", body={})  # It is refused, so its status stays.
+    world.change_status("clusterUUID", "an earlier one", "two")
+    del world.database.settings[Y]
+    declare(world, "one", body={X: 1, Y: 4})
+    async with world.operator():
+        await world.until(lambda: world.is_ready("one"))
+        assert world.stalled("two") == "InvalidSpec"
+    assert world.database.settings == {X: "1", Y: "4"}
+
+
 async def test_a_setting_with_a_value_of_a_secret_is_declared_and_not_given_up() -> None:
     world = World()
     world.secret("values", {"stateward.dev/allowed-for-pods": "logs"}, a="5")

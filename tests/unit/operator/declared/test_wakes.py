@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.search_user import SearchUser
 from stateward.kube.cache.deltas import Change, Delta
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.declared.controller import DeclaredControl, Setting
+from stateward.operator.declared.views import by_password_secret
 from stateward.simulation.apiserver.client import WorldApi
 from stateward.simulation.apiserver.network import Network
 from tests.unit.operator.declared.world import CLUSTER, HOME, World
@@ -107,6 +109,22 @@ async def test_a_changed_secret_is_taken_up_at_once() -> None:
         world.secrets.tell("keys")
         await asyncio.sleep(5)
     assert world.database.objects.by_path["/_snapshot/store"].body["settings"]["password"] == "geheim-78"
+
+
+@pytest.mark.parametrize(
+    ("spec", "secrets"),
+    [
+        ({}, ["prod/shop-connection"]),
+        ({"connectionSecretName": "other"}, ["prod/other"]),
+        ({"password": {"secretName": "given"}}, ["prod/given", "prod/shop-connection"]),
+    ],
+)
+def test_a_user_is_taken_up_for_its_given_password_and_for_what_applications_read(
+    spec: dict[str, Any], secrets: list[str]
+) -> None:
+    wanted = {"cluster": {"kind": "OpenSearchCluster", "name": "logs"}, "roles": ["reader"], **spec}
+    user = msgspec.convert({"metadata": {"name": "shop", "namespace": HOME}, "spec": wanted}, SearchUser)
+    assert list(by_password_secret(user)) == secrets
 
 
 async def test_what_waits_for_another_resource_goes_on_at_once() -> None:

@@ -7,6 +7,7 @@ import pytest
 from stateward.engines.search.remote.requests import PREFIX
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
+from tests.support.requests import counted_requests
 from tests.unit.operator.remotes.world import ADDRESS, ENTRY, OTHER, OURS, WORD, Database, World
 
 BOTH = pytest.mark.parametrize("kind", [OPENSEARCH, ELASTICSEARCH])
@@ -115,6 +116,18 @@ async def test_nothing_is_written_while_nothing_changes() -> None:
         await asyncio.sleep(3600)
     assert world.versions() == before
     assert world.database.writes == sent
+
+
+async def test_a_cluster_that_only_searches_is_never_asked_for_its_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, calls = World(), counted_requests(monkeypatch)
+    world.search(ENTRY)
+    async with world.operator():
+        await world.until(lambda: world.waits_for("RemoteClusterNotAllowed"))
+        await asyncio.sleep(120)
+        assert not [name for name in calls if name.endswith("/services")]
+        world.consent()
+        await world.until(world.connected)
+        assert calls["apply /services"], "the other one has a Service"
 
 
 async def test_members_that_cannot_connect_yet_are_woken_until_they_do() -> None:

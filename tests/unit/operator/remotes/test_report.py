@@ -5,11 +5,12 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteClusterStatus
 from stateward.api.kinds.status import ClusterStatus
+from stateward.api.values.conditions import condition
 from stateward.operator.objects.kinds import OPENSEARCH
-from stateward.operator.remotes.reconcile import SETTLED_SECONDS, WAIT_SECONDS, next_round
+from stateward.operator.remotes.reconcile import SETTLED_SECONDS, WAIT_SECONDS, Round, next_round
 from stateward.operator.remotes.report import CONNECTED, WAITING, Reporter, dated
 from tests.unit.engines.search_clusters import cluster
-from tests.unit.operator.beside.recorded import RecordingApi, Said
+from tests.unit.operator.beside.recorded import RecordingApi, Said, tools
 
 THEN, NOW = "1970-01-01T00:01:00Z", "1970-01-01T00:02:00Z"
 JOINED = RemoteClusterStatus(name="east", state=CONNECTED, since_time=THEN)
@@ -49,6 +50,36 @@ def test_what_waits_is_looked_at_sooner(
     found: dict[str, RemoteClusterStatus], access: RemoteAccessStatus | None, seconds: float | None
 ) -> None:
     assert next_round(found, access) == seconds
+
+
+async def test_a_cluster_that_searches_no_other_is_not_written_again() -> None:
+    live = replace(cluster(), status=ClusterStatus(remote_access=OPEN))
+    said, api = Said(), RecordingApi(live)
+    await Reporter(api, OPENSEARCH.resource, said, live).report({}, OPEN)  # type: ignore[arg-type]
+    assert (said.reasons, api.patches) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "place"),
+    [
+        ("events", None, "prod/events"),
+        ("events", [JOINED], "prod/events"),
+        # It is removed from the spec.
+        (None, [replace(JOINED, cluster="prod/before")], "prod/before"),
+    ],
+)
+async def test_a_failure_is_reported_for_the_cluster_that_an_entry_names_or_named(
+    asked: str | None, known: list[RemoteClusterStatus] | None, place: str
+) -> None:
+    entries = None if asked is None else [{"name": "east", "cluster": {"name": asked}}]
+    status = ClusterStatus(conditions=[condition("Ready", status=True, reason="Ready")], remote_clusters=known)
+    live = replace(cluster(remoteClusters=entries), status=status)
+    said, api = Said(), RecordingApi(live)
+    await Round(tools(api, OPENSEARCH.resource, said), live, {}).fail("it fails")
+    (patch,) = api.patches
+    (written,) = next(each["value"] for each in patch if each["path"] == "/status/remoteClusters")
+    assert (written["name"], written["cluster"], written["message"]) == ("east", place, "it fails")
+    assert said.reasons == ["RemoteClusterReconcileFailing"]
 
 
 @pytest.mark.parametrize(

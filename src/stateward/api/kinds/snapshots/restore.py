@@ -151,8 +151,8 @@ class SearchRestoreStatus(Record):
     start_time: Annotated[str, Meta(description="When the operator started the restore.")] = ""
     completion_time: Annotated[str, Meta(description="When all primaries were restored.")] = ""
     indices: Annotated[
-        list[RestoredIndex] | None, Meta(description="What is restored, with the number of documents in the end.")
-    ] = None
+        list[RestoredIndex], Meta(description="What is restored, with the number of documents in the end.")
+    ] = field(default_factory=list)
     documents: Annotated[int | None, Meta(description="Documents in all restored indices.")] = None
     recovered_bytes: Annotated[int | None, Meta(description="Bytes that are restored so far.")] = None
     total_bytes: Annotated[int | None, Meta(description="Bytes of the shards that have begun to be restored.")] = None

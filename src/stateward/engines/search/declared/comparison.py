@@ -17,7 +17,7 @@ from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import GONE, found, placed, places, replaced, without
+from stateward.engines.search.declared.pointers import found, placed, places, replaced, without
 
 _INDEX = "index."
 _QUANTITY = re.compile(r"(\d+)(\.\d+)?(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
@@ -71,8 +71,6 @@ def normal(what: Declared, body: object) -> object:
         body = without(body, pointer)
     for pointer, form in {**what.kind.forms, **dict.fromkeys(what.kind.texts, _read)}.items():
         body = replaced(body, pointer, form)
-    for pointer, default in what.kind.defaults.items():
-        body = replaced(body, pointer, lambda value, default=default: GONE if _same(value, default) else value)
     for pointer in what.kind.settings:
         settings = next(found(body, pointer), None)
         if isinstance(settings, Mapping):
@@ -107,10 +105,6 @@ def _read(value: object) -> object:
     except msgspec.DecodeError:
         return value
     return cast("object", read) if isinstance(read, dict) else value
-
-
-def _same(value: object, default: object) -> bool:
-    return contains(value, default) is None and contains(default, value) is None
 
 
 def _with_sets(body: object) -> object:
@@ -163,10 +157,21 @@ def deviation(what: Declared, stored: object, wanted: object, *, shared: bool = 
     More than is declared agrees, except in kinds that are compared exactly, and at the places of a kind that have to be
     complete. In an object that is `shared` with other clients, it always does.
     """
+    stored, wanted = without_defaults(what, stored, wanted), without_defaults(what, wanted, stored)
     place = contains(stored, wanted)
     if place is not None or shared:
         return place
     return contains(wanted, stored) if what.kind.exact else _undeclared(what, stored, wanted)
+
+
+def without_defaults(what: Declared, body: object, other: object) -> object:
+    """Return a body without the defaults of the database, where another body has nothing: there they count."""
+    for pointer, default in what.kind.defaults.items():
+        there = {place for place, _ in places(other, pointer)}
+        for place, value in places(body, pointer):
+            if place not in there and contains(default, value) is None:
+                body = without(body, place)
+    return body
 
 
 def _undeclared(what: Declared, stored: object, wanted: object) -> str | None:

@@ -98,7 +98,7 @@ def moving(pointer: str, place: str) -> Callable[[object], object]:
     def moved(document: object) -> object:
         value, there = (next(found(document, each), GONE) for each in (pointer, place))
         left = without(document, pointer)
-        if value is GONE or there is not GONE or not isinstance(left, dict):
+        if value is GONE or there is not GONE:
             return left
         try:
             return placed(cast("Json", left), place, value)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from stateward.api.kinds.search_object import Claim, Existing
 from stateward.api.values.base import Json
 from stateward.engines.search.declared.aliases import rolled_on
-from stateward.engines.search.declared.comparison import contains, empty
+from stateward.engines.search.declared.comparison import contains, empty, without_defaults
 from stateward.engines.search.declared.decision import Do, decide
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.kinds import Write
@@ -70,6 +70,7 @@ def preview(desired: Desired, observed: Observed, stored_digest: str, *, known: 
 def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
     """Return where the stored object differs from what is declared; with an end in null, what a write removes."""
     body, wanted = comparable(desired, stored(desired, observed) or {}), comparable(desired, desired.body)
+    body, wanted = without_defaults(desired.what, body, wanted), without_defaults(desired.what, wanted, body)
     claim = desired.memory.claim
     merged = claim == Claim.MERGED or (not claim and desired.existing is Existing.MERGE)
     whole = not merged and desired.what.kind.write is not Write.UPDATE

@@ -134,7 +134,7 @@ def claim(found: Snapshot, wanted: list[RestoredIndex], database: str, now: str)
 
 def to_close(status: SearchRestoreStatus, stored: Stored) -> list[str]:
     """Return the indices that are to be replaced and are still open."""
-    return [each.name for each in status.indices or () if each.closed and stored.open.get(each.name)]
+    return [each.name for each in status.indices if each.closed and stored.open.get(each.name)]
 
 
 def with_histories(status: SearchRestoreStatus, settings: Mapping[str, Settings]) -> SearchRestoreStatus:
@@ -143,15 +143,14 @@ def with_histories(status: SearchRestoreStatus, settings: Mapping[str, Settings]
         replace(each, history=settings[each.name].history)
         if each.name in settings
         else replace(each, replaced=False, closed=False)
-        for each in status.indices or ()
+        for each in status.indices
     ]
     return replace(status, phase=RestorePhase.STARTING, indices=indices)
 
 
 def opened(status: SearchRestoreStatus, stored: Stored) -> list[RestoredIndex]:
     """Return the restored indices that are there and open: the restore was started, or another client made them."""
-    wanted = status.indices or ()
-    return [each for each in wanted if any(stored.open.get(name) for name in stored.parts(each))]
+    return [each for each in status.indices if any(stored.open.get(name) for name in stored.parts(each))]
 
 
 Remembered = Mapping[str, Sequence[Recovery]]
@@ -207,7 +206,7 @@ def with_aliases(spec: SearchRestoreSpec) -> bool:
 def starting(spec: SearchRestoreSpec, status: SearchRestoreStatus) -> Request:
     """Return the request that starts a restore."""
     body: Json = {
-        "indices": [each.source for each in status.indices or ()],
+        "indices": [each.source for each in status.indices],
         "include_global_state": False,
         "include_aliases": with_aliases(spec),
         "partial": False,
@@ -247,8 +246,6 @@ def _brief(details: str | None) -> str:
 
 def counted(status: SearchRestoreStatus, stored: Stored, documents: Mapping[str, int], now: str) -> SearchRestoreStatus:
     """Return the status of a finished restore."""
-    indices = [
-        replace(each, documents=sum(documents[name] for name in stored.parts(each))) for each in status.indices or ()
-    ]
+    indices = [replace(each, documents=sum(documents[name] for name in stored.parts(each))) for each in status.indices]
     total = sum(documents.values())
     return replace(status, phase=RestorePhase.DONE, indices=indices, documents=total, completion_time=now)

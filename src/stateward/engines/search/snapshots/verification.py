@@ -200,7 +200,7 @@ def _start(wanted: Wanted, seen: Seen, asked: SnapshotVerification) -> Step:
     # A time at which nothing happens is not told: the status would be written at each of them.
     following = None if wanted.schedule.spec.paused else Cron(asked.schedule).after(wanted.now)
     known = replace(wanted.known, next_schedule_time="" if following is None else rfc3339(following))
-    if due is None or not wanted.makes_cluster():
+    if due is None or wanted.schedule.spec.paused:
         return Step(Do.NOTHING, _told(known))
     hindrance, success = next(_hindrances(wanted, seen), None), wanted.schedule.status.last_success
     if hindrance is not None:
@@ -301,7 +301,7 @@ def _succeeded(wanted: Wanted, restored: SearchRestoreStatus) -> VerificationSta
     success = VerifiedSnapshot(
         name=known.snapshot,
         time=rfc3339(wanted.now),
-        indices=len(restored.indices or ()),
+        indices=len(restored.indices),
         documents=restored.documents,
         seconds=round(took),
     )

@@ -124,7 +124,7 @@ class RestoreWork:
             stored = Stored.of(await all_indices(session))
             if left := to_close(status, stored):
                 return Step(status, Decision(Do.WAIT, "Closing", f"the database has not closed {listed(left)} yet"))
-        replaced = [each.name for each in status.indices or () if each.replaced and each.name in stored.open]
+        replaced = [each.name for each in status.indices if each.replaced and each.name in stored.open]
         return Step(with_histories(status, await settings_of(session, replaced)))
 
     async def start(self, session: Session) -> Step:
@@ -159,7 +159,7 @@ class RestoreWork:
     async def _refused(self, session: Session, reason: str) -> Step:
         """Open again what was closed for a restore that is not possible; or plan again if no index is there."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
-        closed = [each.name for each in status.indices or () if each.closed and stored.open.get(each.name) is False]
+        closed = [each.name for each in status.indices if each.closed and stored.open.get(each.name) is False]
         if closed:
             await open_indices(session, closed)
             message = (
@@ -174,13 +174,13 @@ class RestoreWork:
     async def follow(self, session: Session) -> Step:
         """See how far the restore is, and count the documents in the end."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
-        if gone := [each.name for each in status.indices or () if not stored.parts(each)]:
+        if gone := [each.name for each in status.indices if not stored.parts(each)]:
             message = f"another client has deleted {listed(gone)}; make another SearchRestore"
             return Step(status, Decision(Do.STOP, "IndicesMissing", message))
-        parts = stored.all_parts(status.indices or ())
+        parts = stored.all_parts(status.indices)
         remembered = await recoveries_of(session, parts)
         origin = (self.live.spec.repository, status.snapshot)
-        if others := from_elsewhere(status.indices or (), stored, remembered, origin):
+        if others := from_elsewhere(status.indices, stored, remembered, origin):
             return Step(status, _intruded(others))
         done, total = restored_bytes(remembered)
         status = replace(status, recovered_bytes=done, total_bytes=total)
@@ -249,7 +249,7 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
             step = await self.tools.databases.ask(self.kind, target, work.plan)
             if step.ends is not None:
                 raise StopError(_ended(step.ends))
-            indices, snapshot = step.status.indices or [], step.status.snapshot
+            indices, snapshot = step.status.indices, step.status.snapshot
             found = (FieldChange(each.name, _before(each), f"{each.source} of {snapshot}") for each in indices)
             does = "replace" if any(each.replaced for each in indices) else "create"
             return ObjectPreview(f"{self.live.spec.repository}/{snapshot}", does, changes=tuple(islice(found, MOST)))
@@ -284,9 +284,9 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
 
     def _rival(self, status: SearchRestoreStatus) -> SearchRestore | None:
         """Return another restore that has begun to write one of the indices of a status."""
-        mine = {each.name for each in status.indices or ()}
+        mine = {each.name for each in status.indices}
         at_work = (other for other in self.others() if self.owns(other))
-        return next((o for o in at_work if mine & {each.name for each in o.status.indices or ()}), None)
+        return next((o for o in at_work if mine & {each.name for each in o.status.indices}), None)
 
 
 def _ended(found: Decision) -> Outcome:
@@ -302,6 +302,5 @@ def _before(each: RestoredIndex) -> str | None:
 
 
 def _done(status: SearchRestoreStatus) -> Outcome:
-    restored: list[RestoredIndex] = status.indices or []
-    message = f"{len(restored)} indices with {status.documents} documents are restored from {status.snapshot}"
+    message = f"{len(status.indices)} indices with {status.documents} documents are restored from {status.snapshot}"
     return Outcome(Stage.READY, "Restored", message)

@@ -155,6 +155,41 @@ def test_what_a_database_adds_and_rewrites_is_no_difference(text: str, kind: str
     assert deviation(of, normal(of, stored), normal(of, wanted)) is None
 
 
+RETRY: dict[str, Any] = {"count": 3, "backoff": "exponential", "delay": "1m"}
+
+
+def policy(retry: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a policy with one action, which is tried again if it fails."""
+    action: dict[str, Any] = {"delete": {}} if retry is None else {"delete": {}, "retry": retry}
+    return {"policy": {"states": [{"name": "old", "actions": [action]}]}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "stored", "place"),
+    [
+        (None, RETRY, None),
+        ({}, RETRY, None),
+        ({"count": 3}, RETRY, None),
+        (RETRY, RETRY, None),
+        # The database leaves it out.
+        (RETRY, None, None),
+        ({"delay": "1m"}, None, None),
+        ({"count": 5}, None, "/retry"),
+        # Another client has changed it.
+        (None, {**RETRY, "count": 5}, None),
+        ({"delay": "1m"}, {**RETRY, "count": 5}, None),
+        ({"count": 3}, {**RETRY, "count": 5}, "/retry/count"),
+        (RETRY, {**RETRY, "count": 5}, "/retry/count"),
+        ({"count": 5}, RETRY, "/retry/count"),
+    ],
+)
+def test_a_declared_default_is_declared(wanted: Any, stored: Any, place: str | None) -> None:
+    """The disaster this prevents: another client changes a value that is declared, and it counts as left out."""
+    of = what("ismPolicy/keep")
+    found = deviation(of, normal(of, policy(stored)), normal(of, policy(wanted)))
+    assert found == (None if place is None else f"/policy/states/0/actions/0{place}")
+
+
 def test_another_value_than_the_default_is_a_difference() -> None:
     role = what("role/r", ES)
     wanted = {"indices": [{"names": ["a"], "privileges": ["read"]}]}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.search.declared.pointers import NoPlaceError, concealed, found, placed, places, without
+from stateward.engines.search.declared.pointers import NoPlaceError, concealed, found, moving, placed, places, without
 
 
 def test_a_star_stands_for_all_items_and_keys() -> None:
@@ -35,6 +35,20 @@ def test_a_value_is_placed_and_the_body_stays_as_it_was() -> None:
 def test_a_value_has_no_place_beyond_a_list_or_inside_of_a_text(pointer: str) -> None:
     with pytest.raises(NoPlaceError):
         placed({"a": [{}], "t": "text"}, pointer, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "moved"),
+    [
+        ({"pivot": {"size": 1}}, {"pivot": {}, "settings": {"size": 1}}),
+        ({"pivot": {"size": 1}, "settings": {"size": 2}}, {"pivot": {}, "settings": {"size": 2}}),
+        ({"settings": {"size": 2}}, {"settings": {"size": 2}}),
+        ({"pivot": {"size": 1}, "settings": "text"}, {"pivot": {"size": 1}, "settings": "text"}),
+        ([{"size": 1}], [{"size": 1}]),
+    ],
+)
+def test_a_value_moves_to_its_place_unless_one_is_there_or_none_can_be(body: Any, moved: Any) -> None:
+    assert moving("/pivot/size", "/settings/size")(body) == moved
 
 
 def test_what_is_taken_out_is_gone_and_the_rest_stays() -> None:

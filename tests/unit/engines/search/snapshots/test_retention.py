@@ -16,7 +16,7 @@ from stateward.api.kinds.snapshots.schedule import (
     SnapshotRetention,
 )
 from stateward.engines.search.snapshots.records import Snapshot
-from stateward.engines.search.snapshots.schedule import DesiredSchedule, Repository, expired
+from stateward.engines.search.snapshots.schedule import DesiredSchedule, Repository, expired, problems
 
 DAY = 86400
 NOW = 1000.0 * DAY
@@ -50,6 +50,20 @@ def found(*snapshots: Snapshot, running: tuple[str, ...] = (), versions: frozens
 def test_only_so_many_are_kept() -> None:
     several = [taken(age) for age in range(5)]
     assert expired(desired(max_count=3), found(*several)) == ["nightly-0996", "nightly-0997"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "wrong"),
+    [
+        ({"min_count": 5, "max_count": 3}, True),
+        ({"min_count": 3, "max_count": 3}, False),
+        ({"min_count": 5}, False),
+        ({"max_count": 3}, False),
+    ],
+)
+def test_at_least_more_than_at_most_is_refused(kept: dict[str, Any], wrong: bool) -> None:
+    told = ["spec.retention.minCount: must not exceed maxCount, 3"]
+    assert [each.public for each in problems(desired(**kept).spec)] == (told if wrong else [])
 
 
 def test_old_ones_go_but_so_many_stay_whatever_their_age() -> None:

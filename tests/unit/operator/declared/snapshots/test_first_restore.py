@@ -31,6 +31,11 @@ def beginning(uid: str = "uid-1", **status: Any) -> OpenSearchCluster:
     return msgspec.convert(made, OpenSearchCluster)
 
 
+def new() -> OpenSearchCluster:
+    """Return a cluster that begins with a snapshot and has no status of its bootstrap yet."""
+    return msgspec.structs.replace(beginning(), status=msgspec.convert(CLUSTER, OpenSearchCluster).status)
+
+
 def api_of(world: World) -> Any:
     network = Network(world.context.stream("network"), world.context.count)
     return WorldApi(world.server, world.change_signal, network, "stateward")
@@ -57,6 +62,14 @@ async def test_it_is_created_once_and_restores_the_newest_snapshot_that_is_not_e
         await world.until(lambda: world.is_ready(NAME))
     done = Restore(NAME, done=True, message=world.status(NAME)["activity"], snapshot="nightly-1", documents=3)
     assert await read_first_restore(api, cluster) == done
+
+
+async def test_it_is_created_for_a_cluster_that_has_no_status_of_its_bootstrap_yet() -> None:
+    world = world_to_restore()
+    api = api_of(world)
+    assert new().status.bootstrap is None
+    await create_first_restore(api, new())
+    assert isinstance(await read_first_restore(api, new()), Restore)
 
 
 async def test_it_is_not_read_or_created_for_a_cluster_that_has_begun_or_begins_empty() -> None:

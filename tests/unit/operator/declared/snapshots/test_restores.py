@@ -8,6 +8,8 @@ import pytest
 
 from stateward.api.kinds.snapshots.restore import SearchRestore
 from stateward.engines.connection.base import Answer
+from stateward.engines.search.snapshots.records import Snapshot
+from stateward.operator.declared.snapshots import restore
 from stateward.simulation.opensearch.snapshots import ModelIndex, ModelSnapshot
 from tests.unit.operator.declared.test_preview import previewed
 from tests.unit.operator.declared.world import HOME, World, now
@@ -69,6 +71,23 @@ async def test_a_pattern_is_the_newest_successful_snapshot_of_such_a_name_and_is
         await world.until(world.is_ready)
     assert world.status()["snapshot"] == "good"
     assert documents(world) == {"a": 2}
+
+
+async def test_a_snapshot_that_is_deleted_while_it_is_chosen_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_with(saved("old", 300, a=1), saved("good", 200, a=2), snapshot="*d")
+    snapshots = world.database.snapshots.repositories["files"]
+    listing, lists = restore.all_snapshots, list[list[str]]()
+
+    async def listed(*asked: Any) -> list[Snapshot]:
+        found = await listing(*asked)
+        lists.append(sorted(each.snapshot for each in found))
+        snapshots.pop("good", None)
+        return found
+
+    monkeypatch.setattr(restore, "all_snapshots", listed)
+    async with world.operator():
+        await world.until(world.is_ready)
+    assert (world.status()["snapshot"], lists) == ("old", [["good", "old"]])
 
 
 async def test_an_index_is_never_overwritten_without_a_word_for_it() -> None:

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from stateward.engines.connection.base import RefusedError
+from stateward.engines.search.declared.writes import Request
+from stateward.operator.declared.snapshots import schedule
 from stateward.simulation.opensearch.snapshots import ModelIndex, ModelSnapshot
 from tests.unit.operator.declared.world import HOME, World, now
 
@@ -130,6 +133,10 @@ async def test_what_the_database_refuses_is_tried_again_and_does_not_block_other
         await world.until(lambda: series(world, "stateward_snapshot_failures_total") == 1, 5)
         world.database.snapshots.add_index("missing", 1)
         await world.until(lambda: len(began(world)) == 2, HOUR / 2)
+        await world.until(lambda: "lastSuccess" in world.status("hourly"), 120)
+        status = world.status("hourly")
+        assert status["lastSuccess"]["name"] == status["lastFailure"]["name"], "it has succeeded in the end"
+        assert world.is_ready("hourly")
 
 
 async def test_a_schedule_whose_snapshot_was_refused_does_not_hold_another_one_up() -> None:
@@ -165,6 +172,23 @@ async def test_a_snapshot_of_another_database_with_the_name_is_left_alone() -> N
         await world.until(lambda: world.stalled("hourly") == "SnapshotExists", 2 * HOUR)
         await world.until(lambda: len(began(world)) == 1, 2 * HOUR)
     assert name in stored
+
+
+async def test_a_start_that_is_refused_over_a_snapshot_of_others_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another client takes a snapshot of the name after the repository was listed."""
+    world = world_with()
+    stored = world.database.snapshots.repositories["files"]
+
+    async def refuse(_: object, request: Request) -> None:
+        name = request.path.rpartition("/")[2]
+        stored[name] = ModelSnapshot(name, "u", now(), now(), "SUCCESS", {}, {})
+        raise RefusedError(f"a snapshot {name} exists", 400)
+
+    monkeypatch.setattr(schedule, "send", refuse)
+    async with world.operator():
+        await world.until(lambda: stored, 2 * HOUR)
+        await world.until(lambda: "Refused" in world.told(), 60)
+    assert "lastFailure" in world.status("hourly")
 
 
 async def test_a_paused_schedule_takes_and_deletes_nothing_and_is_never_overdue() -> None:

@@ -29,7 +29,10 @@ async def test_a_snapshot_is_taken_and_the_status_says_what_is_in_it() -> None:
         assert world.status()["activity"] == "0 of 2 shards are saved"
         await world.until(world.is_ready)
         before = world.status()
+        await world.until(lambda: world.told() == ["SnapshotTaken"], 5)
+        (told,) = world.store.all("events.k8s.io/events")
         await asyncio.sleep(7200)
+        assert [each.meta["resourceVersion"] for each in world.store.all(told.kind)] == [told.meta["resourceVersion"]]
     assert world.status() == before
     assert len(world.database.writes) == 1
     taken = stored(world)["one"]
