@@ -85,7 +85,14 @@ def _member(pool: o.Pool, number: int) -> o.Member:
             zone=f"z{number % 3}",
             ip="10.0.0.1",
         ),
-        claim=o.Claim(o.Ref(name, f"claim-{name}", "1"), pool.volume_size, pool.volume_size, "fast", expandable=True),
+        claim=o.Claim(
+            o.Ref(name, f"claim-{name}", "1"),
+            pool.volume_size,
+            pool.volume_size,
+            "fast",
+            expandable=True,
+            state=pool.voting,
+        ),
         config=inputs,
     )
 

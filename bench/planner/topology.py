@@ -71,7 +71,8 @@ def member(pool: o.Pool, number: int, zones: int) -> o.Member:
     ref, inputs = o.Ref(name, f"uid-{name}", "1"), pool.held_inputs
     zone = f"zone-{number % zones}"
     pod = o.Pod(ref, inputs, OLD, NOW - 9e6, ready=True, running=True, zone=zone, claims=True)
-    claim = o.Claim(o.Ref(name, f"claim-{name}", "1"), pool.volume_size, pool.volume_size, "", expandable=True)
+    size, ref_of_claim = pool.volume_size, o.Ref(name, f"claim-{name}", "1")
+    claim = o.Claim(ref_of_claim, size, size, "", expandable=True, state=pool.voting)
     workload = o.Workload(ref, inputs, OLD, replicas=1, observed=True)
     return o.Member(name, pool.name, number, workload, pod, claim, inputs)
 

@@ -37,12 +37,6 @@ EQUIVALENT: dict[str, str] = {
     " staged(facts, member)) -> pod.agent or not staged(facts, member)": (
         "a member whose configuration is not known is not staged."
     ),
-    "src/stateward/operator/declared/snapshots/restore.py:close: status.indices or () -> status.indices": (
-        "the status gets its phase and its list of indices in one write."
-    ),
-    "src/stateward/operator/declared/snapshots/restore.py:_rival: status.indices or () -> status.indices": (
-        "only a step with a plan comes here, and that has a list of indices."
-    ),
     "src/stateward/operator/declared/resource.py:_seniority: meta.creation_timestamp or '' ->"
     " meta.creation_timestamp": ("the API server gives each object the time of its creation."),
 }

@@ -180,10 +180,10 @@ class User:
             return
         members = sum(node.data for node in database.nodes.values())
         for shard in database.shards:
-            insists = shard.spread == "false" and len(shard.copies) > 2
+            insists = shard.spread == "false" and len(shard.copies) > (1 if refused else 2)
             if insists and (refused or len(shard.copies) > members):
                 self._world.context.trace(f"the user lets the copies of {shard.index} follow the number of members")
-                database.follow(shard.index, "0-2")
+                database.follow(shard.index, f"0-{len(shard.copies) - 1}")
 
     def _make_frequent_edit(self, name: str) -> None:
         request = next((request for request in REQUESTS if request[0] == name), None)

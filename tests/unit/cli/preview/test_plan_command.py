@@ -8,6 +8,7 @@ import pytest
 
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.cli.preview.inputs import ProxyTransport, endpoints
 from stateward.cli.shared.failures import ExitCode
 from stateward.engines import opensearch
@@ -74,10 +75,11 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
         if body is not None:
             # Claims have no owner where volumes are kept.
             owners = [owner] if "ownerReferences" in body["metadata"] else []
-            api.add(
-                plural,
-                {**body, "metadata": {**body["metadata"], **stored, "ownerReferences": owners}, "status": status},
-            )
+            meta: Json = {**body["metadata"], **stored, "ownerReferences": owners}
+            if plural == "persistentvolumeclaims":
+                # As of a member that has joined the cluster.
+                meta["annotations"] = {**meta.get("annotations", {}), names.ANNOTATION_STATE: "true"}
+            api.add(plural, {**body, "metadata": meta, "status": status})
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}
     ready = {"phase": "Running", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
