@@ -75,7 +75,8 @@ async def test_a_viewer_of_the_tour_sees_members_presses_keys_and_watches_the_ti
         await browser.until("[...document.querySelectorAll('#line .label')].some(e => e.textContent == 'wait')")
         await browser.press("k")
         await browser.until("[...document.querySelectorAll('.card')].some(e => e.innerText.includes('Missing'))")
-        assert "loses its power" in await text(browser, "#line")
+        # The page draws the members at each event, and the timeline once a second.
+        await browser.until("document.querySelector('#line').innerText.includes('loses its power')")
         assert "Missing" in await text(browser, "#waits")
         await browser.press("b")
         await browser.press("+")
