@@ -1,5 +1,10 @@
 """A cluster that is deleted and created again on kept volumes has one database, and says which volumes it needs."""
 
+import pytest
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.observation import Member
+from stateward.planning.steps.membership import bootstrap
 from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers, pool
 
 
@@ -21,6 +26,23 @@ async def test_managers_that_are_renamed_before_their_election_form_no_second_da
         await scenario.settle()
         assert scenario.database.identity == before
         assert scenario.world.context.counts["cluster formed"] == 1
+
+
+async def test_a_second_database_violates_a_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the guard the new managers form one, while the earlier ones' volumes have the state of the first."""
+
+    def nobody(_facts: Facts) -> list[Member]:
+        return []
+
+    monkeypatch.setattr(bootstrap, "kept_voters", nobody)
+    with Scenario(managers(3), hot(2)).logged() as scenario:
+        await scenario.begin()
+        await deleted(scenario)
+        scenario.user.spec["pools"] = [pool("masters", 3, ["cluster_manager"], "1Gi"), hot(2)]
+        scenario.user.create()
+        assert await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2)
+        found = [violation for violation in scenario.run.violations if violation.property == "s"]
+        assert "logs-managers-0, logs-managers-1, logs-managers-2 have the state of another one" in found[0].message
 
 
 async def test_a_cluster_without_the_pool_of_its_earlier_managers_forms_no_database_and_asks_for_the_pool() -> None:

@@ -1,5 +1,6 @@
 """A cluster that is deleted and created again on kept volumes: one database, and a word for each volume it needs."""
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
@@ -70,22 +71,13 @@ def test_a_mark_that_was_not_written_is_written_before_the_grant() -> None:
     assert [type(x) for x in made if not isinstance(x, a.Create)] == [a.MarkState]
 
 
-def test_a_mark_counts_also_on_a_claim_that_is_as_new_as_the_resource() -> None:
-    """A backup restores the claims and the cluster resource at the same time."""
+@pytest.mark.parametrize("unknown", ["earlier", "state"])
+def test_a_mark_or_the_age_of_a_claim_is_enough(unknown: str) -> None:
+    """A backup restores claims and cluster resource at the same time; an operator without marks left older claims."""
     world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)])
     for body in world.bodies.values():
         assert body.claim is not None
-        body.claim.earlier = False
-    world.ticks(5)
-    assert not world.did(a.RecordBootstrap)
-    assert "c-managers-0" in needed(world)
-
-
-def test_without_any_mark_the_older_claims_count() -> None:
-    world = made_again(cluster(2)).edit(answers=False, pools=[managers(name="masters"), hot(2)])
-    for body in world.bodies.values():
-        assert body.claim is not None
-        body.claim.state = False
+        setattr(body.claim, unknown, False)
     world.ticks(5)
     assert not world.did(a.RecordBootstrap)
     assert "c-managers-0" in needed(world)

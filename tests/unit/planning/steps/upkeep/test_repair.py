@@ -232,7 +232,7 @@ def test_a_member_without_a_pod_does_not_get_roles_with_which_it_cannot_start_on
     wanted = "config/a, storage/holds cannot change on hot-1: a new member takes its place"
     assert unsafe(recorded, member, change) == wanted
     new = derive(replace(obs, records={}), NOW)
-    assert unsafe(new, member, change) is None, "nobody has seen it in the cluster"
+    assert unsafe(new, member, change) is None, "it has never joined"
     assert member.claim is not None
     for mark in ({"earlier": True}, {"state": True}):
         assert unsafe(new, replace(member, claim=replace(member.claim, **mark)), change) == wanted
