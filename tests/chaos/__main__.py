@@ -67,7 +67,7 @@ async def played(hours: float, seed: int) -> Outcome:
         print(f"{time.monotonic() - began:8.0f} s  {words}", flush=True)
 
     secured = seed % 2 == 1
-    with Sandbox("stateward-chaos") as sandbox:
+    with Sandbox(f"stateward-chaos-{seed}") as sandbox:
         sandbox.clear()
         sandbox.up(nodes=3)
         install(sandbox)
