@@ -18,7 +18,7 @@ from stateward.kube.election.fence import FencedApi, LostLease, unfenced
 from stateward.kube.election.lease import LeaderElection
 from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
-from stateward.kube.timing.clock import Clock, SteadyClock
+from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.admission.judge import Verdict, changed, judge
 from stateward.operator.clusters.controller import Common, Controller
 from stateward.operator.clusters.forecast_worker import Compute
@@ -58,7 +58,7 @@ class Operator:
         metrics: Metrics | None = None,
         forecast: Compute | None = None,
     ) -> None:
-        self.clock = clock or SteadyClock()
+        self.clock = clock or SystemClock()
         self.rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = metrics or Metrics()

@@ -17,6 +17,7 @@ from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api
 from stateward.kube.client.http_client import HttpApi
+from stateward.kube.timing.clock import CheckedClock
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.assembly import Operator
@@ -62,9 +63,11 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
     )
     async with AsyncExitStack() as stack:
         stack.enter_context(open_traces(options.traces_endpoint, options.identity))
-        api = await stack.enter_async_context(HttpApi(connection))
+        clock = CheckedClock()
+        api = await stack.enter_async_context(HttpApi(connection, told=clock.told))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
-        operator = Operator(api, families, options, forecast=ForecastWorker())
+        operator = Operator(api, families, options, clock=clock, forecast=ForecastWorker())
+        operator.metrics.clock_ahead.set_function(lambda: clock.ahead)
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
         declared = declared_control(operator, restarts.sources)

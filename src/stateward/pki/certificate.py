@@ -15,10 +15,8 @@ DAYS = 90.0
 """Life of a certificate, as long as ACME's; renewed when a third of it is left."""
 SLACK = 3600.0
 """Seconds by which a certificate is valid before its creation: the clocks of nodes differ."""
-LEAST_SLACK = 1 / 10
-"""The same as a part of a short certificate's life: a third of it must be left after the slack."""
 LEFT = 1 / 3
-"""Part of a life that is left when it is time for the next one: weeks in which an operator may be down."""
+"""Part of a life, without the slack, that is left when the next one is due: weeks in which an operator may be down."""
 
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -66,7 +64,7 @@ def begun(
         .issuer_name(issuer or subject)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(_moment(now - min(SLACK, (end - now) * LEAST_SLACK)))
+        .not_valid_before(_moment(now - SLACK))
         .not_valid_after(_moment(end))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
@@ -101,7 +99,7 @@ def renewal(certificate: str) -> float:
     """Return when the renewal is due, in seconds since the epoch; raises ValueError for an invalid certificate."""
     loaded = x509.load_pem_x509_certificate(certificate.encode())
     start, end = loaded.not_valid_before_utc.timestamp(), loaded.not_valid_after_utc.timestamp()
-    return end - (end - start) * LEFT
+    return end - max(0.0, end - start - SLACK) * LEFT
 
 
 def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:

@@ -1,5 +1,6 @@
 """`HttpApi` keeps the contract of `Api`, on a real API server."""
 
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from stateward.kube.access.config import connect
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.kube.timing.clock import SystemClock
+from stateward.kube.timing.clock import TOLERANCE, SystemClock
 from tests.contract.apply_contract import ApplyContract
 from tests.contract.deleting_contract import DeletingContract
 from tests.contract.reading_contract import ReadingContract
@@ -49,3 +51,10 @@ class TestApply(ApplyContract):
 
 class TestWatch(WatchContract):
     """See the contract."""
+
+
+async def test_the_server_tells_its_time(control_plane: Path) -> None:
+    dates: list[float] = []
+    async with HttpApi(connect(kubeconfig=str(control_plane)), told=dates.append) as api:
+        await api.list(NAMESPACES, Selection())
+    assert dates == [pytest.approx(time.time(), abs=TOLERANCE)]

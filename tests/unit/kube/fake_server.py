@@ -35,14 +35,16 @@ class FakeServer:
 
 
 @asynccontextmanager
-async def serving(*steps: Step, limits: Limits | None = None) -> AsyncGenerator[tuple[FakeServer, HttpApi]]:
+async def serving(
+    *steps: Step, limits: Limits | None = None, told: Callable[[float], None] | None = None
+) -> AsyncGenerator[tuple[FakeServer, HttpApi]]:
     """Run the server with a script; yields it and a client of it."""
     fake = FakeServer(list(steps))
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", fake.handle)
     async with TestServer(app) as server:
         connection = Connection(str(server.make_url("/")), StaticCredentials(Credential(token="t")))
-        async with HttpApi(connection, clock=VirtualClock(), limits=limits) as api:
+        async with HttpApi(connection, clock=VirtualClock(), limits=limits, told=told) as api:
             yield fake, api
 
 

@@ -118,6 +118,8 @@ def test_a_given_authority_is_trusted_for_a_day_before_it_signs() -> None:
 
 
 def test_a_short_life_is_not_due_at_once() -> None:
+    """It is valid an hour before all the same: a member whose clock is behind must not refuse it."""
     pair = pki.issue(CA.signs, "m", ["m"], NOW, 600 / DAY)
+    assert x509.load_pem_x509_certificate(pair.certificate.encode()).not_valid_before_utc.timestamp() == NOW - 3600
     assert not pki.due(pair.certificate, NOW + 300)
     assert pki.due(pair.certificate, NOW + 420)

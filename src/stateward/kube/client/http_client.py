@@ -1,6 +1,6 @@
 """The API client for a real server, over aiohttp and msgspec."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from copy import copy
 from types import TracebackType
@@ -34,7 +34,10 @@ _encoder = msgspec.json.Encoder()
 
 
 class HttpApi:
-    """`Api` over HTTP. Use it as an async context manager, or call `close` at the end; see `Api` for the methods."""
+    """`Api` over HTTP. Use it as an async context manager, or call `close` at the end; see `Api` for the methods.
+
+    `told` gets the date of each answer, in seconds since the epoch.
+    """
 
     def __init__(
         self,
@@ -43,9 +46,10 @@ class HttpApi:
         clock: Clock | None = None,
         limits: Limits | None = None,
         user_agent: str = "stateward",
+        told: Callable[[float], None] | None = None,
     ) -> None:
         self._transport = Transport(
-            connection, clock=clock or SystemClock(), limits=limits or Limits(), user_agent=user_agent
+            connection, clock=clock or SystemClock(), limits=limits or Limits(), user_agent=user_agent, told=told
         )
 
     def acting_as(self, user: str) -> "HttpApi":

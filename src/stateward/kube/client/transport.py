@@ -6,10 +6,11 @@ after a 401. The caller handles everything else, because only the caller knows w
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 
 import aiohttp
 
@@ -69,9 +70,18 @@ class Call:
 class Transport:
     """Sends calls; call `close` when done."""
 
-    def __init__(self, connection: Connection, *, clock: Clock, limits: Limits, user_agent: str) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        clock: Clock,
+        limits: Limits,
+        user_agent: str,
+        told: Callable[[float], None] | None = None,
+    ) -> None:
         self._connection = connection
         self._clock = clock
+        self._told = told
         self._limits = limits
         self._agent = user_agent
         self._contexts = TlsContexts(connection.tls)
@@ -154,6 +164,7 @@ class Transport:
         credential = await self._credential()
         try:
             async with self._clock.timeout(self._limits.request), self._answer(call, credential) as response:
+                self._tell_date(response.headers.get("Date", ""))
                 await self._raise_for(response, call)
                 return await response.read()
         except (aiohttp.ClientError, OSError) as error:
@@ -205,6 +216,12 @@ class Transport:
             )
             self._sessions.append(session)
         return self._sessions[0]
+
+    def _tell_date(self, header: str) -> None:
+        """Tell when the server began its answer; one that says no date, or none that can be read, tells nothing."""
+        if self._told is not None and header:
+            with suppress(ValueError):
+                self._told(parsedate_to_datetime(header).timestamp())
 
     async def _raise_for(self, response: aiohttp.ClientResponse, call: Call) -> None:
         if response.status < 300:

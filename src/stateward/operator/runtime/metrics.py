@@ -76,6 +76,10 @@ class Metrics:
         self.leader = gauge(
             "stateward_leader", "1 while this process is the leader, and 0 while it stands by; only the leader works."
         )
+        self.clock_ahead = gauge(
+            "stateward_clock_ahead_seconds",
+            "By how much the clock of the operator's machine is ahead of the API server's; negative if it is behind.",
+        )
         self.desired = gauge("stateward_cluster_members_desired", "Desired members.", CLUSTER)
         self.ready = gauge("stateward_cluster_members_ready", "Members that serve.", CLUSTER)
         self.health = gauge(

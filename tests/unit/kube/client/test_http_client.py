@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -265,3 +266,16 @@ async def test_a_server_that_cannot_be_reached_is_named_without_python_objects()
         with pytest.raises(errors.TransportError, match=r"127\.0\.0\.1:1 \[") as caught:
             await get(api)
     assert "ssl:" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [("Fri, 27 Nov 2026 20:35:25 GMT", [1795811725.0]), ("yesterday", []), ("Fri, 99 Nov 2026 20:35:25 GMT", [])],
+)
+@pytest.mark.parametrize("code", [200, 404])
+async def test_the_date_of_each_answer_is_told(header: str, told: list[float], code: int) -> None:
+    dates: list[float] = []
+    async with serving(answer(pod("a", 1), code, Date=header), told=dates.append) as (_, api):
+        with suppress(errors.ApiError):
+            await get(api)
+    assert dates == told
