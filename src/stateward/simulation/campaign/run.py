@@ -12,6 +12,7 @@ from typing import cast
 from msgspec import Struct
 
 from stateward.api.values.base import Json
+from stateward.kube.timing.checked_clock import TOLERANCE
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.campaign.declared import ROTATION, SECURITY, DeclaredPart, drawn, drawn_secured
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
@@ -43,6 +44,8 @@ INTERVENTION_DELAY = 900.0
 """Seconds after which the simulated user intervenes in an unsettled cluster, in ordinary operation."""
 
 AGENT_IMAGE = "stateward:simulated"
+WRONG_CLOCKS = 0.3
+"""Part of the storms in which each operator process starts with a clock that is as wrong as nobody corrects."""
 
 
 class Plan(Struct, frozen=True):
@@ -140,7 +143,9 @@ class Run:
         count = plan.processes or rng.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
+        wrong_clocks = free(plan) and random.Random(f"{seed}/clocks").random() < WRONG_CLOCKS  # noqa: S311 - as above
         for process in self.processes:
+            process.clock_error = TOLERANCE if wrong_clocks else 0.0
             process.pool_scales = profile is not None and POOL_SCALE_WRITTEN in profile.frequent_faults
         spec = self.setup.spec(rng, profile)
         frequent_edits = () if profile is None else profile.edits

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import cast
 
 from stateward.engines.connection.answer_limits import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
+from stateward.kube.timing.clock import Clock
 from stateward.operator.assembly import Operator
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.controls import declared_control, scaling_control
@@ -35,6 +37,19 @@ reconciliations.
 """
 
 
+class WrongClock:
+    """A clock whose wall time is wrong by a constant."""
+
+    def __init__(self, right: Clock, error: timedelta) -> None:
+        self._error = error
+        self._right_now = right.now
+        self.monotonic, self.sleep, self.timeout = right.monotonic, right.sleep, right.timeout
+
+    def now(self) -> datetime:
+        """Return the wrong wall time in UTC."""
+        return self._right_now() + self._error
+
+
 class Process:
     """One operator process and its restarts; faults set its rates, and may kill it."""
 
@@ -54,6 +69,8 @@ class Process:
         self.cluster_observed: Callable[[Cluster], None] = lambda _: None
         self.ensemble_observed: Callable[[Ensemble], None] = lambda _: None
         self.answer_lost: Callable[[], None] = lambda: None
+        self.clock_error = 0.0
+        """Seconds by which the clocks of the machines where it starts are wrong at most, in either direction."""
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
@@ -111,7 +128,7 @@ class Process:
             self.api,
             (family,),
             options,
-            clock=context.clock,
+            clock=self._clock(identity),
             rng=rng,
             metrics=self.metrics,
             forecast=self.forecast,
@@ -122,6 +139,16 @@ class Process:
             operator.companions.append(declared_control(operator, {}))
         self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
+
+    def _clock(self, identity: str) -> Clock:
+        """Return the clock of the machine on which the process starts: each time another one."""
+        context = self._world.context
+        if not self.clock_error:
+            return context.clock
+        error = context.stream(f"{identity}/clock").uniform(-self.clock_error, self.clock_error)
+        context.trace(f"the clock of {identity} is wrong by {error:+.0f} s")
+        context.count("operator started with a wrong clock")
+        return WrongClock(context.clock, timedelta(seconds=error))
 
     def _family(self, wire: Wire) -> Family:
         """Return the only family that it handles: each other one would add watches to every run."""
