@@ -17,7 +17,7 @@ from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api
 from stateward.kube.client.http_client import HttpApi
-from stateward.kube.timing.clock import CheckedClock
+from stateward.kube.timing.checked_clock import CheckedClock
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
 from stateward.operator.assembly import Operator

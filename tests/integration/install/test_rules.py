@@ -21,7 +21,7 @@ def promtool() -> Path:
 
 
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_promtool_accepts_the_rules(promtool: Path) -> None:

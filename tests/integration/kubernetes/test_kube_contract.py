@@ -12,7 +12,8 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import NAMESPACES
-from stateward.kube.timing.clock import TOLERANCE, SystemClock
+from stateward.kube.timing.checked_clock import TOLERANCE
+from stateward.kube.timing.clock import SystemClock
 from tests.contract.apply_contract import ApplyContract
 from tests.contract.deleting_contract import DeletingContract
 from tests.contract.reading_contract import ReadingContract

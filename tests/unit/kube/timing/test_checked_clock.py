@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.kube.timing.clock import LASTING, TOLERANCE, CheckedClock
+from stateward.kube.timing.checked_clock import LASTING, TOLERANCE, CheckedClock
 
 YEAR = 365 * 86400.0
 BEGIN = 1_800_000_000.0
