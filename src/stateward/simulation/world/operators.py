@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import cast
 
 from stateward.engines.connection.answer_limits import LOOK, Rooms
@@ -24,6 +23,7 @@ from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import DatabaseAudit, UnauditedDatabase, Wire, WorldTransport
 from stateward.simulation.opensearch.http import Rates as EngineRates
+from stateward.simulation.timing.wrong_clock import COUNTED, WrongClock
 from stateward.simulation.world.database_calls import Stopping, WorldAgents
 from stateward.simulation.world.decision_metrics import DecisionMetrics
 from stateward.simulation.world.foundationdb_shell import WorldShell
@@ -35,19 +35,6 @@ LEASE = LeaseTiming(duration=60, renew_deadline=40.0, retry=8.0)
 """Four times the usual times: the same steps, and a quarter of the requests, which would cost more than all
 reconciliations.
 """
-
-
-class WrongClock:
-    """A clock whose wall time is wrong by a constant."""
-
-    def __init__(self, right: Clock, error: timedelta) -> None:
-        self._error = error
-        self._right_now = right.now
-        self.monotonic, self.sleep, self.timeout = right.monotonic, right.sleep, right.timeout
-
-    def now(self) -> datetime:
-        """Return the wrong wall time in UTC."""
-        return self._right_now() + self._error
 
 
 class Process:
@@ -146,9 +133,9 @@ class Process:
         if not self.clock_error:
             return context.clock
         error = context.stream(f"{identity}/clock").uniform(-self.clock_error, self.clock_error)
-        context.trace(f"the clock of {identity} is wrong by {error:+.0f} s")
-        context.count("operator started with a wrong clock")
-        return WrongClock(context.clock, timedelta(seconds=error))
+        context.trace(f"the clock of operator {identity} is wrong by {error:+.0f} s")
+        context.count(COUNTED)
+        return WrongClock(context.clock, error)
 
     def _family(self, wire: Wire) -> Family:
         """Return the only family that it handles: each other one would add watches to every run."""
