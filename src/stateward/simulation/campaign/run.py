@@ -12,6 +12,7 @@ from typing import cast
 from msgspec import Struct
 
 from stateward.api.values.base import Json
+from stateward.kube.timing.checked_clock import TOLERANCE
 from stateward.simulation.apiserver.documents import items, part
 from stateward.simulation.campaign.declared import ROTATION, SECURITY, DeclaredPart, drawn, drawn_secured
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
@@ -21,6 +22,7 @@ from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.properties.invariants import Violation, Watchdog
 from stateward.simulation.properties.one_database import volumes_with_state
+from stateward.simulation.timing import wrong_clock
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop
 from stateward.simulation.users.profiles import POOL_SCALE_WRITTEN, Profile, profile_of
@@ -68,6 +70,8 @@ class Plan(Struct, frozen=True):
     """Whether the cluster is secured, and users of the database are declared too; None lets the seed choose if it has
     chosen declared objects.
     """
+    wrong_clocks: bool | None = None
+    """Whether operators start with wrong clocks; None lets the seed choose if nothing else is set."""
     trace: bool = False
     bounds: Bounds = Bounds()
 
@@ -140,7 +144,9 @@ class Run:
         count = plan.processes or rng.choice((1, 1, 1, 2))
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
+        wrong_clocks = first_set(plan.wrong_clocks, free(plan) and wrong_clock.drawn(seed))
         for process in self.processes:
+            process.clock_error = TOLERANCE if wrong_clocks else 0.0
             process.pool_scales = profile is not None and POOL_SCALE_WRITTEN in profile.frequent_faults
         spec = self.setup.spec(rng, profile)
         frequent_edits = () if profile is None else profile.edits

@@ -14,6 +14,7 @@ from stateward.api.values.base import Json
 from stateward.simulation.campaign.declared import COUNTED, COUNTED_USERS
 from stateward.simulation.campaign.run import Outcome, Plan
 from stateward.simulation.properties.invariants import Violation
+from stateward.simulation.timing.wrong_clock import COUNTED as WRONG_CLOCKS
 
 ATTEMPTS = 150
 """Proposals that are tried for one failing run."""
@@ -76,10 +77,9 @@ def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
     if plan.profile:
         yield structs.replace(plan, profile="")
     plan = chosen_by_seed(outcome, plan)
-    if plan.declared:
-        yield structs.replace(plan, declared=False)
-    if plan.declared and plan.secured:
-        yield structs.replace(plan, secured=False)
+    for name in ("declared", "secured", "wrong_clocks"):
+        if getattr(plan, name):
+            yield structs.replace(plan, **{name: False})
     for only in fewer(plan.only, frozenset(named(outcome, "fault") + named(outcome, "lasting fault"))):
         yield structs.replace(plan, only=only)
     if plan.processes != 1:
@@ -93,12 +93,14 @@ def smaller(outcome: Outcome, plan: Plan) -> Iterator[Plan]:
 def chosen_by_seed(outcome: Outcome, plan: Plan) -> Plan:
     """Return the plan with what its seed has chosen, so that it stays when faults are removed.
 
-    A seed chooses a profile and declared resources only if it chooses everything.
+    A seed chooses a profile, declared resources and wrong clocks only if it chooses everything.
     """
     if plan.profile is None:
         plan = structs.replace(plan, profile=next(iter(named(outcome, "profile")), ""))
     if plan.declared is None:
         plan = structs.replace(plan, declared=COUNTED in outcome.counts)
+    if plan.wrong_clocks is None:
+        plan = structs.replace(plan, wrong_clocks=WRONG_CLOCKS in outcome.counts)
     return plan if plan.secured is not None else structs.replace(plan, secured=COUNTED_USERS in outcome.counts)
 
 

@@ -7,6 +7,7 @@ from typing import cast
 from stateward.engines.connection.answer_limits import LOOK, Rooms
 from stateward.kube.election.fence import LostLease
 from stateward.kube.election.lease_record import LeaseTiming
+from stateward.kube.timing.clock import Clock
 from stateward.operator.assembly import Operator
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.controls import declared_control, scaling_control
@@ -22,6 +23,7 @@ from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import DatabaseAudit, UnauditedDatabase, Wire, WorldTransport
 from stateward.simulation.opensearch.http import Rates as EngineRates
+from stateward.simulation.timing.wrong_clock import COUNTED, WrongClock
 from stateward.simulation.world.database_calls import Stopping, WorldAgents
 from stateward.simulation.world.decision_metrics import DecisionMetrics
 from stateward.simulation.world.foundationdb_shell import WorldShell
@@ -54,6 +56,8 @@ class Process:
         self.cluster_observed: Callable[[Cluster], None] = lambda _: None
         self.ensemble_observed: Callable[[Ensemble], None] = lambda _: None
         self.answer_lost: Callable[[], None] = lambda: None
+        self.clock_error = 0.0
+        """Seconds by which the clocks of the machines where it starts are wrong at most, in either direction."""
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
@@ -111,7 +115,7 @@ class Process:
             self.api,
             (family,),
             options,
-            clock=context.clock,
+            clock=self._clock(identity),
             rng=rng,
             metrics=self.metrics,
             forecast=self.forecast,
@@ -122,6 +126,16 @@ class Process:
             operator.companions.append(declared_control(operator, {}))
         self._task = context.loop.create_task(operator.run())
         self._task.add_done_callback(self._ended)
+
+    def _clock(self, identity: str) -> Clock:
+        """Return the clock of the machine on which the process starts: each time another one."""
+        context = self._world.context
+        if not self.clock_error:
+            return context.clock
+        error = context.stream(f"{identity}/clock").uniform(-self.clock_error, self.clock_error)
+        context.trace(f"the clock of operator {identity} is wrong by {error:+.0f} s")
+        context.count(COUNTED)
+        return WrongClock(context.clock, error)
 
     def _family(self, wire: Wire) -> Family:
         """Return the only family that it handles: each other one would add watches to every run."""

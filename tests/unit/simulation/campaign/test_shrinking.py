@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from stateward.api.values.base import Json
 from stateward.simulation.campaign.run import Outcome, Plan
@@ -84,3 +86,15 @@ def test_a_smaller_run_is_tried_with_several_seeds() -> None:
 def test_the_attempts_are_limited() -> None:
     plan = Plan(chaos=3600.0)
     assert shrink(outcome(5, plan, fails=True), plan, needing(frozenset(), 0.0, 1), attempts=3).attempts == 3
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_wrong_clocks_stay_if_the_failure_needs_them(needed: bool) -> None:
+    plan = Plan(chaos=3600.0)
+
+    def runs(cases: Sequence[tuple[int, Plan]]) -> list[Outcome]:
+        return [outcome(seed, each, fails=bool(each.wrong_clocks) or not needed) for seed, each in cases]
+
+    failed = outcome(5, plan, fails=True)
+    failed = structs.replace(failed, counts={**failed.counts, "operator started with a wrong clock": 2})
+    assert shrink(failed, plan, runs).plan.wrong_clocks is needed
