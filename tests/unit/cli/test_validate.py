@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.api.schema.custom_resources import KINDS
 from stateward.kube.objects.errors import Status, error_for
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import GOOD
@@ -76,6 +77,43 @@ def test_a_directory_has_the_documents_of_its_files(run: Run, tmp_path: Path) ->
     again = run("validate", "-f", str(tmp_path))
     assert again.exit_code == 1
     assert "c.yaml" in again.output
+
+
+def test_a_file_that_is_no_yaml_hides_no_problem_of_another_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: [")
+    (tmp_path / "b.yaml").write_bytes(b"\xff")
+    (tmp_path / "c.yaml").write_text(GOOD.replace("replicas: 3", "replicas: x"))
+    (tmp_path / "d.yaml").write_text("kind: List\napiVersion: v1\nitems: 5\n")
+    result = run("validate", "-f", str(tmp_path))
+    assert result.exit_code == 1
+    for words in ("a.yaml:1: not YAML", "b.yaml: not text in UTF-8", "d.yaml: items: 5: must be a list"):
+        assert words in result.stderr
+    assert "c.yaml (document 1): logs: error: spec.pools[0].replicas: 'x'" in result.stdout
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", GOOD.encode() + b"# \xff", b"kind: List\nitems: {a: b}\n"])
+def test_standard_input_that_cannot_be_read_is_a_line(run: Run, text: bytes) -> None:
+    result = run("validate", "-f", "-", stdin=text)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("stateward: -: ")
+
+
+SCALE = """
+apiVersion: stateward.dev/v1alpha1
+kind: PoolScale
+metadata: {name: logs-hot}
+spec: {cluster: {kind: OpenSearchCluster, name: logs}, pool: hot, replicas: 3}
+"""
+
+
+def test_every_kind_is_known_and_an_object_of_any_kind_may_be_there_once(run: Run) -> None:
+    assert run("validate", "-f", "-", stdin=SCALE).output == "-: logs-hot: no problems found\n"
+    result = run("validate", "-f", "-", stdin=f"{SCALE}---{SCALE.replace('replicas: 3', 'replicas: 4')}")
+    assert result.exit_code == 1
+    assert "- (document 2): logs-hot: error: is in - (document 1) already" in result.output
+    for kind in KINDS:
+        text = f"apiVersion: stateward.dev/v1alpha1\nkind: {kind.name}\nmetadata: {{name: a}}\nspec: {{}}\n"
+        assert "is no kind of Stateward's" not in run("validate", "-f", "-", stdin=text).output
 
 
 def test_documents_that_are_joined_without_a_separator_are_refused_and_not_merged(run: Run) -> None:
