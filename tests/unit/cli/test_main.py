@@ -1,5 +1,6 @@
 """The command line: its commands, and its errors."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -122,6 +123,20 @@ SLOW = {"aiohttp", "gotpl", "stateward.packages.rendering", "stateward.simulatio
 @pytest.mark.parametrize("words", [("--help",), ("status", "--help"), ("list", "--help"), ("restart", "--help")])
 def test_a_command_imports_only_what_it_uses(words: tuple[str, ...]) -> None:
     assert not (SLOW | {"stateward.packages"}) & imported(*words)
+
+
+@pytest.mark.parametrize("words", [("status", "logs"), ("list",), ("pause", "logs")])
+def test_a_command_that_logs_nothing_does_not_import_the_library_of_logs(words: tuple[str, ...]) -> None:
+    """It imports the highlighting of source texts too, which takes longer than all else."""
+    code = (
+        "import sys; from stateward.cli.main import cli\n"
+        f"try: cli.main({words!r}, standalone_mode=False)\n"
+        "finally: print(*sys.modules, file=sys.stdout)"
+    )
+    env = {**os.environ, "KUBECONFIG": "/none"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert "no kubeconfig found" in done.stderr
+    assert not {"structlog", "pygments", "stateward.packages", "stateward.planning.plan"} & set(done.stdout.split())
 
 
 @pytest.mark.parametrize("name", ["timeline", "events", "logs", "diagnose"])

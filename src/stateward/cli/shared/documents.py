@@ -89,7 +89,7 @@ def _parts_of_file(path: str) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(loaded, 1):
         place = path if len(loaded) == 1 else f"{path} (document {number})"
         if isinstance(item, dict) and cast("dict[str, Any]", item).get("kind") == "List":
-            listed = cast("dict[str, Any]", item).get("items") or []
+            listed: Any = at(item, "items") or []
             if not isinstance(listed, list):
                 raise Unreadable(f"{place}: items: {listed}: must be a list")
             yield from ((place, inner) for inner in cast("list[Any]", listed))
