@@ -8,7 +8,7 @@ import yaml
 from stateward.api.generate import files, main
 from stateward.api.parse import convert_cluster
 from stateward.api.schema.crd import crd
-from stateward.api.schema.custom_resources import OPENSEARCH
+from stateward.api.schema.custom_resources import KINDS, OPENSEARCH
 from stateward.api.validation import validate
 from stateward.api.yaml_writer import to_yaml
 
@@ -26,6 +26,26 @@ def test_the_kind_has_its_names() -> None:
         "shortNames": ["swos"],
         "categories": ["all", "stateward"],
     }
+
+
+OTHERS = """
+po svc cm pvc pv sts ds deploy rs rc hpa cj ep ing netpol pdb pc sc sa ns no ev quota limits csr crd cs vac
+opensearchclusters opensearchcluster os opensearchusers opensearchroles opensearchtenants opensearchismpolicies
+elasticsearches elasticsearch es kibanas kibana kb apmservers apm beats beat agents agent logstashes ls ems ent esa scp
+elasticsearchclusters elasticsearchcluster foundationdbclusters foundationdbcluster fdb
+foundationdbbackups fdbbackup foundationdbrestores fdbrestore
+installations installation inst packages package pkg packageinstalls pkgi packagerepositories pkgr
+instances operators operatorversions volumesnapshots vs vsc vsclass scaledobjects so scaledjobs sj vpa
+users user roles role snapshots snapshot snap restores restore schedules schedule sched objects clusters cluster
+"""
+"""Plurals, singulars and short names of Kubernetes and of other operators, and words that some of them take."""
+
+
+def test_no_name_is_that_of_another_operator_or_is_there_twice() -> None:
+    ours = [name for kind in KINDS for name in (kind.plural, kind.singular, *kind.short)]
+    assert len(ours) == len(set(ours))
+    assert not {*ours} & {*OTHERS.split()}
+    assert all(short.startswith("sw") for kind in KINDS for short in kind.short)
 
 
 def test_status_is_a_subresource_and_scale_is_not() -> None:
