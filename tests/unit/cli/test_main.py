@@ -144,6 +144,16 @@ def test_commands_about_the_past_import_neither_planner_nor_client(name: str) ->
     assert not SLOW & imported(name, "--help")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_character_that_a_terminal_cannot_show_ends_no_command(encoding: str) -> None:
+    code = "from stateward.cli.main import main; import sys; sys.argv = ['stateward', 'validate', '-f', '-']; main()"
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    text = 'apiVersion: stateward.dev/v1alpha1\nkind: PoolScale\nmetadata: {name: "a\\u2192b"}\nspec: {}\n'
+    done = subprocess.run([sys.executable, "-c", code], env=env, input=text.encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"spec.cluster: is required" in done.stdout
+
+
 def test_names_of_commands_are_completed_without_an_import_of_any() -> None:
     code = "import sys; from stateward.cli.main import main; main()\n"
     done = subprocess.run(
