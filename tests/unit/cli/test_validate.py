@@ -116,6 +116,15 @@ def test_every_kind_is_known_and_an_object_of_any_kind_may_be_there_once(run: Ru
         assert "is no kind of Stateward's" not in run("validate", "-f", "-", stdin=text).output
 
 
+def test_what_is_listed_twice_is_refused_as_the_api_server_refuses_it(run: Run) -> None:
+    more = "members: {keep: [logs-all-0, logs-all-0], replace: [logs-all-1, logs-all-1]}"
+    more += "\n  plugins: [{name: a}, {name: b}, {name: a}]\n  replacement: {onTaints: [{key: x}, {key: x}]}"
+    result = run("validate", "-f", "-", stdin=GOOD.replace("pools:", f"{more}\n  pools:"))
+    said = [line.partition("error: ")[2] for line in result.output.splitlines()]
+    for path in ("replacement.onTaints[1].key", "members.replace[1]", "members.keep[1]", "plugins[2].name"):
+        assert any(line.startswith(f"spec.{path}: ") and line.endswith(": must be listed once") for line in said), path
+
+
 def test_documents_that_are_joined_without_a_separator_are_refused_and_not_merged(run: Run) -> None:
     result = run("validate", "-f", "-", stdin=GOOD + GOOD.replace("logs", "second"))
     assert result.exit_code == 1
