@@ -173,6 +173,19 @@ def test_validate_refuses_pods_that_the_policy_does_not_allow(run: Run, tmp_path
     assert run("validate", "-f", str(file), "--pod-policy", "privileged").exit_code == 0
 
 
+@pytest.mark.parametrize("block", ["dashboards", "metrics"])
+@pytest.mark.parametrize("power", ["hostPID: true", "volumes: [{name: x, hostPath: {path: /}}]"])
+def test_the_policy_is_for_the_pods_beside_the_database_too(run: Run, block: str, power: str) -> None:
+    text = GOOD.replace("pools:", f"{block}: {{podTemplate: {{spec: {{{power}}}}}}}\n  pools:")
+    refused = run("validate", "-f", "-", stdin=text)
+    assert refused.exit_code == 1
+    assert f"error: spec.{block}.podTemplate.spec.{power.partition(':')[0]}" in refused.output
+    assert "(the pod policy is baseline)" in refused.output
+    assert run("validate", "-f", "-", "--pod-policy", "privileged", stdin=text).exit_code == 0
+    plain = text.replace(power, "nodeSelector: {a: b}")
+    assert run("validate", "-f", "-", "--pod-policy", "restricted", stdin=plain).exit_code == 0
+
+
 def test_a_mistyped_kind_is_the_only_error_of_a_document(run: Run) -> None:
     text = "apiVersion: stateward.dev/v1alpha1\nkind: Instalation\nmetadata: {name: shop}\nspec: {package: shop-1}\n"
     result = run("validate", "-f", "-", stdin=text)

@@ -17,7 +17,7 @@ from stateward.cli.shared.session import Session, run
 from stateward.operator.databases.engine import family_of, unconnected
 from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.pod_rights.policy import problems
+from stateward.operator.pod_rights.policy import problems, problems_beside
 
 
 @click.command()
@@ -89,6 +89,7 @@ def with_policy_problems(document: Document, level: Level) -> Document:
     if document.cluster is None or errors(list(document.problems)):
         return document
     found = problems(unconnected(kind_of(document.cluster)), document.cluster, level)
+    found += problems_beside(document.cluster, level)
     return replace(document, problems=(*document.problems, *found))
 
 

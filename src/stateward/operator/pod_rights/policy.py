@@ -4,7 +4,10 @@ It is applied twice: to a spec, to report what is wrong, and to each template ju
 the second.
 """
 
+from collections.abc import Iterable
+
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level, violations
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
@@ -30,6 +33,29 @@ def problems(family: Family, cluster: Cluster, level: Level) -> list[Problem]:
         for finding in violations(level, made.template)
     )
     return list({(problem.path, problem.message): problem for problem in found}.values())
+
+
+def problems_beside(cluster: Cluster, level: Level) -> list[Problem]:
+    """Return what a level does not allow of the pods beside a cluster, as far as the fields of their templates show it.
+
+    The finished template is checked before it is sent. What the restricted level requires may come from the operator.
+    """
+    if level is Level.PRIVILEGED:
+        return []
+    dashboards = cluster.spec.dashboards if isinstance(cluster, SearchCluster) else None
+    blocks = (("dashboards", dashboards), ("metrics", cluster.spec.metrics))
+    return [
+        Problem(
+            _field(f"spec.{name}.podTemplate", each.path), each.value, f"{each.accepted} (the pod policy is {level})"
+        )
+        for name, block in blocks
+        if block is not None and block.pod_template
+        for each in violations(Level.BASELINE, block.pod_template)
+    ]
+
+
+def _field(path: str, inner: Iterable[str]) -> str:
+    return path + "".join(part if part.startswith("[") else f".{part}" for part in inner)
 
 
 def refusals(family: Family, cluster: Cluster, level: Level) -> tuple[Refusal, ...]:
