@@ -270,7 +270,8 @@ class TestMemory:
 
     @pytest.mark.parametrize("block", ["metrics", "dashboards"])
     def test_resources_beside_the_database_are_checked_too(self, block: str) -> None:
-        of = cluster(**{block: {"resources": {"limits": {"gpu": 1}}}})
+        spec: dict[str, Any] = {block: {"resources": {"limits": {"gpu": 1}}}}
+        of = cluster(**spec)
         assert [problem.path for problem in validate_access(of)] == [f"spec.{block}.resources.limits.gpu"]
 
     def test_devices_and_huge_pages_are_accepted(self) -> None:

@@ -7,6 +7,7 @@ the second.
 from collections.abc import Iterable
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level, violations
 from stateward.api.values.base import Json
@@ -43,14 +44,15 @@ def problems_beside(cluster: Cluster, level: Level) -> list[Problem]:
     if level is Level.PRIVILEGED:
         return []
     dashboards = cluster.spec.dashboards if isinstance(cluster, SearchCluster) else None
-    blocks = (("dashboards", dashboards), ("metrics", cluster.spec.metrics))
+    metrics = cluster.spec.metrics if isinstance(cluster, SearchCluster | FoundationDBCluster) else None
+    templates = (
+        ("spec.dashboards.podTemplate", dashboards.pod_template if dashboards is not None else None),
+        ("spec.metrics.podTemplate", metrics.pod_template if metrics is not None else None),
+    )
     return [
-        Problem(
-            _field(f"spec.{name}.podTemplate", each.path), each.value, f"{each.accepted} (the pod policy is {level})"
-        )
-        for name, block in blocks
-        if block is not None and block.pod_template
-        for each in violations(Level.BASELINE, block.pod_template)
+        Problem(_field(path, each.path), each.value, f"{each.accepted} (the pod policy is {level})")
+        for path, template in templates
+        for each in violations(Level.BASELINE, template or {})
     ]
 
 
