@@ -10,9 +10,9 @@ from stateward.api.values.base import Condition
 CURRENT, IN_PROGRESS, FAILED = "Current", "InProgress", "Failed"
 
 
-def judged(generation: int, observed_generation: int, conditions: Iterable[Condition]) -> str:
-    """Return what tools conclude: Current, InProgress or Failed."""
-    if observed_generation != generation:
+def judged(generation: int, observed_generation: int | None, conditions: Iterable[Condition]) -> str:
+    """Return what tools conclude: Current, InProgress or Failed; an absent generation is None, and is not compared."""
+    if observed_generation is not None and observed_generation != generation:
         return IN_PROGRESS
     found = {condition.type: condition.status for condition in conditions}
     if found.get("Reconciling") == "True":

@@ -18,7 +18,7 @@ from stateward.api.checks import (
     update,
 )
 from stateward.api.checks.additions import keystore, plugins
-from stateward.api.checks.pools import memory, roles, scaling, storage
+from stateward.api.checks.pools import memory, resources, roles, scaling, storage
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
@@ -32,6 +32,7 @@ _CHECKS = (
     roles.check,
     storage.check,
     scaling.check,
+    resources.check,
     memory.check,
     config.check,
     template.check,

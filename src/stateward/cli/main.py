@@ -1,6 +1,7 @@
 """The entry of the command line. To add a command, name its module in `COMMANDS`."""
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Generator
@@ -154,6 +155,10 @@ def program(argv0: str) -> str:
 
 def main() -> None:
     """Run the command line, or complete one for a shell."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show an arrow or a name gets their code, and the command ends as it should.
+            stream.reconfigure(errors="backslashreplace")
     if COMPLETE in os.environ:
         importlib.import_module("stateward.cli.run.completion")  # It knows the completion of kubectl.
     cli.main(prog_name=program(sys.argv[0]), complete_var=COMPLETE)

@@ -86,6 +86,15 @@ def test_what_cannot_be_meant_is_refused(spec: dict[str, Any], path: str, words:
     assert words in problem.message
 
 
+def test_resources_are_checked_as_those_of_search_clusters() -> None:
+    wrong = {"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}}
+    problem = only(pools=[pool("storage", resources=wrong), pool("log")])
+    assert (problem.path, problem.message) == (
+        "spec.pools[0].resources.requests.memory",
+        "must not be more than the limit, 1Gi",
+    )
+
+
 def test_counts_that_bear_too_little_are_reported() -> None:
     (problem,) = found(Severity.WARNING, pools=[pool("storage", replicas=2), *POOLS[1:]])
     assert "no member takes over from a failed one:" in problem.message

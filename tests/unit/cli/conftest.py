@@ -19,7 +19,7 @@ def api() -> FakeApi:
 def run(api: FakeApi) -> Run:
     """Run a command line against the fake API server."""
 
-    def invoke(*words: str, stdin: str | None = None) -> Result:
+    def invoke(*words: str, stdin: str | bytes | None = None) -> Result:
         return CliRunner().invoke(cli, words, obj=api.open, input=stdin)
 
     return invoke

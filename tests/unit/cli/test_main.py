@@ -1,5 +1,6 @@
 """The command line: its commands, and its errors."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -124,9 +125,33 @@ def test_a_command_imports_only_what_it_uses(words: tuple[str, ...]) -> None:
     assert not (SLOW | {"stateward.packages"}) & imported(*words)
 
 
+@pytest.mark.parametrize("words", [("status", "logs"), ("list",), ("pause", "logs")])
+def test_a_command_that_logs_nothing_does_not_import_the_library_of_logs(words: tuple[str, ...]) -> None:
+    """It imports the highlighting of source texts too, which takes longer than all else."""
+    code = (
+        "import sys; from stateward.cli.main import cli\n"
+        f"try: cli.main({words!r}, standalone_mode=False)\n"
+        "finally: print(*sys.modules, file=sys.stdout)"
+    )
+    env = {**os.environ, "KUBECONFIG": "/none"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert "no kubeconfig found" in done.stderr
+    assert not {"structlog", "pygments", "stateward.packages", "stateward.planning.plan"} & set(done.stdout.split())
+
+
 @pytest.mark.parametrize("name", ["timeline", "events", "logs", "diagnose"])
 def test_commands_about_the_past_import_neither_planner_nor_client(name: str) -> None:
     assert not SLOW & imported(name, "--help")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_character_that_a_terminal_cannot_show_ends_no_command(encoding: str) -> None:
+    code = "from stateward.cli.main import main; import sys; sys.argv = ['stateward', 'validate', '-f', '-']; main()"
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    text = 'apiVersion: stateward.dev/v1alpha1\nkind: PoolScale\nmetadata: {name: "a\\u2192b"}\nspec: {}\n'
+    done = subprocess.run([sys.executable, "-c", code], env=env, input=text.encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"spec.cluster: is required" in done.stdout
 
 
 def test_names_of_commands_are_completed_without_an_import_of_any() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.api.schema.custom_resources import KINDS
 from stateward.kube.objects.errors import Status, error_for
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import GOOD
@@ -78,6 +79,52 @@ def test_a_directory_has_the_documents_of_its_files(run: Run, tmp_path: Path) ->
     assert "c.yaml" in again.output
 
 
+def test_a_file_that_is_no_yaml_hides_no_problem_of_another_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: [")
+    (tmp_path / "b.yaml").write_bytes(b"\xff")
+    (tmp_path / "c.yaml").write_text(GOOD.replace("replicas: 3", "replicas: x"))
+    (tmp_path / "d.yaml").write_text("kind: List\napiVersion: v1\nitems: 5\n")
+    result = run("validate", "-f", str(tmp_path))
+    assert result.exit_code == 1
+    for words in ("a.yaml:1: not YAML", "b.yaml: not text in UTF-8", "d.yaml: items: 5: must be a list"):
+        assert words in result.stderr
+    assert "c.yaml (document 1): logs: error: spec.pools[0].replicas: 'x'" in result.stdout
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", GOOD.encode() + b"# \xff", b"kind: List\nitems: {a: b}\n"])
+def test_standard_input_that_cannot_be_read_is_a_line(run: Run, text: bytes) -> None:
+    result = run("validate", "-f", "-", stdin=text)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("stateward: -: ")
+
+
+SCALE = """
+apiVersion: stateward.dev/v1alpha1
+kind: PoolScale
+metadata: {name: logs-hot}
+spec: {cluster: {kind: OpenSearchCluster, name: logs}, pool: hot, replicas: 3}
+"""
+
+
+def test_every_kind_is_known_and_an_object_of_any_kind_may_be_there_once(run: Run) -> None:
+    assert run("validate", "-f", "-", stdin=SCALE).output == "-: logs-hot: no problems found\n"
+    result = run("validate", "-f", "-", stdin=f"{SCALE}---{SCALE.replace('replicas: 3', 'replicas: 4')}")
+    assert result.exit_code == 1
+    assert "- (document 2): logs-hot: error: is in - (document 1) already" in result.output
+    for kind in KINDS:
+        text = f"apiVersion: stateward.dev/v1alpha1\nkind: {kind.name}\nmetadata: {{name: a}}\nspec: {{}}\n"
+        assert "is no kind of Stateward's" not in run("validate", "-f", "-", stdin=text).output
+
+
+def test_what_is_listed_twice_is_refused_as_the_api_server_refuses_it(run: Run) -> None:
+    more = "members: {keep: [logs-all-0, logs-all-0], replace: [logs-all-1, logs-all-1]}"
+    more += "\n  plugins: [{name: a}, {name: b}, {name: a}]\n  replacement: {onTaints: [{key: x}, {key: x}]}"
+    result = run("validate", "-f", "-", stdin=GOOD.replace("pools:", f"{more}\n  pools:"))
+    said = [line.partition("error: ")[2] for line in result.output.splitlines()]
+    for path in ("replacement.onTaints[1].key", "members.replace[1]", "members.keep[1]", "plugins[2].name"):
+        assert any(line.startswith(f"spec.{path}: ") and line.endswith(": must be listed once") for line in said), path
+
+
 def test_documents_that_are_joined_without_a_separator_are_refused_and_not_merged(run: Run) -> None:
     result = run("validate", "-f", "-", stdin=GOOD + GOOD.replace("logs", "second"))
     assert result.exit_code == 1
@@ -124,6 +171,19 @@ def test_validate_refuses_pods_that_the_policy_does_not_allow(run: Run, tmp_path
     said = "spec.podTemplate.spec.hostPID: True: must be false, or left out (the pod policy is baseline)"
     assert said in refused.output
     assert run("validate", "-f", str(file), "--pod-policy", "privileged").exit_code == 0
+
+
+@pytest.mark.parametrize("block", ["dashboards", "metrics"])
+@pytest.mark.parametrize("power", ["hostPID: true", "volumes: [{name: x, hostPath: {path: /}}]"])
+def test_the_policy_is_for_the_pods_beside_the_database_too(run: Run, block: str, power: str) -> None:
+    text = GOOD.replace("pools:", f"{block}: {{podTemplate: {{spec: {{{power}}}}}}}\n  pools:")
+    refused = run("validate", "-f", "-", stdin=text)
+    assert refused.exit_code == 1
+    assert f"error: spec.{block}.podTemplate.spec.{power.partition(':')[0]}" in refused.output
+    assert "(the pod policy is baseline)" in refused.output
+    assert run("validate", "-f", "-", "--pod-policy", "privileged", stdin=text).exit_code == 0
+    plain = text.replace(power, "nodeSelector: {a: b}")
+    assert run("validate", "-f", "-", "--pod-policy", "restricted", stdin=plain).exit_code == 0
 
 
 def test_a_mistyped_kind_is_the_only_error_of_a_document(run: Run) -> None:

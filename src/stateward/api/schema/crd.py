@@ -73,14 +73,20 @@ def root_schema(kind: Kind) -> Json:
                 "type": "object",
                 "properties": {"name": {"type": "string", "maxLength": kind.longest_name}},
             },
-            **{
-                name: field_schema(kind.record, name, RULES)
-                for name in ("spec", "status")
-                if name in kind.record.__struct_fields__
-            },
+            "spec": field_schema(kind.record, "spec", RULES),
+            **({"status": _status(kind)} if "status" in kind.record.__struct_fields__ else {}),
         },
         **_rules(kind),
     }
+
+
+def _status(kind: Kind) -> Json:
+    """Return the schema of the status, which begins with a generation that no object has.
+
+    By the rules of kstatus, an object without a status is finished: tools that wait would not wait for an operator that
+    has not seen it yet.
+    """
+    return {**field_schema(kind.record, "status", RULES), "default": {"observedGeneration": 0}}
 
 
 def _rules(kind: Kind) -> Json:

@@ -26,12 +26,17 @@ class Problem:
     def __str__(self) -> str:
         """Return one line: path, value, message; without a value if there is none."""
         value = "" if self.value is None else f"{_shown(self.value)}: "
-        return f"{self.path}: {value}{self.message}{self.detail}"
+        return printable(f"{self.path}: {value}{self.message}{self.detail}")
 
     @property
     def public(self) -> str:
         """The line without any value, for a status or an event."""
         return f"{self.path}: {self.message}"
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that move the cursor of a terminal or hide other text: escaped, on one line."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _shown(value: Any) -> str:

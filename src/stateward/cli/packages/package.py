@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.values.problem import Problem, Severity
+from stateward.api.values.problem import Problem, Severity, printable
 from stateward.cli.packages.package_diff import diff
 from stateward.cli.packages.package_files import checked, files_at, load, rendered_plan, values_of, working
 from stateward.cli.packages.package_install import install, uninstall, upgrade
@@ -152,4 +152,5 @@ def summary(found: Package) -> str:
     """Return the description of a package in one line."""
     app = f" (application {found.operator.app_version})" if found.operator.app_version else ""
     plans = ", ".join(found.operator.plans)
-    return f"{found.name} {found.version}{app}: {len(found.parameters)} parameters, plans {plans}, {found.digest}"
+    text = f"{found.name} {found.version}{app}: {len(found.parameters)} parameters, plans {plans}, {found.digest}"
+    return printable(text)

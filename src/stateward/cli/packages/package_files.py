@@ -8,7 +8,7 @@ from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem, errors
 from stateward.cli.packages.package_registry import fetched, in_folder, is_layout
 from stateward.cli.shared.failures import Failure
-from stateward.packages.distribution.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, unpack
+from stateward.packages.distribution.archive import LARGEST, LARGEST_PLAIN, MOST_FILES, BadArchive, check_path, unpack
 from stateward.packages.format import yamltext
 from stateward.packages.format.parameters import BadValue, check_values
 from stateward.packages.format.reading import OPERATOR, InvalidPackage, belongs, read_package
@@ -45,6 +45,10 @@ def _folder(folder: Path) -> dict[str, bytes]:
     mine = {path: file for path, file in found.items() if belongs(path)}
     inside = folder.resolve()
     for path, file in mine.items():
+        try:
+            check_path(path)
+        except BadArchive as error:
+            raise Failure(f"{folder}: {error}") from error
         # A symbolic link in an untrusted folder could bring any file of this machine into the package.
         if not file.resolve().is_relative_to(inside):
             raise Failure(f"{folder}: {path}: leads out of the package, to {file.resolve()}")

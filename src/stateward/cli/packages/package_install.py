@@ -100,8 +100,13 @@ def upgrade(
     async def changed(session: Session) -> tuple[Installation, Package, dict[str, Any]]:
         live = await read_installation(session, name)
         package = fresh[1] if fresh else await package_called(session, live.spec.package, {})
+        if file:
+            return live, package, values_of(given, file)
         kept = {key: value for key, value in live.spec.parameters.items() if key in package.parameters}
-        return live, package, values_of(given, file) if file else kept | values_of(given, "")
+        if left := [key for key in live.spec.parameters if key not in kept]:
+            said = f"{package.name} {package.version} has no parameter {' and no '.join(left)}: the value is left out"
+            click.echo(f"stateward: {said}", err=True)
+        return live, package, kept | values_of(given, "")
 
     async def look(session: Session) -> InstallationPreview:
         live, package, values = await changed(session)
@@ -140,7 +145,7 @@ def show(found: InstallationPreview) -> None:
 def uninstall(name: str, **target: str) -> None:
     """Remove an installation.
 
-    Its plan `cleanup` runs, then its objects are removed; volume claims stay unless spec.retention says Delete.
+    Its plan `cleanup` runs, then its objects are removed; volume claims stay unless spec.deletionPolicy is Delete.
     """
 
     async def work(session: Session) -> None:

@@ -1,6 +1,6 @@
 """`validate`: all problems of files, with or without an API server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,14 @@ from msgspec import structs
 from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
 from stateward.cli.preview.inputs import ProxyTransport, not_accepted, obstacles_of
-from stateward.cli.shared.documents import Document, read_documents
+from stateward.cli.shared.documents import Document, Unreadable, files_of, is_ours, parts, read_documents
 from stateward.cli.shared.options import place_options, policy_option
 from stateward.cli.shared.output import TABLE, WIDE, output_option, print_lines
 from stateward.cli.shared.session import Session, run
 from stateward.operator.databases.engine import family_of, unconnected
 from stateward.operator.databases.foundationdb_shell import ExecShell
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.pod_rights.policy import problems
+from stateward.operator.pod_rights.policy import problems, problems_beside
 
 
 @click.command()
@@ -47,9 +47,8 @@ def validate(
     warnings of storage classes, priority classes and Secrets that do not exist, and of pods that no node can run.
     Nothing is stored. Exit code 1 if there is an error.
     """
-    documents = [
-        with_policy_problems(document, Level(pod_policy)) for path in paths for document in read_documents(path)
-    ]
+    read, unreadable = read_all(paths)
+    documents = [with_policy_problems(document, Level(pod_policy)) for document in read]
     if server:
         documents = run(lambda session: on_server(session, documents), **target)
     twice = repeated(documents)
@@ -59,9 +58,30 @@ def validate(
     if output not in (TABLE, WIDE):
         for line in twice:
             click.echo(line, err=True)
+    for error in unreadable:
+        error.show()
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    if twice or any(problem.severity in failing for document in documents for problem in document.problems):
+    if (
+        twice
+        or unreadable
+        or any(problem.severity in failing for document in documents for problem in document.problems)
+    ):
         click.get_current_context().exit(1)
+
+
+def read_all(paths: Iterable[str]) -> tuple[list[Document], list[Unreadable]]:
+    """Return the documents of all files, and the errors of files that cannot be read; raise Failure without any."""
+    found, unreadable = list[Document](), list[Unreadable]()
+    for path in paths:
+        given, before = list[tuple[str, Any]](), len(unreadable)
+        for file in files_of(path):
+            try:
+                given += parts(file)
+            except Unreadable as error:
+                unreadable.append(error)
+        if any(is_ours(item) for _, item in given) or len(unreadable) == before:
+            found += read_documents(path, given)
+    return found, unreadable
 
 
 def with_policy_problems(document: Document, level: Level) -> Document:
@@ -69,6 +89,7 @@ def with_policy_problems(document: Document, level: Level) -> Document:
     if document.cluster is None or errors(list(document.problems)):
         return document
     found = problems(unconnected(kind_of(document.cluster)), document.cluster, level)
+    found += problems_beside(document.cluster, level)
     return replace(document, problems=(*document.problems, *found))
 
 
@@ -91,13 +112,13 @@ async def checked_there(session: Session, document: Document) -> Document:
 
 
 def repeated(documents: list[Document]) -> list[str]:
-    """Return a line for each duplicate cluster: the last one would silently win."""
+    """Return a line for each duplicate object: the last one would silently win."""
     found = list[str]()
     seen = dict[tuple[str, str, str], str]()
     for document in documents:
-        if (cluster := document.cluster) is None:
+        identity = (document.kind, document.namespace, document.name)
+        if not document.kind or not document.name:
             continue
-        identity = (cluster.kind, cluster.metadata.namespace, cluster.metadata.name)
         if identity in seen:
             found.append(f"{document.place}: {document.name}: error: is in {seen[identity]} already")
         seen.setdefault(identity, document.place)

@@ -9,9 +9,11 @@ from typing import Any, cast
 
 import msgspec
 
+from stateward.api.checks import repeated
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
+from stateward.api.kinds.scaling.pool_scale import PoolScale
 from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
@@ -20,6 +22,7 @@ from stateward.api.values.base import GROUP, Record
 from stateward.api.values.problem import Problem
 from stateward.cli.shared.failures import Failure
 from stateward.engines.search.rules import DECLARED_RULES
+from stateward.packages.format.trees import at, text
 from stateward.packages.format.yamltext import NotYaml, documents
 
 NAMES = tuple(kind.name for kind in CLUSTER_KINDS)
@@ -32,9 +35,14 @@ _OTHERS: dict[str, type[Record]] = {
     "Installation": Installation,
     "Package": Package,
     "ClusterPackage": Package,
+    "PoolScale": PoolScale,
     **{kind: rules.record for kind, rules in DECLARED_RULES.items()},
 }
 """Kinds that are no clusters. The content of a package, and the database, define what more is accepted."""
+
+
+class Unreadable(Failure):
+    """A file without documents: it is no YAML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,8 @@ class Document:
     name: str
     cluster: Cluster | None
     problems: tuple[Problem, ...]
+    kind: str = ""
+    namespace: str = ""
 
 
 def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) -> list[Document]:
@@ -59,34 +69,41 @@ def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) ->
 
 
 def parts(path: str) -> Iterator[tuple[str, Any]]:
-    """Yield each document with its place, and the items of lists one by one.
+    """Yield each document with its place, and the items of lists one by one; raise Unreadable."""
+    for file in files_of(path):
+        yield from _parts_of_file(file)
 
-    A directory has the documents of its files (.yaml, .yml, .json), as for `kubectl`.
-    """
-    if path != "-" and Path(path).is_dir():
-        for file in sorted(each for each in Path(path).iterdir() if each.suffix in SUFFIXES):
-            yield from parts(str(file))
-        return
+
+def files_of(path: str) -> list[str]:
+    """Return a file itself, and of a directory the files that are read (.yaml, .yml, .json), as for `kubectl`."""
+    if path == "-" or not Path(path).is_dir():
+        return [path]
+    inside = sorted(each for each in Path(path).iterdir() if each.suffix in SUFFIXES)
+    return [file for each in inside for file in files_of(str(each))]
+
+
+def _parts_of_file(path: str) -> Iterator[tuple[str, Any]]:
     try:
         loaded = documents(text_of(path))
     except NotYaml as error:
-        raise Failure(f"{path}{f':{error.line}' if error.line else ''}: not YAML: {error}") from error
+        raise Unreadable(f"{path}{f':{error.line}' if error.line else ''}: not YAML: {error}") from error
     for number, item in enumerate(loaded, 1):
         place = path if len(loaded) == 1 else f"{path} (document {number})"
         if isinstance(item, dict) and cast("dict[str, Any]", item).get("kind") == "List":
-            yield from ((place, inner) for inner in cast("dict[str, Any]", item).get("items") or ())
+            listed: Any = at(item, "items") or []
+            if not isinstance(listed, list):
+                raise Unreadable(f"{place}: items: {listed}: must be a list")
+            yield from ((place, inner) for inner in cast("list[Any]", listed))
         elif item is not None:
             yield place, item
 
 
 def text_of(path: str) -> str:
     """Return the text of a file or of standard input."""
-    if path == "-":
-        return sys.stdin.read()
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise Failure(f"{path}: not text in UTF-8") from error
+        raise Unreadable(f"{path}: not text in UTF-8") from error
 
 
 def is_ours(item: Any) -> bool:
@@ -100,16 +117,21 @@ def is_ours(item: Any) -> bool:
 
 def checked(place: str, item: Any) -> Document:
     """Return a document with all its problems."""
-    name = name_of(item)
+    cluster, problems = _judged(item)
+    kind, namespace = text(at(item, "kind")), text(at(item, "metadata", "namespace"))
+    return Document(place, name_of(item), cluster, tuple(problems), kind, namespace)
+
+
+def _judged(item: Any) -> tuple[Cluster | None, Iterable[Problem]]:
     if (record := _other_record(item)) is not None:
-        return Document(place, name, None, tuple(_problems_of(item, record)))
+        return None, _problems_of(item, record)
     if (unknown := _unknown_kind(item)) is not None:
-        return Document(place, name, None, (unknown,))
+        return None, (unknown,)
     try:
         cluster = convert_cluster(item)
     except InvalidDocumentError as error:
-        return Document(place, name, None, tuple(error.problems))
-    return Document(place, name, cluster, (*validate(cluster), *validate_access(cluster)))
+        return None, error.problems
+    return cluster, (*repeated.check(cluster), *validate(cluster), *validate_access(cluster))
 
 
 def _other_record(item: Any) -> type[Record] | None:

@@ -1,6 +1,7 @@
 """Access to the API server from a command: the target, and the session."""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,6 @@ from stateward.kube.client.exec import Execute, no_exec
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.objects.kinds import CLUSTER_KINDS, ClusterKind
-from stateward.operator.runtime import logs
 from stateward.planning.model.database import Database, Unknown
 
 OPERATOR_NAMESPACE = "stateward-system"
@@ -123,9 +123,20 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 def run(work: Callable[[Session], Awaitable[Result]], **target: str | bool | None) -> Result:
     """Run `work` with an open session and return its result."""
     opener = click.get_current_context().find_root().obj or open_session
-    logs.configure("error")  # The command reports the result itself; the runtime's log lines would be noise.
+    quiet()
     given: dict[str, Any] = {name: value for name, value in target.items() if value}
     return asyncio.run(_within(opener, Target(**given), work))
+
+
+def quiet() -> None:
+    """Log errors only, from the imported modules on: the command reports the result itself, the rest would be noise.
+
+    The library of logs takes longer to import than all else that a short command needs.
+    """
+    if "structlog" in sys.modules:
+        from stateward.operator.runtime import logs  # noqa: PLC0415
+
+        logs.configure("error")
 
 
 async def _within(opener: Opener, target: Target, work: Callable[[Session], Awaitable[Result]]) -> Result:

@@ -1,6 +1,6 @@
 """`list`: all clusters, one line each."""
 
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 import msgspec
@@ -17,11 +17,13 @@ from stateward.cli.shared.find import all_clusters, none_found, served
 from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import JSON, NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
-from stateward.cli.shared.session import Session, run
-from stateward.cli.status.follow import FollowingAll
+from stateward.cli.shared.session import Session, quiet, run
 from stateward.cli.status.presence import warn_of_silence
 from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.kinds import kind_of
+
+if TYPE_CHECKING:
+    from stateward.cli.status.follow import FollowingAll
 
 
 @click.command("list")
@@ -57,13 +59,16 @@ def clusters(*, watch: bool, all_namespaces: bool, selector: str, output: str, *
 
 async def follow(session: Session, selection: Selection, output: str) -> NoReturn:
     """Show the clusters of a selection at every change, in the form that fits the output; raise ApiError."""
+    from stateward.cli.status.follow import FollowingAll  # noqa: PLC0415 - slow to import, and only used here
+
+    quiet()
     following = FollowingAll(session, await served(session, selection), selection)
     if output in (TABLE, WIDE) and screen.console().is_terminal:
         await redraw(session, following, wide=output == WIDE)
     await following.run(Changes(session, output).show)
 
 
-async def redraw(session: Session, following: FollowingAll, *, wide: bool) -> NoReturn:
+async def redraw(session: Session, following: "FollowingAll", *, wide: bool) -> NoReturn:
     """Keep one list on the terminal up to date."""
     seen: list[Cluster] = []
 

@@ -2,7 +2,7 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,12 +15,14 @@ from stateward.cli.shared.find import chosen, none_found
 from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import cluster_view
-from stateward.cli.shared.session import Session, run
+from stateward.cli.shared.session import Session, quiet, run
 from stateward.cli.status.declared import Declared, declared_document, declared_of, declared_summary
-from stateward.cli.status.follow import Following
 from stateward.cli.status.news import lasting_activities, news
 from stateward.cli.status.presence import warn_of_silence
 from stateward.operator.objects.kinds import kind_of
+
+if TYPE_CHECKING:
+    from stateward.cli.status.follow import Following
 
 REDRAWS_PER_SECOND = 1
 """Enough for ages in seconds; updates are drawn at once."""
@@ -95,6 +97,9 @@ def document(cluster: Cluster) -> dict[str, Any]:
 async def follow(session: Session, found: Cluster, output: str) -> None:
     """Show the cluster at every change, in the form that fits the output."""
     name = found.metadata.name
+    from stateward.cli.status.follow import Following  # noqa: PLC0415 - slow to import, and only used here
+
+    quiet()
     following = Following(session, kind_of(found), session.key(name))
     if output not in (TABLE, WIDE):
         await following.run(lambda cluster: append_document(cluster, output))
@@ -116,7 +121,7 @@ def append_document(cluster: Cluster, form: str) -> None:
         screen.show_document(document(cluster), form)
 
 
-async def redraw(session: Session, following: Following) -> None:
+async def redraw(session: Session, following: "Following") -> None:
     """Keep one view on the terminal up to date."""
     seen: list[Cluster] = []
 

@@ -15,7 +15,7 @@ from stateward.api.validation import Severity, errors, validate, validate_access
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.translate import observation
-from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems
+from stateward.operator.pod_rights.policy import NOT_ALLOWED, problems, problems_beside
 from stateward.planning.model.observation import Unknown
 from stateward.planning.plan import plan
 
@@ -79,7 +79,7 @@ def reasons(
 ) -> Reasons:
     """Return what would be refused of a cluster's spec, with the status and the objects that are there."""
     wrong = errors(validate(cluster)) or problems(family, cluster, level)
-    wrong += errors(validate_access(cluster))
+    wrong += errors(validate_access(cluster)) or problems_beside(cluster, level)
     if wrong:
         return {(problem.path, problem.message): str(problem) for problem in wrong}
     if stored is not None:

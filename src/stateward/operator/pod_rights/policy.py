@@ -4,7 +4,11 @@ It is applied twice: to a spec, to report what is wrong, and to each template ju
 the second.
 """
 
+from collections.abc import Iterable
+
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level, violations
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
@@ -30,6 +34,30 @@ def problems(family: Family, cluster: Cluster, level: Level) -> list[Problem]:
         for finding in violations(level, made.template)
     )
     return list({(problem.path, problem.message): problem for problem in found}.values())
+
+
+def problems_beside(cluster: Cluster, level: Level) -> list[Problem]:
+    """Return what a level does not allow of the pods beside a cluster, as far as the fields of their templates show it.
+
+    The finished template is checked before it is sent. What the restricted level requires may come from the operator.
+    """
+    if level is Level.PRIVILEGED:
+        return []
+    dashboards = cluster.spec.dashboards if isinstance(cluster, SearchCluster) else None
+    metrics = cluster.spec.metrics if isinstance(cluster, SearchCluster | FoundationDBCluster) else None
+    templates = (
+        ("spec.dashboards.podTemplate", dashboards.pod_template if dashboards is not None else None),
+        ("spec.metrics.podTemplate", metrics.pod_template if metrics is not None else None),
+    )
+    return [
+        Problem(_field(path, each.path), each.value, f"{each.accepted} (the pod policy is {level})")
+        for path, template in templates
+        for each in violations(Level.BASELINE, template or {})
+    ]
+
+
+def _field(path: str, inner: Iterable[str]) -> str:
+    return path + "".join(part if part.startswith("[") else f".{part}" for part in inner)
 
 
 def refusals(family: Family, cluster: Cluster, level: Level) -> tuple[Refusal, ...]:

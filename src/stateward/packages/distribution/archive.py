@@ -58,14 +58,17 @@ def _plain(data: bytes) -> bytes:
     return bytes(found) or data
 
 
+def check_path(path: str) -> None:
+    """Raise BadArchive for the path of a file that errors cannot repeat."""
+    if len(path) > LONGEST_NAME or not path.isprintable():
+        shown = ascii(path[:60])
+        raise BadArchive(f"{shown}: a path must have at most {LONGEST_NAME} characters, and only printable characters")
+
+
 def _files(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
     left, count, seen = LARGEST, 0, set[str]()
     for member in tar:
-        if len(member.name) > LONGEST_NAME or not member.name.isprintable():
-            shown = ascii(member.name[:60])
-            raise BadArchive(
-                f"{shown}: a path must have at most {LONGEST_NAME} characters, and only printable characters"
-            )
+        check_path(member.name)
         path = posixpath.normpath(member.name)
         if path.startswith("/") or ".." in member.name.split("/"):
             raise BadArchive(f"{member.name}: leads out of the package")

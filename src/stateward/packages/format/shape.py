@@ -81,7 +81,8 @@ def _scalar(info: mi.Type, value: object, path: str) -> Iterator[Problem]:
             if str(value).lower() not in {"true", "false"}:
                 yield Problem(path, value, "must be true or false")
         case mi.IntType():
-            if not re.fullmatch("-?[0-9]+", str(value)):
-                yield Problem(path, value, "must be a whole number")
+            # msgspec takes no leading zeros, and YAML takes them for base 8.
+            if not re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", str(value)):
+                yield Problem(path, value, "must be a whole number of at most 18 digits, without zeros before it")
         case _:
             pass

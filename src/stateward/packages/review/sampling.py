@@ -19,6 +19,8 @@ from stateward.packages.rendering.step_objects import Conflict
 from stateward.packages.rendering.templates import TemplateProblem
 
 NAME = "sample"
+TWICE = " twice, first in line "
+"""Part of the sentence about two equal keys."""
 _SAMPLES: dict[ParameterType, Any] = {
     ParameterType.INTEGER: 1,
     ParameterType.NUMBER: 1,
@@ -30,9 +32,21 @@ _SAMPLES: dict[ParameterType, Any] = {
 
 def sample(package: Package) -> Use:
     """Return a use of a package in which only what has to be chosen is chosen."""
-    toggles = {task.spec.parameter for task in package.operator.tasks if task.kind is TaskKind.TOGGLE}
-    missing = [p for p in package.parameters.values() if p.owed]
+    toggles, missing = _toggles(package), [p for p in package.parameters.values() if p.owed]
     return Use(package, NAME, "default", {p.name: "true" if p.name in toggles else _sample(p) for p in missing})
+
+
+def _toggles(package: Package) -> set[str]:
+    return {task.spec.parameter for task in package.operator.tasks if task.kind is TaskKind.TOGGLE}
+
+
+def filled(package: Package) -> Use:
+    """Return a use in which everything without a default is chosen, each text and number another one."""
+    missing = [p for p in package.parameters.values() if p.default is None]
+    numbers = (ParameterType.INTEGER, ParameterType.NUMBER)
+    chosen = {p.name: i if p.type in numbers and not p.enum else _sample(p) for i, p in enumerate(missing, 2)}
+    on = {p.name: "true" for p in missing if p.name in _toggles(package)}
+    return Use(package, NAME, "default", {**chosen, **on, **sample(package).values})
 
 
 def _sample(parameter: Parameter) -> Any:
@@ -58,7 +72,7 @@ def check_rendered(package: Package) -> Iterator[Problem]:
                 works[place] = work_of(use, place)
                 refuse_conflicts_of(use, place, works)
             except TemplateProblem as error:
-                yield _problem(package, error)
+                yield _problem(package, error, always=_is_always(error, package, place))
             except BadValue as error:
                 yield Problem(f"plan {plan}: {place.phase}/{place.step.name}", None, str(error))
             else:
@@ -66,11 +80,26 @@ def check_rendered(package: Package) -> Iterator[Problem]:
                     yield from _object(rendered)
 
 
-def _problem(package: Package, error: TemplateProblem) -> Problem:
+def _is_always(error: TemplateProblem, package: Package, place: Place) -> bool:
+    """Return whether a template has two equal keys also if what may be left out is given: no value separates them."""
+    said, twice, _ = error.message.partition(TWICE)
+    if not twice:
+        return False
+    try:
+        work_of(filled(package), place)
+    except TemplateProblem as again:
+        return again.name == error.name and again.message.startswith(said + twice)
+    except BadValue:
+        pass
+    return False
+
+
+def _problem(package: Package, error: TemplateProblem, *, always: bool = False) -> Problem:
     at = f"templates/{error.name}:{error.line}" if error.line else f"templates/{error.name}"
     # A template may require an optional value: that is not an error of the package.
     chosen = any(p.default is None for p in package.parameters.values()) and not isinstance(error, Conflict)
-    return Problem(at, None, f"{error.message} (with default values)", Severity.WARNING if chosen else Severity.ERROR)
+    severity = Severity.WARNING if chosen and not always else Severity.ERROR
+    return Problem(at, None, f"{error.message} (with default values)", severity)
 
 
 def _object(rendered: Rendered) -> Iterator[Problem]:

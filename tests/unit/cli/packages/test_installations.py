@@ -1,16 +1,19 @@
 """`package install`, `upgrade`, `uninstall`, and `installation`: what they write, say and refuse."""
 
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
+from stateward.api.kinds.installation import InstallationSpec
 from stateward.cli.main import cli
 from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.cli.fake_api import Run
 from tests.unit.cli.writable_api import DIGEST, WritableApi, bad, good, installed
-from tests.unit.packages.samples import OPERATOR, files
+from tests.unit.packages.samples import OPERATOR, PARAMS, files
 
 
 @pytest.fixture
@@ -120,6 +123,24 @@ def test_upgrade_brings_another_version(run: Run, api: WritableApi, folder: str,
     assert good(run, "package", "upgrade", "web", newer) == "web: shop 1.3.0 is being installed\n"
     spec = api.there("swinstallations", "web")["spec"]
     assert spec == {"package": "shop-1.3.0", "parameters": {"COUNT": "3"}}
+
+
+def test_upgrade_names_a_value_that_the_other_version_has_no_parameter_for(
+    run: Run, api: WritableApi, tmp_path: Path
+) -> None:
+    first = written(tmp_path / "first", files({"params.yaml": f"{PARAMS}- {{name: OLD, default: a}}\n"}))
+    good(run, "package", "install", first, "web", "-p", "COUNT=3", "-p", "OLD=b")
+    newer = written(tmp_path / "newer", files(operator=('operatorVersion: "1.2.0"', 'operatorVersion: "1.3.0"')))
+    result = run("package", "upgrade", "web", newer)
+    assert result.exit_code == 0
+    assert result.stderr == "stateward: shop 1.3.0 has no parameter OLD: the value is left out\n"
+    assert api.there("swinstallations", "web")["spec"]["parameters"] == {"COUNT": "3"}
+
+
+def test_uninstall_names_the_field_that_keeps_volume_claims() -> None:
+    said = " ".join(CliRunner().invoke(cli, ["package", "uninstall", "--help"]).output.split())
+    (name,) = re.findall(r"spec\.(\w+)", said)
+    assert name in {field.encode_name for field in structs.fields(InstallationSpec)}
 
 
 def test_upgrade_refuses_what_cannot_be_changed(run: Run, api: WritableApi, folder: str) -> None:

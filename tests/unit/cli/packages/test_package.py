@@ -39,6 +39,28 @@ def test_a_bad_one_is_refused_with_file_and_field(tmp_path: Path) -> None:
     assert "error: operator.yaml: tasks[1].kind: 'X': must be one of Apply" in result.output
 
 
+@pytest.mark.parametrize("name", [b"templates/\x1b[2J.yaml", b"templates/\xff.yaml"])
+@pytest.mark.parametrize("command", ["verify", "build"])
+def test_a_file_whose_name_cannot_be_printed_is_refused_also_in_a_folder(
+    folder: Path, command: str, name: bytes
+) -> None:
+    (folder / name.decode(errors="surrogateescape")).write_bytes(b"a: b")
+    result = run(command, folder)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "a path must have at most 255 characters, and only printable characters" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("name: shop", 'name: "a\\e[2J"'), ("  backup:", '  "a\\e[2J":'), ('"1.2.0"', '"1\\n2"')]
+)
+def test_what_a_package_writes_reaches_the_terminal_only_as_text(tmp_path: Path, old: str, new: str) -> None:
+    result = CliRunner().invoke(
+        cli, ["package", "verify", str(written(tmp_path / "bad", files(operator=(old, new))))], color=True
+    )
+    assert all(line.isprintable() for line in result.output.splitlines())
+    assert all(line.startswith(str(tmp_path)) for line in result.output.splitlines())
+
+
 def test_warnings_fail_when_that_is_requested(tmp_path: Path) -> None:
     doubtful = written(tmp_path / "doubtful", files({"templates/more.yaml": "a: b"}))
     assert run("verify", doubtful).exit_code == 0

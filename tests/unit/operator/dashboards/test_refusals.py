@@ -7,6 +7,9 @@ import pytest
 
 from stateward.engines.search.dashboards.credentials import user_body
 from stateward.kube.objects.metadata import Key
+from stateward.simulation.apiserver.refusals import refusal
+from stateward.simulation.apiserver.writing.admission import Admission
+from stateward.simulation.cluster.deployments import DEPLOYMENTS
 from stateward.simulation.opensearch.stored_objects import StoredObject
 from tests.unit.operator.dashboards.world import HOME, NAME, USER_PATH, World
 
@@ -192,3 +195,23 @@ async def test_a_given_certificate_that_is_missing_is_waited_for() -> None:
         await world.until(lambda: world.reason == "DashboardsTlsUnusable")
         assert "there is no such Secret" in world.status()["message"]
     assert world.store.get("apps/deployments", Key(HOME, "logs-dashboards")) is None
+
+
+async def test_pods_that_the_api_server_does_not_accept_are_said_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field that Kubernetes does not know passes the CRD and the webhook."""
+    accepting = Admission.check
+
+    def refusing(self: Admission, kind: str, key: Any, doc: Any) -> None:
+        if kind == DEPLOYMENTS and "bogus" in doc["spec"]["template"]["spec"]:
+            raise refusal(400, "BadRequest", ".spec.template.spec.bogus: field not declared in schema")
+        accepting(self, kind, key, doc)
+
+    monkeypatch.setattr(Admission, "check", refusing)
+    world = World()
+    world.ask_for(podTemplate={"spec": {"bogus": 1}})
+    async with world.operator():
+        await world.until(lambda: world.reason == "DashboardsNotAccepted")
+        assert world.status()["message"].startswith("spec.dashboards.podTemplate: the API server says: ")
+        assert ".spec.template.spec.bogus: field not declared" in world.status()["message"]
+        world.ask_for()
+        await world.until(world.available)

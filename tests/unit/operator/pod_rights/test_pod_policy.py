@@ -244,3 +244,14 @@ async def test_nothing_is_made_of_a_cluster_that_names_what_it_may_not_use() -> 
         with pytest.raises(PodNotAllowed, match="no"):
             await actor.carry_out(action, barred, Target((), "logs"))
     assert api.sent == []
+
+
+@pytest.mark.parametrize("block", ["dashboards", "metrics"])
+def test_the_webhook_refuses_what_pods_beside_the_database_may_not_have(block: str) -> None:
+    specs: list[dict[str, Any]] = [{block: {"podTemplate": {"spec": spec}}} for spec in ({}, {"hostPID": True})]
+    plain, bad = (search(**spec) for spec in specs)
+    family = unconnected(kind_of(bad))
+    (said,) = judge(family, bad, None, None, 0.0, Level.BASELINE).refused
+    assert said.startswith(f"spec.{block}.podTemplate.spec.hostPID: ")
+    assert judge(family, bad, plain, None, 0.0, Level.PRIVILEGED).refused == ()
+    assert judge(family, plain, bad, None, 0.0, Level.BASELINE).refused == ()

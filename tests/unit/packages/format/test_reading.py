@@ -55,6 +55,10 @@ def test_everything_that_is_wrong_is_named_with_file_and_field() -> None:
         (files(params=("name: EXTRA", "name: COUNT")), "params.yaml: parameters[1].name: 'COUNT': is listed twice"),
         (files({"params.yaml": "parameters: 5"}), "params.yaml: parameters: '5': must be a list"),
         (files(params=("immutable: true", "immutable: maybe")), "immutable: 'maybe': must be true or false"),
+        *(
+            (files(params=("prio: 1", f"prio: {prio}")), "params.yaml: groups[0].prio: ")
+            for prio in ("007", "-01", "1.5", "0x1", f'"{"9" * 5000}"')
+        ),
     ],
 )
 def test_a_fault_is_named(found: dict[str, bytes], words: str) -> None:

@@ -178,6 +178,22 @@ def test_packages_of_third_parties_are_read_checked_and_rendered_as_they_are(nam
         render_plan(sample(package), plan)
 
 
+OPTIONAL = f"{PARAMS}- {{name: ONE, required: false}}\n- {{name: TWO, required: false}}\n"
+
+
+def test_two_equal_keys_are_an_error_also_if_some_parameters_have_no_value() -> None:
+    package = shop({"params.yaml": f"{OPTIONAL}- {{name: OWED}}\n"}, config=("  mode: ", "  mode: again\n  mode: "))
+    assert any(
+        problem.startswith("error: templates/config.yaml: ") and "'mode' twice" in problem for problem in found(package)
+    )
+
+
+def test_keys_that_only_missing_values_make_equal_are_a_warning() -> None:
+    keys = '  "x{{ .Params.ONE }}": a\n  "x{{ .Params.TWO }}": b\n  mode: '
+    problems = found(shop({"params.yaml": OPTIONAL}, config=("  mode: ", keys)))
+    assert [problem.partition(":")[0] for problem in problems if "'x' twice" in problem] == ["warning"]
+
+
 @pytest.mark.parametrize("version", ["1.2.0", "v1.2.0", "1.2", "1.2.0-rc.1", "1.2.0+build.5"])
 def test_versions_that_the_formats_own_tools_accept_are_accepted(version: str) -> None:
     assert found(shop(operator=('"1.2.0"', f'"{version}"'))) == []

@@ -1,16 +1,14 @@
-"""Memory: quantities that mean something, and a heap that fits."""
+"""Memory: limits that mean something, and a heap that fits."""
 
 import re
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
-from typing import Any, cast
+from collections.abc import Iterator
 
+from stateward.api.checks.pools.resources import amount, amounts
 from stateward.api.checks.template import environment
 from stateward.api.kinds.products import Product, product_of
 from stateward.api.kinds.search import Pool, SearchCluster
-from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem, Severity
-from stateward.api.values.quantity import QuantityError, format_quantity, parse_quantity
+from stateward.api.values.quantity import format_quantity
 
 SMALLEST = 512 * 1024**2
 """Bytes of memory below which the database spends its time collecting garbage."""
@@ -20,51 +18,17 @@ _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
-    """Yield what is wrong with the resources and the heap of each pool."""
+    """Yield what is wrong with the memory limit and the heap of each pool."""
     for i, pool in enumerate(cluster.spec.pools):
         path = f"spec.pools[{i}]"
-        yield from _resources(f"{path}.resources", pool.resources or {})
         yield from _limit(f"{path}.resources.limits.memory", _memory(pool))
         product = product_of(cluster)
         yield from _heap(_where(path, pool, product), _options(cluster, pool, product), _memory(pool))
 
 
-def _resources(path: str, resources: Json) -> Iterator[Problem]:
-    for kind in ("requests", "limits"):
-        if not isinstance(resources.get(kind, {}), Mapping):
-            yield Problem(f"{path}.{kind}", resources[kind], "must be a map of quantities, for example memory: 2Gi")
-    requests, limits = _amounts(resources, "requests"), _amounts(resources, "limits")
-    for kind, amounts in (("requests", requests), ("limits", limits)):
-        yield from _quantities(f"{path}.{kind}", amounts)
-    for name, amount in requests.items():
-        least, most = _value(amount), _value(limits.get(name))
-        if least is not None and most is not None and least > most:
-            yield Problem(f"{path}.requests.{name}", amount, f"must not be more than the limit, {limits[name]}")
-
-
-def _quantities(path: str, amounts: Mapping[str, Any]) -> Iterator[Problem]:
-    for name, amount in amounts.items():
-        if _value(amount) is None:
-            yield Problem(f"{path}.{name}", amount, "must be a quantity, 0 or more, for example 2Gi or 500m")
-
-
-def _amounts(resources: Json, kind: str) -> Mapping[str, Any]:
-    amounts = resources.get(kind)
-    return cast("Mapping[str, Any]", amounts) if isinstance(amounts, Mapping) else {}
-
-
-def _value(amount: Any) -> Fraction | None:
-    """Return an amount of 0 or more; None for an invalid one."""
-    try:
-        value = parse_quantity(str(amount)) if isinstance(amount, str | int | float) else None
-    except QuantityError:
-        return None
-    return value if value is not None and value >= 0 else None
-
-
 def _memory(pool: Pool) -> int | None:
     """Return the memory limit of the database's container in bytes; None without a limit."""
-    value = _value(_amounts(pool.resources or {}, "limits").get("memory"))
+    value = amount(amounts(pool.resources or {}, "limits").get("memory"))
     return None if value is None else int(value)
 
 
