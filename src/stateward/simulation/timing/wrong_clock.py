@@ -1,4 +1,4 @@
-"""A clock that is as wrong as an operator's may be: by less than a minute, which nobody corrects."""
+"""A clock that is as wrong as an operator's may be: by less than a minute, which the operator does not correct."""
 
 import random
 from datetime import datetime, timedelta
