@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import structlog
 
 from stateward.engines.connection.base import EngineError, RefusedError, Target
-from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.errors import ApiError, BadRequest, Forbidden, Invalid
 from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
@@ -54,8 +54,20 @@ class Outcome:
         if self.barred:
             found.append(Wait(cluster, NOT_ALLOWED, "; ".join(self.barred), stalled=True))
         if self.failure is not None:
-            found.append(Wait(cluster, "StepFailed", f"{type(self.failure).__name__}: {self.failure}"))
+            said = f"{type(self.failure).__name__}: {self.failure}"
+            found.append(Wait(cluster, "StepFailed", said, stalled=is_refused(self.failure)))
         return tuple(found)
+
+
+def is_refused(failure: Exception) -> bool:
+    """Return whether the API server refuses an object by its schema, its values, a quota, a policy or missing rights.
+
+    The step is tried again, and succeeds once a person has changed that. A patch that lost a race is invalid too: its
+    answer names no field.
+    """
+    if isinstance(failure, Invalid):
+        return any(cause.field for cause in failure.causes)
+    return isinstance(failure, BadRequest | Forbidden)
 
 
 @dataclass(frozen=True, slots=True)

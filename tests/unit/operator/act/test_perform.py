@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from stateward.engines.connection.base import NO, EngineError, RefusedError, UnreachableError
+from stateward.kube.objects.errors import FieldCause
 from stateward.operator.act.perform import Outcome, Performer
 from stateward.operator.pod_rights.policy import PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase
+from stateward.simulation.apiserver.refusals import refusal
 
 POD = Ref("c-hot-1-0", "u", "1")
 DRAIN = a.Drain(why="data moves away from c-hot-0", members=frozenset({"c-hot-0"}))
@@ -88,6 +90,25 @@ async def test_a_database_that_can_do_nothing_now_ends_the_round(error: EngineEr
     assert done == []
     assert outcome.failure is error
     assert [wait.reason for wait in outcome.waits("c")] == ["StepFailed"]
+
+
+@pytest.mark.parametrize(
+    ("error", "stalled"),
+    [
+        (refusal(422, "Invalid", "is invalid", causes=[FieldCause(field="spec.x", message="no")]), True),
+        (refusal(422, "Invalid", "testing path /spec/x failed"), False),
+        (refusal(403, "Forbidden", "exceeded quota"), True),
+        (refusal(400, "BadRequest", "unknown field"), True),
+        (refusal(409, "Conflict", "has changed"), False),
+        (refusal(500, "InternalError", "the webhook did not answer"), False),
+        (refusal(429, "TooManyRequests", "later"), False),
+        (UnreachableError("no answer"), False),
+    ],
+)
+async def test_a_write_that_the_api_server_refuses_needs_a_person(error: Exception, stalled: bool) -> None:
+    _, outcome = await perform(DELETE, DeletePod=error)
+    (wait,) = outcome.waits("c")
+    assert (wait.reason, wait.stalled) == ("StepFailed", stalled)
 
 
 async def test_pods_that_are_not_allowed_keep_no_other_member_from_being_started() -> None:
