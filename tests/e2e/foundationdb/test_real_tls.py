@@ -1,6 +1,7 @@
 """Real FoundationDB processes with TLS: certificates are renewed while they run, and no acknowledged key is lost."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.e2e.metrics.scraping import scraped, served
 
 VERSION = real.versions()[0]
 NAME = "sealed"
-SEALED = {"security": SECURITY, "metrics": {}}
+SEALED: dict[str, Any] = {"security": SECURITY, "metrics": {}}
 KEYS = "getrangekeys key/ key0 5"
 SET = "writemode on; set other/key 1"
 COMMITTED = "Committed ("
