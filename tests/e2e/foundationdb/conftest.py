@@ -1,7 +1,7 @@
 """The same worlds as those of OpenSearch, with FoundationDB clusters of the stand-in in them.
 
-Where `FDBSERVER` names the program of a real one, the cases of `test_real.py` and `metrics/test_real_metrics.py` run,
-too, and where `FDBSERVER_NEXT` names another, that of `test_real_release.py`.
+Where `FDBSERVER` names the program of a real one, the cases of `test_real.py`, `test_real_tls.py` and
+`metrics/test_real_metrics.py` run, too, and where `FDBSERVER_NEXT` names another, that of `test_real_release.py`.
 """
 
 import os
@@ -16,6 +16,7 @@ from tests.e2e.operators import kubectl
 
 NEEDS = {
     "test_real.py": ("FDBSERVER",),
+    "test_real_tls.py": ("FDBSERVER",),
     "metrics/test_real_metrics.py": ("FDBSERVER",),
     "test_real_release.py": ("FDBSERVER", "FDBSERVER_NEXT"),
 }
