@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from stateward.api.values.first_of import first_of
 from stateward.cli.packages.package_files import checked, load, rendered_plan, values_of
 from stateward.cli.shared.output import output_option, print_lines
 from stateward.packages.rendering.rendering import Use
@@ -57,16 +58,11 @@ def shown(found: Difference) -> Iterator[str]:
 
 
 def _change(change: Change) -> str:
-    fields = _few(change.fields)
+    fields = first_of(change.fields, _MOST_FIELDS)
     return f"{_MARKS[change.fate]} {change.identity}" + (f": {fields}" if fields else "")
 
 
 def _because(restart: Restart) -> str:
-    reasons = [f"its template changes ({_few(restart.template)})"] if restart.template else []
+    reasons = [f"its template changes ({first_of(restart.template, _MOST_FIELDS)})"] if restart.template else []
     reasons += [f"it uses {key.partition(':')[0]}, whose key {key.partition(':')[2]} changes" for key in restart.keys]
     return "; ".join(reasons)
-
-
-def _few(fields: tuple[str, ...]) -> str:
-    more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
-    return ", ".join(fields[:_MOST_FIELDS]) + more

@@ -6,8 +6,6 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 
-from stateward.api.yaml_writer import to_yaml
-
 WIDE = 250
 """Columns without a terminal, if no line is longer."""
 LONGEST = 20_000
@@ -38,4 +36,6 @@ def show_document(document: Any, form: str) -> None:
     if form == "json":
         print(json.dumps(document, indent=2))
     else:
+        from stateward.api.yaml_writer import to_yaml  # noqa: PLC0415 - its library is slow to import, and few need it
+
         print(to_yaml(document), end="")

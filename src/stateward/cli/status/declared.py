@@ -9,9 +9,9 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.values.base import Json
+from stateward.api.values.first_of import first_of
 from stateward.cli.shared.advice import UNKNOWN, Advice, told
 from stateward.cli.shared.session import Session
-from stateward.engines.search.snapshots.restoring import listed
 from stateward.kube.cache.listing import list_all
 from stateward.kube.objects.errors import ApiError, UnknownResource
 from stateward.kube.objects.resource import Resource, Selection
@@ -220,7 +220,7 @@ def declared_summary(declared: Declared, cluster: str) -> Iterator[str]:
     waiting = [f"{kind} {each.metadata.name}" for kind, each in declared.waiting]
     if counts:
         told = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items())
-        state = "all ready" if not waiting else f"not ready: {listed(waiting)}; see `explain {cluster}`"
+        state = "all ready" if not waiting else f"not ready: {first_of(waiting)}; see `explain {cluster}`"
         yield f"declared: {told}; {state}"
     if declared.unread:
         yield f"declared: not all could be read: {', '.join(declared.unread)}; see `explain {cluster}`"

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.installation import Installation
+from stateward.api.values.first_of import first_of
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
@@ -38,7 +39,7 @@ async def remove_objects(
     """
     owned = await owned_objects(tools.api, tools.kinds, installation, outside=outside)
     waits = [text for found in _going(installation, owned) if (text := await applier.remove(found.kind, found.body()))]
-    return "; ".join(waits[:3]) + (f" and {len(waits) - 3} more" if len(waits) > 3 else "")
+    return first_of(waits, 3, "; ")
 
 
 def _going(installation: Installation, owned: Iterable[OwnedObject]) -> list[OwnedObject]:

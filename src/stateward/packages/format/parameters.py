@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
+from stateward.api.values.first_of import first_of
 from stateward.api.values.problem import Problem
 from stateward.packages.format import yamltext
 from stateward.packages.format.records import Package, Parameter, ParameterType
@@ -152,9 +153,7 @@ def _plain(name: str) -> str:
 
 
 def _listed(parameters: Mapping[str, Parameter]) -> str:
-    names = sorted(parameters)
-    shown = ", ".join(names[:8]) or "no parameters"
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+    return first_of(sorted(parameters), 8) or "no parameters"
 
 
 def _known(package: Package, given: Values) -> Iterator[Problem]:

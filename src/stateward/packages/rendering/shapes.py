@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from stateward.api.values.first_of import first_of
 from stateward.packages.format.parameters import meant
 from stateward.packages.format.records import Package, ParameterType
 from stateward.packages.rendering.pipes import pipe_names
@@ -83,6 +84,4 @@ def _depth(shape: Shape) -> int:
 
 
 def _listed(known: Iterable[str]) -> str:
-    names = sorted(known)
-    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
-    return (", ".join(names[:MOST_SHOWN]) or "none") + more
+    return first_of(sorted(known), MOST_SHOWN) or "none"

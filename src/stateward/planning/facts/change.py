@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from stateward.api.values.first_of import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.outdated import OUTDATED, is_outdated, renewal_due
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version
@@ -22,8 +23,7 @@ class Change(Struct, frozen=True):
 
     def describe(self) -> str:
         """Return what differs as a clause, for example `version, config/path.repo`."""
-        shown = ", ".join(self.because[:4])
-        return shown + (f" and {len(self.because) - 4} more" if len(self.because) > 4 else "")
+        return first_of(self.because, 4)
 
 
 def differing(before: Inputs, after: Inputs) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ not.
 
 from collections.abc import Iterator
 
+from stateward.api.values.first_of import first_of
 from stateward.planning.facts.facts import Facts
 
 
@@ -24,8 +25,7 @@ def too_many_taints(facts: Facts) -> Iterator[str]:
     """Yield that more fault domains have such nodes than the policy allows, as a clause."""
     found, most = tainted_domains(facts), facts.obs.desired.replacement.max_tainted
     if len(found) > most:
-        shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
         yield (
-            f"{len(found)} fault domains have nodes with such taints ({shown}), and"
+            f"{len(found)} fault domains have nodes with such taints ({first_of(found, 3)}), and"
             f" replacement.maxFaultDomainsWithTaints is {most}"
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from stateward.api.values.base import Json
+from stateward.api.values.first_of import first_of
 
 DOES = {
     "Create": "creates the objects of {}",
@@ -55,9 +56,7 @@ def action(name: str, member: str, why: str) -> str:
 
 def edited(before: Json, after: Json) -> str:
     """Return what an edit changes: up to three fields, with their old and new values."""
-    found = list(_changes("", before, after))
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return ", ".join(found[:3]) + more
+    return first_of(list(_changes("", before, after)), 3)
 
 
 def _changes(path: str, before: Any, after: Any) -> Iterator[str]:

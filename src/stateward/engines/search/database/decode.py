@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from stateward.api.values.first_of import first_of
 from stateward.engines.connection.base import GarbledError, TooLargeError
 from stateward.engines.search.database import marks, shutdown
 from stateward.engines.search.database.wire import (
@@ -95,8 +96,7 @@ def _barrier(answers: Answers, numbering: Numbering) -> Barrier | None:
         return None
     oldest = min(majors.values())
     names = sorted(name for name, major in majors.items() if major == oldest)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    why = f"it cannot read indices that {oldest}.x has created: {', '.join(names[:_NAMED])}{more}"
+    why = f"it cannot read indices that {oldest}.x has created: {first_of(names, _NAMED)}"
     return Barrier(f"{oldest + 2}.0.0", f"{why}; reindex or delete them first")
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.snapshot import SearchSnapshot
+from stateward.api.values.first_of import first_of
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.snapshots import decision, schedule
 from stateward.engines.search.snapshots.records import SUCCESS, Resolved, Settings, Snapshot
 from stateward.engines.search.snapshots.requests import all_indices, one_snapshot, settings_of
-from stateward.engines.search.snapshots.restoring import listed
 from stateward.planning.model.snapshots import Saved
 
 MOST = 10
@@ -58,7 +58,7 @@ async def newest_complete(session: Session, repository: str, known: Iterable[Can
         lacks = absent(found, there, await settings_of(session, _unsaved(found, there)))
         if not lacks:
             return Saved(found.snapshot, found.start_time_in_millis / 1000, why)
-        why = why or f"{found.snapshot} does not have {listed(lacks)}"
+        why = why or f"{found.snapshot} does not have {first_of(lacks)}"
     return Saved(why=why)
 
 

@@ -18,6 +18,7 @@ from stateward.api.kinds.snapshots.restore import (
     SearchRestoreStatus,
 )
 from stateward.api.values.base import Json
+from stateward.api.values.first_of import first_of
 from stateward.api.values.problem import Problem
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.writes import Request
@@ -34,8 +35,6 @@ from stateward.engines.search.snapshots.records import (
 )
 from stateward.engines.search.snapshots.selection import SelectionError, pattern_problems, selected
 
-SHOWN = 10
-"""Names in one sentence."""
 _FAILED = "ALLOCATION_FAILED"
 """Why a primary has no node once the database has given its restore up."""
 
@@ -92,12 +91,12 @@ def planned(spec: SearchRestoreSpec, found: Snapshot, stored: Stored) -> list[Re
         return Decision(Do.STOP, "InvalidSpec", str(error))
     taken = [each.name for each in wanted if _barred(each, stored)]
     if taken:
-        message = f"there are aliases or data streams of these names: {listed(taken)}; delete or rename them"
+        message = f"there are aliases or data streams of these names: {first_of(taken)}; delete or rename them"
         return Decision(Do.STOP, "NameTaken", message)
     there = [each.name for each in wanted if each.name in stored.open]
     if there and spec.existing is ExistingIndices.REFUSE:
         message = (
-            f"there are indices of these names: {listed(there)}; rename the restored ones with renamePattern, or make"
+            f"there are indices of these names: {first_of(there)}; rename the restored ones with renamePattern, or make"
             " another SearchRestore with existing: Replace, which closes them and loses their data"
         )
         return Decision(Do.STOP, "IndicesExist", message)
@@ -110,12 +109,6 @@ def _barred(each: RestoredIndex, stored: Stored) -> bool:
     if each.name in stored.aliases or each.name in stored.streams:
         return True
     return each.data_stream and each.name in stored.open
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in a sentence, the first ones of many."""
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def claim(found: Snapshot, wanted: list[RestoredIndex], database: str, now: str) -> SearchRestoreStatus:

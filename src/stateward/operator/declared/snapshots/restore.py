@@ -13,6 +13,7 @@ from stateward.api.kinds.snapshots.restore import (
     SearchRestoreSpec,
     SearchRestoreStatus,
 )
+from stateward.api.values.first_of import first_of
 from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
@@ -38,7 +39,6 @@ from stateward.engines.search.snapshots.restoring import (
     counted,
     foreign,
     from_elsewhere,
-    listed,
     opened,
     pending,
     planned,
@@ -123,7 +123,7 @@ class RestoreWork:
             await close_indices(session, left)
             stored = Stored.of(await all_indices(session))
             if left := to_close(status, stored):
-                return Step(status, Decision(Do.WAIT, "Closing", f"the database has not closed {listed(left)} yet"))
+                return Step(status, Decision(Do.WAIT, "Closing", f"the database has not closed {first_of(left)} yet"))
         replaced = [each.name for each in status.indices if each.replaced and each.name in stored.open]
         return Step(with_histories(status, await settings_of(session, replaced)))
 
@@ -162,9 +162,8 @@ class RestoreWork:
         closed = [each.name for each in status.indices if each.closed and stored.open.get(each.name) is False]
         if closed:
             await open_indices(session, closed)
-            message = (
-                f"the database refuses the restore: {reason}; open again: {listed(closed)}. Make another SearchRestore"
-            )
+            again = f"open again: {first_of(closed)}. Make another SearchRestore"
+            message = f"the database refuses the restore: {reason}; {again}"
             return Step(replace(status, phase=RestorePhase.REFUSED), Decision(Do.STOP, "RestoreRefused", message))
         message = f"the database refuses the restore: {reason}"
         if opened(status, stored):  # They may be restored, and hold what was written since.
@@ -175,7 +174,7 @@ class RestoreWork:
         """See how far the restore is, and count the documents in the end."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
         if gone := [each.name for each in status.indices if not stored.parts(each)]:
-            message = f"another client has deleted {listed(gone)}; make another SearchRestore"
+            message = f"another client has deleted {first_of(gone)}; make another SearchRestore"
             return Step(status, Decision(Do.STOP, "IndicesMissing", message))
         parts = stored.all_parts(status.indices)
         remembered = await recoveries_of(session, parts)
@@ -205,7 +204,7 @@ async def newest(session: Session, spec: SearchRestoreSpec) -> Snapshot | None:
 
 def _intruded(names: list[str]) -> Decision:
     """Return that a restore ends, because indices have data of another client."""
-    message = f"there are open indices that do not come from the snapshot: {listed(names)}; nothing more is done"
+    message = f"there are open indices that do not come from the snapshot: {first_of(names)}; nothing more is done"
     return Decision(Do.STOP, "IndicesExist", f"{message}. Make another SearchRestore")
 
 

@@ -6,6 +6,7 @@ it.
 
 from collections.abc import Mapping
 
+from stateward.api.values.first_of import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.protocol import has_both_programs
 from stateward.planning.model.intent import StepResult, Wait
@@ -33,8 +34,7 @@ def preparing(facts: Facts, leaving: Mapping[str, str]) -> Wait:
     """Return whom the switch of all processes waits for."""
     wanted, members = facts.obs.desired.version, [m for m in facts.obs.members if m.alive or m.pod is not None]
     reasons = [f"{m.name} {why}" for m in members if (why := problem(facts, m, leaving))]
-    more = [f"and {len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
-    first = ", ".join(reasons[:NAMED] + more) or "the operator asks the database first"
+    first = first_of(reasons, NAMED) or "the operator asks the database first"
     text = (
         f"processes of {facts.obs.deployed_version} and of {wanted} do not talk to each other, so all"
         " processes change at one"

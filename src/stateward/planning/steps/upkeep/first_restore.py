@@ -6,6 +6,7 @@ The restore is an object of its own, which refuses to write over an existing ind
 end, but no other step waits for it: a member that fails meanwhile is repaired.
 """
 
+from stateward.api.values.first_of import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import RestoreSnapshot
 from stateward.planning.model.intent import NOTHING, StepResult, Wait
@@ -33,8 +34,7 @@ def _create(facts: Facts, origin: str) -> StepResult:
     mine = [m.name for m in obs.members if m.pool in facts.pools]
     away = [name for name in mine if name not in facts.up]
     if away or len(mine) < wanted:
-        more = f" and {len(away) - NAMED} more" if len(away) > NAMED else ""
-        named = f"; not yet: {', '.join(away[:NAMED])}{more}" if away else ""
+        named = f"; not yet: {first_of(away, NAMED)}" if away else ""
         return _wait("MembersFirst", f"{origin} is restored when all {wanted} members serve{named}")
     why = f"the cluster is formed and begins with {origin}"
     return StepResult(
