@@ -1,6 +1,6 @@
 """The same worlds as those of OpenSearch, with FoundationDB clusters of the stand-in in them.
 
-Where `FDBSERVER` names the program of a real one, the cases of `test_real.py`, `test_real_tls.py` and
+Where `FDBSERVER` names the program of a real one, the cases of `test_real.py`, `tls/test_real_tls.py` and
 `metrics/test_real_metrics.py` run, too, and where `FDBSERVER_NEXT` names another, that of `test_real_release.py`.
 """
 
@@ -16,7 +16,7 @@ from tests.e2e.operators import kubectl
 
 NEEDS = {
     "test_real.py": ("FDBSERVER",),
-    "test_real_tls.py": ("FDBSERVER",),
+    "tls/test_real_tls.py": ("FDBSERVER",),
     "metrics/test_real_metrics.py": ("FDBSERVER",),
     "test_real_release.py": ("FDBSERVER", "FDBSERVER_NEXT"),
 }

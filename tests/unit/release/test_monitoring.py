@@ -19,7 +19,21 @@ CHART = ROOT / "charts/stateward"
 RULES = (CHART / "files/rules.yaml").read_text()
 ALERTS = alerts(RULES)
 WORDS = {
-    *("absent", "and", "bool", "by", "count", "histogram_quantile", "ignoring", "increase", "max", "min", "on", "or"),
+    *(
+        "abs",
+        "absent",
+        "and",
+        "bool",
+        "by",
+        "count",
+        "histogram_quantile",
+        "ignoring",
+        "increase",
+        "max",
+        "min",
+        "on",
+        "or",
+    ),
     *("rate", "sum", "time", "unless", "without"),
 }
 """Functions and keywords of PromQL that rules and panels use."""

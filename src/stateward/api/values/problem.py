@@ -1,8 +1,12 @@
-"""A problem in the user's input, with what is needed to correct it: where, what, and what is accepted."""
+"""Texts for users: a problem in the input, with what is needed to correct it, and parts of sentences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+MOST = 10
+"""Texts that a sentence has where nothing else is said."""
 
 
 class Severity(StrEnum):
@@ -37,6 +41,12 @@ class Problem:
 def printable(text: str) -> str:
     """Return a text without characters that move the cursor of a terminal or hide other text: escaped, on one line."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def first_of(texts: Sequence[str], most: int = MOST, between: str = ", ") -> str:
+    """Return the first `most` texts as one, and how many more there are: `a, b and 3 more`."""
+    more = len(texts) - most
+    return between.join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(value: Any) -> str:

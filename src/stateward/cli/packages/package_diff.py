@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.cli.packages.package_files import checked, load, rendered_plan, values_of
 from stateward.cli.shared.output import output_option, print_lines
 from stateward.packages.rendering.rendering import Use

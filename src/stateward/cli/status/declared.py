@@ -9,7 +9,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.values.base import Json
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.cli.shared.advice import UNKNOWN, Advice, told
 from stateward.cli.shared.session import Session
 from stateward.kube.cache.listing import list_all

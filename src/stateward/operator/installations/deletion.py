@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.installation import Installation
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key

@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.values.first_of import first_of
-from stateward.api.values.problem import Problem
+from stateward.api.values.problem import Problem, first_of
 from stateward.packages.format import yamltext
 from stateward.packages.format.records import Package, Parameter, ParameterType
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.packages.format.parameters import meant
 from stateward.packages.format.records import Package, ParameterType
 from stateward.packages.rendering.pipes import pipe_names

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.outdated import OUTDATED, is_outdated, renewal_due
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version

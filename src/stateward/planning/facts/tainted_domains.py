@@ -7,7 +7,7 @@ not.
 
 from collections.abc import Iterator
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from stateward.api.values.base import Json
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 
 DOES = {
     "Create": "creates the objects of {}",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.engines.connection.base import GarbledError, TooLargeError
 from stateward.engines.search.database import marks, shutdown
 from stateward.engines.search.database.wire import (

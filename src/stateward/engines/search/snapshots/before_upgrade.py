@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from stateward.api.kinds.snapshots.schedule import SearchSnapshotSchedule
 from stateward.api.kinds.snapshots.snapshot import SearchSnapshot
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.snapshots import decision, schedule
 from stateward.engines.search.snapshots.records import SUCCESS, Resolved, Settings, Snapshot

@@ -18,8 +18,7 @@ from stateward.api.kinds.snapshots.restore import (
     SearchRestoreStatus,
 )
 from stateward.api.values.base import Json
-from stateward.api.values.first_of import first_of
-from stateward.api.values.problem import Problem
+from stateward.api.values.problem import Problem, first_of
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.writes import Request
 from stateward.engines.search.snapshots.decision import time_of

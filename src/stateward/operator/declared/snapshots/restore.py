@@ -13,8 +13,7 @@ from stateward.api.kinds.snapshots.restore import (
     SearchRestoreSpec,
     SearchRestoreStatus,
 )
-from stateward.api.values.first_of import first_of
-from stateward.api.values.problem import Problem
+from stateward.api.values.problem import Problem, first_of
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.decision import Decision, Do, doubt

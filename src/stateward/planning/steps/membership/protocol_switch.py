@@ -6,7 +6,7 @@ it.
 
 from collections.abc import Mapping
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.protocol import has_both_programs
 from stateward.planning.model.intent import StepResult, Wait

@@ -6,7 +6,7 @@ The restore is an object of its own, which refuses to write over an existing ind
 end, but no other step waits for it: a member that fails meanwhile is repaired.
 """
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import RestoreSnapshot
 from stateward.planning.model.intent import NOTHING, StepResult, Wait

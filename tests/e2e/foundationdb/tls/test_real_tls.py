@@ -9,11 +9,11 @@ from sandbox import Sandbox
 from sandbox.foundationdb import real
 from tests.e2e.clusters import Clusters, settled
 from tests.e2e.failing import ready
-from tests.e2e.foundationdb.certificates import SECURITY, as_client, as_stranger, now, renewed, secret
 from tests.e2e.foundationdb.database import Fdb
 from tests.e2e.foundationdb.keys import KEY, Writer
 from tests.e2e.foundationdb.metrics.exporters import until, value
 from tests.e2e.foundationdb.real_clusters import CHANGED, apply, written
+from tests.e2e.foundationdb.tls.certificates import SECURITY, as_client, as_stranger, now, renewed, secret
 from tests.e2e.metrics.scraping import scraped, served
 
 VERSION = real.versions()[0]

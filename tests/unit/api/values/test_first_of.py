@@ -2,7 +2,7 @@
 
 import pytest
 
-from stateward.api.values.first_of import first_of
+from stateward.api.values.problem import first_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.e2e.clusters import Clusters, settled
-from tests.e2e.foundationdb.certificates import SECURITY, as_client, as_stranger, now, renewed, secret
 from tests.e2e.foundationdb.database import Fdb, Watch, pools
+from tests.e2e.foundationdb.tls.certificates import SECURITY, as_client, as_stranger, now, renewed, secret
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
