@@ -112,6 +112,7 @@ async def volume_lost(world: World, seconds: float, pick: float) -> AsyncGenerat
     member = picked(await world.data_members(), pick)
     await world.answered(lambda: remove_volume(world.sandbox, world.clusters, member))
     await world.answered(lambda: lose_pod(world.clusters, member))
+    world.destroyed.set()
     await wait(seconds)
     yield member
 

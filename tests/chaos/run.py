@@ -15,7 +15,7 @@ from tests.chaos.clients import Clients
 from tests.chaos.edits import Wanted, edited, first
 from tests.chaos.faults import FAULTS, mount_clock
 from tests.chaos.history import Operation, Verdict, judge
-from tests.chaos.schedule import Edit, Episode, Fault, Timed, episodes
+from tests.chaos.schedule import Edit, Episode, Fault, Timed, destroys, episodes
 from tests.chaos.world import NAME, World, picked, wait
 from tests.e2e.clusters import Database, condition, settled
 from tests.e2e.secured import Client, DirectDatabase, client, ready
@@ -91,6 +91,7 @@ class Run:
             async with FAULTS[fault.fault](self._world, fault.seconds, fault.pick) as target:
                 self._note(story, clients, f"{fault.fault} ends: {target}")
 
+        self._world.destroyed.clear()
         async with asyncio.TaskGroup() as group:
             for fault in episode.faults:
                 if fault.fault is Fault.CERTIFICATE_EXPIRED and not self._world.secured:
@@ -107,6 +108,9 @@ class Run:
         if episode.edit is Edit.NONE:
             return
         await wait(episode.edit_at)
+        if destroys(episode):
+            # An earlier edit may restart the member with the other copy at that moment, which no operator survives.
+            await self._world.destroyed.wait()
         before, member = self._wanted, picked(await self._world.data_members(), episode.pick)
         self._note(story, clients, f"edit: {episode.edit}" + (f", {member}" if episode.edit is Edit.REPLACE else ""))
         await self._apply(edited(before, episode.edit, member))

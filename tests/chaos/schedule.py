@@ -104,3 +104,8 @@ def _episode(number: int, of_data: Fault | None, rng: random.Random) -> Episode:
     )
     ordered = tuple(sorted(faults, key=lambda timed: timed.at))
     return Episode(number, rng.choice(tuple(Edit)), round(rng.uniform(0, 40), 1), rng.random(), ordered)
+
+
+def destroys(episode: Episode) -> bool:
+    """Return whether the episode destroys a volume: its edit comes after that."""
+    return any(timed.fault is Fault.VOLUME_LOST for timed in episode.faults)

@@ -5,7 +5,7 @@ The API server may be off at any time, so each call to it is repeated until it a
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sandbox import Sandbox
@@ -30,6 +30,8 @@ class World:
     operator: OperatorPods
     clusters: Clusters
     secured: bool
+    destroyed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when an episode has destroyed the volume that it destroys."""
 
     async def nodes(self) -> list[str]:
         """Return the Kubernetes nodes, in order."""

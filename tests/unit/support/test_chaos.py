@@ -1,16 +1,21 @@
 """The judgement of a chaos run, its schedule and its edits; the faults themselves are tried by the run."""
 
+import asyncio
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.edits import LEAST, MOST, NEW, OLD, edited, first
+from tests.chaos.clients import Clients
+from tests.chaos.edits import LEAST, MOST, NEW, OLD, Wanted, edited, first
 from tests.chaos.faults import FAULTS
 from tests.chaos.history import Operation, judge, judged_again, save
-from tests.chaos.schedule import OF_CONTROL, OF_DATA, Edit, Fault, episodes
+from tests.chaos.run import Run, Story
+from tests.chaos.schedule import OF_CONTROL, OF_DATA, Edit, Fault, destroys, episodes
+from tests.chaos.world import World
 
 
 def write(value: int, begin: float, *, answered: bool = True) -> Operation:
@@ -78,6 +83,37 @@ def test_an_episode_takes_at_most_one_copy_of_the_data_away_and_all_faults_come(
     for episode in found:
         assert sum(each.fault in OF_DATA for each in episode.faults) <= 1
     assert {each.fault for episode in found for each in episode.faults} == set(Fault)
+
+
+async def test_an_edit_waits_for_the_volume_that_its_episode_destroys() -> None:
+    """Members that an edit restarts, and a destroyed volume, would be both copies of a shard."""
+    edits: list[bool] = []
+    world = World(None, None, None, secured=False)  # type: ignore[arg-type]
+
+    class Asked(Run):
+        async def _apply(self, wanted: Wanted) -> None:
+            edits.append(world.destroyed.is_set())
+
+    async def members(_: World) -> list[str]:
+        return ["chaos-hot-0"]
+
+    async def at_once(_: float) -> None:
+        await asyncio.sleep(0)
+
+    episode = next(each for each in episodes(2) if destroys(each) and each.edit is Edit.MEMORY)
+    run = Asked(world, 2, lambda _: None)
+    run._wanted = first(secured=False)
+    clients = Clients(None, Random(1))  # type: ignore[arg-type]  # noqa: S311 - no secret
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(World, "data_members", members)
+        patch.setattr("tests.chaos.run.wait", at_once)
+        waiting = asyncio.create_task(run._edit(episode, Story(0, 0.0, []), clients))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert edits == []
+        world.destroyed.set()
+        await waiting
+    assert edits == [True]
 
 
 def test_every_fault_is_of_one_kind_and_can_be_carried_out() -> None:
