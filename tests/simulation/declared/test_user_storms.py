@@ -38,10 +38,15 @@ USUAL = {
 def test_no_property_is_violated_and_people_and_another_client_do_their_part(engine: str) -> None:
     counts = Counter[str]()
     for seed in (1, 6, 9):
-        outcome = attempt(seed, Plan(engine=engine, chaos=CHAOS, declared=True, secured=True))
+        outcome = attempt(seed, Plan(engine=engine, chaos=CHAOS, declared=True, secured=True, wrong_clocks=False))
         assert not outcome.violations, f"seed {seed}: {outcome.violations[0]}"
         counts.update(outcome.counts)
     assert not USUAL[engine] - counts.keys()
+
+
+def test_an_overlap_is_as_much_shorter_as_the_clocks_of_two_operators_differ() -> None:
+    outcome = attempt(6, Plan(engine="elasticsearch", chaos=CHAOS, declared=True, secured=True, wrong_clocks=True))
+    assert not outcome.violations, outcome.violations[0]
 
 
 def test_a_seed_has_the_same_story_twice_whatever_passwords_are_drawn() -> None:

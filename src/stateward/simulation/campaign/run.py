@@ -145,8 +145,8 @@ class Run:
         self._several = count > 1
         self.processes = [self._process(n) for n in range(count)]
         wrong_clocks = first_set(plan.wrong_clocks, free(plan) and wrong_clock.drawn(seed))
+        self.world.clock_error = TOLERANCE if wrong_clocks else 0.0
         for process in self.processes:
-            process.clock_error = TOLERANCE if wrong_clocks else 0.0
             process.pool_scales = profile is not None and POOL_SCALE_WRITTEN in profile.frequent_faults
         spec = self.setup.spec(rng, profile)
         frequent_edits = () if profile is None else profile.edits

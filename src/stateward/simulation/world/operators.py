@@ -56,8 +56,6 @@ class Process:
         self.cluster_observed: Callable[[Cluster], None] = lambda _: None
         self.ensemble_observed: Callable[[Ensemble], None] = lambda _: None
         self.answer_lost: Callable[[], None] = lambda: None
-        self.clock_error = 0.0
-        """Seconds by which the clocks of the machines where it starts are wrong at most, in either direction."""
         self.max_replacements = OperatorOptions().max_replacements
         self.pod_policy = OperatorOptions().pod_policy
         self.pod_references = OperatorOptions().pod_references
@@ -129,10 +127,10 @@ class Process:
 
     def _clock(self, identity: str) -> Clock:
         """Return the clock of the machine on which the process starts: each time another one."""
-        context = self._world.context
-        if not self.clock_error:
+        context, most = self._world.context, self._world.clock_error
+        if not most:
             return context.clock
-        error = context.stream(f"{identity}/clock").uniform(-self.clock_error, self.clock_error)
+        error = context.stream(f"{identity}/clock").uniform(-most, most)
         context.trace(f"the clock of operator {identity} is wrong by {error:+.0f} s")
         context.count(COUNTED)
         return WrongClock(context.clock, error)

@@ -56,6 +56,8 @@ class World:
         """`kind` is the kind of the cluster resources if it is not the product's."""
         self.layout = layout
         self.product = product
+        self.clock_error = 0.0
+        """Seconds by which the clocks of machines where operators start are wrong at most, in either direction."""
         self.kind = kind or product.kind
         self.clusters = f"{self.kind.resource.group}/{self.kind.resource.plural}"
         """The name under which the server keeps the cluster resources."""
