@@ -1,4 +1,4 @@
-"""Counts requests to the API server of a simulated world."""
+"""Requests to the API server of a simulated world: counted, and refused."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.client import WorldApi, kind_name
+from stateward.simulation.apiserver.refusals import refusal
+from stateward.simulation.apiserver.writing.admission import Admission
 
 HISTORY = "-history"
+Refuses = Callable[[str, Any], ApiError | None]
+"""From the kind and the document of a write to its refusal; None accepts it."""
 
 
 def counted_requests(monkeypatch: pytest.MonkeyPatch, whose: str | None = None) -> Counter[str]:
@@ -35,3 +40,27 @@ def counted_requests(monkeypatch: pytest.MonkeyPatch, whose: str | None = None) 
     for verb in ("get", "list", "create", "apply", "patch", "delete"):
         monkeypatch.setattr(WorldApi, verb, counting(verb))
     return counted
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, refuses: Refuses) -> None:
+    """Let the API server refuse what `refuses` says, until the patch is undone."""
+    accepting = Admission.check
+
+    def check(self: Admission, kind: str, key: Any, doc: Any) -> None:
+        refused = refuses(kind, doc)
+        if refused is not None:
+            raise refused
+        accepting(self, kind, key, doc)
+
+    monkeypatch.setattr(Admission, "check", check)
+
+
+def unknown_field(wanted: str) -> Refuses:
+    """Return the refusal of pods of a kind of workload with the field `bogus`, which Kubernetes does not know."""
+
+    def refuses(kind: str, doc: Any) -> ApiError | None:
+        if kind == wanted and "bogus" in doc["spec"]["template"]["spec"]:
+            return refusal(400, "BadRequest", ".spec.template.spec.bogus: field not declared in schema")
+        return None
+
+    return refuses

@@ -1,6 +1,10 @@
 """The operator on a real API server: what it creates, what it leaves alone, and that settled means silent."""
 
 import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -8,12 +12,17 @@ import pytest
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.conditions import stalled
-from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
+from stateward.kube.timing.checked_clock import TOLERANCE, CheckedClock
+from stateward.operator.assembly import Operator
 from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED
-from tests.integration.api_server import PATIENCE
+from stateward.operator.process import run_operator
+from stateward.operator.runtime.options import OperatorOptions
+from tests.integration.api_server import PATIENCE, define, own_namespace
 from tests.integration.clusters.operator_at_work import POOLS, operator_at_work, settled
 
 pytestmark = pytest.mark.integration
@@ -174,3 +183,36 @@ async def test_a_second_edit_while_the_first_rolls_ends_in_the_newest_state(cont
         assert (
             len({pod.metadata.annotations[names.ANNOTATION_INPUTS] for pod in pods if "hot" in pod.metadata.name}) == 1
         )
+
+
+async def test_the_process_follows_the_api_servers_time_and_tells_how_wrong_its_machine_is(control_plane: Path) -> None:
+    looked, ahead = asyncio.Event(), list[float | None]()
+
+    @asynccontextmanager
+    async def look(api: Api, _options: OperatorOptions, operator: Operator) -> AsyncGenerator[None]:
+        await api.list(kinds.NAMESPACES, Selection())
+        assert isinstance(operator.clock, CheckedClock)
+        ahead.append(operator.metrics.registry.get_sample_value("stateward_clock_ahead_seconds"))
+        looked.set()
+        yield
+
+    async with own_namespace(control_plane, "clock") as (api, namespace):
+        await define(api)
+        options = OperatorOptions(
+            kubeconfig=str(control_plane),
+            namespaces=(namespace,),
+            lease_namespace=namespace,
+            health_host="127.0.0.1",
+            health_port=0,
+            metrics_host="127.0.0.1",
+            metrics_port=0,
+        )
+        running = asyncio.create_task(run_operator(options, look))
+        try:
+            await asyncio.wait_for(looked.wait(), PATIENCE)
+        finally:
+            if not running.done():
+                os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.wait_for(running, PATIENCE)
+    # Before the first answer it is exactly 0; the dates of answers are whole seconds.
+    assert 0.0 < abs(ahead[0] or 0.0) < TOLERANCE

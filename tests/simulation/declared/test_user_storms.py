@@ -9,6 +9,7 @@ from stateward.simulation.campaign.declared import COUNTED, COUNTED_USERS, drawn
 from stateward.simulation.campaign.run import Outcome, Plan, Run, simulate_one
 from stateward.simulation.campaign.shrinking import chosen_by_seed, smaller
 from stateward.simulation.timing.loop import WorldLoop
+from stateward.simulation.timing.wrong_clock import COUNTED as WRONG_CLOCKS
 
 pytestmark = pytest.mark.simulation
 
@@ -47,6 +48,7 @@ def test_no_property_is_violated_and_people_and_another_client_do_their_part(eng
 def test_an_overlap_is_as_much_shorter_as_the_clocks_of_two_operators_differ() -> None:
     outcome = attempt(6, Plan(engine="elasticsearch", chaos=CHAOS, declared=True, secured=True, wrong_clocks=True))
     assert not outcome.violations, outcome.violations[0]
+    assert outcome.counts[WRONG_CLOCKS]
 
 
 def test_a_seed_has_the_same_story_twice_whatever_passwords_are_drawn() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from stateward.kube.objects.errors import FieldCause
 from stateward.simulation.apiserver.refusals import refusal
-from stateward.simulation.apiserver.writing.admission import Admission
 from stateward.simulation.properties.goal import unmet
 from tests.simulation.scenario import SETS, Scenario, hot, managers
+from tests.support.requests import refuse
 
 pytestmark = pytest.mark.simulation
 SAID = "spec.template.spec.containers[0].image: a policy refuses it"
@@ -17,15 +17,9 @@ SAID = "spec.template.spec.containers[0].image: a policy refuses it"
 async def test_a_cluster_whose_members_are_refused_says_so_and_is_created_once_they_are_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    accepting = Admission.check
     cause = FieldCause(field="spec.template.spec.containers[0].image", message="a policy refuses it")
-
-    def refusing(self: Admission, kind: str, key: object, doc: object) -> None:
-        if kind == SETS:
-            raise refusal(422, "Invalid", SAID, causes=[cause])
-        accepting(self, kind, key, doc)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Admission, "check", refusing)
+    said = refusal(422, "Invalid", SAID, causes=[cause])
+    refuse(monkeypatch, lambda kind, _: said if kind == SETS else None)
     with Scenario(managers(), hot(3)).logged() as scenario:
         scenario.process.start()
         scenario.user.create()
@@ -36,5 +30,5 @@ async def test_a_cluster_whose_members_are_refused_says_so_and_is_created_once_t
         told = [each.doc for each in scenario.world.store.all("events.k8s.io/events")]
         assert [each["reason"] for each in told if SAID in each["note"]] == ["StepFailed"]
         assert f"StepFailed: Invalid: {SAID}" in scenario.waits
-        monkeypatch.setattr(Admission, "check", accepting)
+        monkeypatch.undo()
         assert await scenario.until(lambda: not unmet(scenario.world), 1800.0)

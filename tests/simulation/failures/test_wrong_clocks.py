@@ -1,11 +1,14 @@
 """Operators that follow each other have clocks that differ by up to two minutes, and nothing depends on that."""
 
+from datetime import datetime
+
 import pytest
 
 from stateward.simulation.campaign.engine_setups import ENGINE_SETUPS
 from stateward.simulation.campaign.run import YEAR, Plan, Run, simulate_one
 from stateward.simulation.timing.loop import WorldLoop
 from stateward.simulation.timing.wrong_clock import COUNTED, drawn
+from tests.simulation.scenario import Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
 
@@ -41,3 +44,15 @@ def test_a_seed_draws_wrong_clocks_only_for_storms_in_which_it_draws_everything(
 
 def test_three_of_ten_seeds_draw_wrong_clocks() -> None:
     assert 45 <= sum(drawn(seed) for seed in range(200)) <= 75
+
+
+@pytest.mark.parametrize("most", [0.0, 36000.0])
+async def test_an_operator_tells_the_time_of_its_clock(most: float) -> None:
+    with Scenario(managers(), hot(2)).logged() as scenario:
+        scenario.world.clock_error = most
+        await scenario.begin(indices=0)
+        docs = [event.doc for event in scenario.world.store.all("events.k8s.io/events")]
+    times = [(doc["eventTime"], doc["metadata"]["creationTimestamp"]) for doc in docs]
+    wrong = [abs((datetime.fromisoformat(a) - datetime.fromisoformat(b)).total_seconds()) for a, b in times]
+    assert wrong
+    assert all((seconds > 60.0) is bool(most) for seconds in wrong), wrong

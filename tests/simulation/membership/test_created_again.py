@@ -31,10 +31,10 @@ async def test_managers_that_are_renamed_before_their_election_form_no_second_da
 async def test_a_second_database_violates_a_property(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the guard the new managers form one, while the earlier ones' volumes have the state of the first."""
 
-    def nobody(_facts: Facts) -> list[Member]:
+    def none_kept(_facts: Facts) -> list[Member]:
         return []
 
-    monkeypatch.setattr(bootstrap, "kept_voters", nobody)
+    monkeypatch.setattr(bootstrap, "kept_voters", none_kept)
     with Scenario(managers(3), hot(2)).logged() as scenario:
         await scenario.begin()
         await deleted(scenario)

@@ -137,3 +137,24 @@ def test_bytes_that_are_no_object_are_refused(data: bytes) -> None:
 def test_the_operator_reads_a_stored_object_of_a_later_version_leniently() -> None:
     later = document(something_new={"a": 1})
     assert msgspec.convert(later, OpenSearchCluster).spec.version == "2.19.5"
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"pools": [{"name": "a", "replicas": 3}, {"name": "a", "replicas": 3}]}, "pools[1].name"),
+        ({"pools": [{"name": "a", "replicas": 3, "roles": ["data", "ingest", "data"]}]}, "pools[0].roles[2]"),
+        ({"members": {"keep": ["a-0", "b-0", "a-0"]}}, "members.keep[2]"),
+        ({"plugins": [{"name": "a"}, {"name": "a"}]}, "plugins[1].name"),
+        ({"replacement": {"onTaints": [{"key": "x"}, {"key": "x"}]}}, "replacement.onTaints[1].key"),
+        ({"dashboards": {"routes": {"hosts": ["a.example", "a.example"]}}}, "dashboards.routes.hosts[1]"),
+    ],
+)
+def test_what_the_schema_lists_by_keys_or_as_a_set_is_listed_once(spec: dict[str, Any], path: str) -> None:
+    """The API server refuses it by the same marks of the schema."""
+    assert problems(document(**spec))[f"spec.{path}"] == "must be listed once"
+
+
+def test_entries_with_other_keys_are_other_entries() -> None:
+    taints = [{"key": "x", "after": "5m"}, {"key": "y", "after": "5m"}]
+    convert_cluster(document(replacement={"onTaints": taints}))

@@ -54,10 +54,6 @@ class TestRoles:
     def test_search_nodes_do_nothing_else_since_3(self) -> None:
         assert [p.path for p in self.roles("3.4.0", "search", "data")] == ["spec.pools[2].roles"]
 
-    def test_a_role_is_listed_once(self) -> None:
-        (problem,) = self.roles("2.19.5", "data", "data")
-        assert (problem.path, problem.message) == ("spec.pools[2].roles[1]", "must be listed once")
-
 
 class TestManagers:
     def test_a_cluster_without_managers_is_refused(self) -> None:

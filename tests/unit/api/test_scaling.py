@@ -33,7 +33,6 @@ def test_limits_alone_and_all_rules_together_are_right() -> None:
         (({**DISK, "above": 85},), {}, "rules[0].above", "must be at most 84 for Disk, in percent"),
         (({**CPU, "above": 101},), {}, "rules[0].above", "must be at most 100 for CPU, in percent"),
         (({**DISK, "below": 75},), {}, "rules[0].below", "must be less than above (75)"),
-        ((DISK, DISK), {}, "rules[1].measure", "must be listed once"),
         (
             (DISK,),
             {"roles": ["ingest"]},

@@ -9,7 +9,7 @@ from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.cluster import Storage
 from stateward.api.kinds.search import OpenSearchCluster, Pool
 from stateward.api.kinds.security import Security
-from stateward.api.validation import errors, validate, validate_access
+from stateward.api.validation import errors, validate
 from stateward.api.values.problem import Problem, Severity
 from tests.unit.api.documents import cluster, elasticsearch_cluster
 from tests.unit.api.findings import found, only, pool
@@ -244,44 +244,6 @@ def java(options: str) -> dict[str, Any]:
 
 
 class TestMemory:
-    @pytest.mark.parametrize("amount", ["2 GB", "-1Gi", None, []])
-    def test_resources_are_quantities(self, amount: Any) -> None:
-        of = cluster(pools=[pool(resources={"limits": {"memory": amount}})])
-        assert only(of)[0] == "spec.pools[0].resources.limits.memory"
-
-    def test_resources_are_maps(self) -> None:
-        assert only(cluster(pools=[pool(resources={"limits": "2Gi"})]))[0] == "spec.pools[0].resources.limits"
-
-    @pytest.mark.parametrize(
-        ("resources", "field"),
-        [
-            ({"limits": {"gpu": 1}}, "limits.gpu"),
-            ({"limits": {"Memory": "2Gi"}}, "limits.Memory"),
-            ({"requests": {"storage": "2Gi"}}, "requests.storage"),
-            ({"requests": {"nvidia.com/gpu": 1}}, "requests.nvidia.com/gpu"),
-            ({"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 2}}, "requests.nvidia.com/gpu"),
-            ({"requests": {"hugepages-2Mi": "1Gi"}}, "requests.hugepages-2Mi"),
-        ],
-    )
-    def test_resources_that_no_server_gives_to_a_container_are_refused(
-        self, resources: dict[str, Any], field: str
-    ) -> None:
-        assert only(cluster(pools=[pool(resources=resources)]))[0] == f"spec.pools[0].resources.{field}"
-
-    @pytest.mark.parametrize("block", ["metrics", "dashboards"])
-    def test_resources_beside_the_database_are_checked_too(self, block: str) -> None:
-        spec: dict[str, Any] = {block: {"resources": {"limits": {"gpu": 1}}}}
-        of = cluster(**spec)
-        assert [problem.path for problem in validate_access(of)] == [f"spec.{block}.resources.limits.gpu"]
-
-    def test_devices_and_huge_pages_are_accepted(self) -> None:
-        amounts = {"cpu": 1, "ephemeral-storage": "1Gi", "nvidia.com/gpu": 1, "hugepages-2Mi": "1Gi", "memory": "2Gi"}
-        assert found(cluster(pools=[pool(resources={"limits": amounts, "requests": amounts})])) == []
-
-    def test_a_request_is_within_its_limit(self) -> None:
-        of = cluster(pools=[pool(resources={"requests": {"memory": "2Gi"}, "limits": {"memory": "1Gi"}})])
-        assert only(of) == ("spec.pools[0].resources.requests.memory", "must not be more than the limit, 1Gi")
-
     def test_little_memory_is_a_warning(self) -> None:
         of = cluster(pools=[pool(resources={"limits": {"memory": "400Mi", "cpu": 1}})])
         assert only(of, Severity.WARNING)[0] == "spec.pools[0].resources.limits.memory"

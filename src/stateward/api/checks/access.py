@@ -126,9 +126,6 @@ def _routes(path: str, routes: Routes | None) -> Iterator[Problem]:
         return
     if routes.parent_refs is not None and (routes.ingress_class_name or routes.tls_secret_name):
         yield Problem(f"{path}.parentRefs", len(routes.parent_refs), ONE_WAY)
-    for i, host in enumerate(routes.hosts):
-        if host in routes.hosts[:i]:
-            yield Problem(f"{path}.hosts[{i}]", host, "must be listed once")
 
 
 def check_remote(cluster: SearchCluster) -> Iterator[Problem]:
@@ -139,8 +136,6 @@ def check_remote(cluster: SearchCluster) -> Iterator[Problem]:
         path = f"spec.remoteClusters[{i}]"
         if entry.name in RESERVED:
             yield Problem(f"{path}.name", entry.name, TAKEN_WORD)
-        elif entry.name in (other.name for other in entries[:i]):
-            yield Problem(f"{path}.name", entry.name, "must be listed once")
         if _is_itself(cluster, entry.cluster):
             yield Problem(f"{path}.cluster.name", entry.cluster.name, ANOTHER)
         if not client:

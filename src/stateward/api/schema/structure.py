@@ -5,7 +5,7 @@ that `replica:` probably means `replicas:`.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
@@ -17,6 +17,8 @@ from stateward.api.kinds.shapes import check_shape
 from stateward.api.schema.schema import description_of, extra_of
 from stateward.api.values.base import Json, Metadata, Record
 from stateward.api.values.problem import Problem
+
+_ONCE = "must be listed once"
 
 
 def check_structure(document: object, record: type[Record], path: str = "") -> list[Problem]:
@@ -47,6 +49,7 @@ def _check(info: mi.Type, value: object, path: str, accepts: str = "") -> Iterat
         case mi.Metadata():
             yield from _check(info.type, value, path, str(extra_of(info).get("accepts", "")))
             yield from check_shape(extra_of(info).get("shape", {}), value, path)
+            yield from _again(extra_of(info), value, path)
         case mi.UnionType():
             yield from _union(info, value, path, accepts)
         case mi.StructType():
@@ -57,6 +60,23 @@ def _check(info: mi.Type, value: object, path: str, accepts: str = "") -> Iterat
             yield from _dict(info, value, path)
         case _:
             yield from _scalar(info, value, path, accepts)
+
+
+def _again(extra: Json, value: object, path: str) -> Iterator[Problem]:
+    """Yield the entries of a list that it has already, by their keys or, in a set, as a whole."""
+    keys = cast("Sequence[str]", extra.get("map_keys", ()))
+    if not isinstance(value, list) or not (keys or extra.get("list_type") == "set"):
+        return
+    seen = set[str]()
+    for i, item in enumerate(cast("list[object]", value)):
+        entry: Json = cast("Json", item) if keys and isinstance(item, Mapping) else {}
+        if not entry.keys() >= set(keys):
+            continue
+        shown: list[object] = [entry[key] for key in keys] if keys else [item]
+        if repr(shown) in seen:
+            at = f".{keys[0]}" if len(keys) == 1 else ""
+            yield Problem(f"{path}[{i}]{at}", shown[0] if len(shown) == 1 else shown, _ONCE)
+        seen.add(repr(shown))
 
 
 def _union(info: mi.UnionType, value: object, path: str, accepts: str) -> Iterator[Problem]:

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import msgspec
 
-from stateward.api.checks import repeated
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import Package
@@ -131,7 +130,7 @@ def _judged(item: Any) -> tuple[Cluster | None, Iterable[Problem]]:
         cluster = convert_cluster(item)
     except InvalidDocumentError as error:
         return None, error.problems
-    return cluster, (*repeated.check(cluster), *validate(cluster), *validate_access(cluster))
+    return cluster, (*validate(cluster), *validate_access(cluster))
 
 
 def _other_record(item: Any) -> type[Record] | None:

@@ -292,7 +292,8 @@ ADVICE = {
     ),
     "StepFailed": Advice(
         "the step succeeds; the operator retries it with a growing delay",
-        "read the error in the message",
+        "read the error in the message; if the API server refuses the write, change what it names: the spec, a quota, a"
+        " policy or a right",
     ),
     "StepRefused": Advice(
         "the database accepts the step. Steps that do not depend on it continue",

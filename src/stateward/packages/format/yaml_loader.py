@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from yaml.constructor import ConstructorError
+from yaml.error import Mark
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from stateward.packages.format import yaml_scalars
@@ -143,6 +144,15 @@ def _key(loader: Loader, node: Node) -> str:
     return key if isinstance(key, str) else node.value
 
 
+class EqualKeysError(ConstructorError):
+    """An object has a key twice; `first` is the line of the first one."""
+
+    def __init__(self, key: str, first: int, mark: Mark) -> None:
+        said = f"has the key {key!r} twice, first in line {first}; one of the two would be lost"
+        super().__init__(None, None, said, mark)
+        self.key = key
+
+
 def _refuse_equal_keys(loader: Loader, node: MappingNode) -> None:
     """Refuse two equal keys; what is merged in (`<<`) may have a key that the object has too."""
     lines: dict[str, int] = {}
@@ -151,8 +161,7 @@ def _refuse_equal_keys(loader: Loader, node: MappingNode) -> None:
             continue
         name = _key(loader, key_node)
         if name in lines:
-            said = f"has the key {name!r} twice, first in line {lines[name]}; one of the two would be lost"
-            raise ConstructorError(None, None, said, key_node.start_mark)
+            raise EqualKeysError(name, lines[name], key_node.start_mark)
         lines[name] = key_node.start_mark.line + 1
 
 

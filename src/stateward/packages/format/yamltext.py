@@ -12,7 +12,7 @@ import yaml
 from yaml.nodes import Node
 
 from stateward.api import yaml_writer
-from stateward.packages.format.yaml_loader import DEEPEST, MOST_NODES, Loader, bound
+from stateward.packages.format.yaml_loader import DEEPEST, MOST_NODES, EqualKeysError, Loader, bound
 from stateward.packages.format.yaml_scalars import TAG
 
 __all__ = ["DEEPEST", "MOST_NODES", "NotYaml", "document", "documents", "nodes", "to_yaml", "written"]
@@ -25,10 +25,14 @@ HIDDEN = "..."
 
 
 class NotYaml(ValueError):  # noqa: N818 - says what the text is not
-    """The text is not YAML; `line` counts from 1, 0 if it is unknown. `public` contains nothing of the text."""
+    """The text is not YAML; `line` counts from 1, 0 if it is unknown. `public` contains nothing of the text.
 
-    def __init__(self, message: str, line: int = 0, public: str = "") -> None:
+    `twice` is the key that an object has twice, if that is what is wrong.
+    """
+
+    def __init__(self, message: str, line: int = 0, public: str = "", twice: str = "") -> None:
         super().__init__(message)
+        self.twice = twice
         self.message = message
         self.line = line
         self.public = public or _QUOTED.sub(lambda found: found["own"] or HIDDEN, message)
@@ -56,7 +60,8 @@ def _said(text: str) -> Generator[None]:
         mark = error.problem_mark or error.context_mark
         # An error at the end is reported for a line after the last one, which does not exist in the text.
         line = min(mark.line + 1, len(text.splitlines())) if mark else 0
-        raise NotYaml(error.problem or str(error), line) from error
+        twice = error.key if isinstance(error, EqualKeysError) else ""
+        raise NotYaml(error.problem or str(error), line, twice=twice) from error
     except RecursionError as error:
         raise NotYaml("is nested too deeply") from error
     except ValueError as error:

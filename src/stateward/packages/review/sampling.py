@@ -11,6 +11,7 @@ from stateward.api.values.problem import Problem, Severity
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.records import Package, Parameter, ParameterType, TaskKind
 from stateward.packages.format.trees import obj
+from stateward.packages.format.yamltext import NotYaml
 from stateward.packages.plans.steps import Work, refuse_conflicts_of, work_of
 from stateward.packages.rendering.namespace import namespace_of
 from stateward.packages.rendering.objects import Rendered
@@ -19,8 +20,6 @@ from stateward.packages.rendering.step_objects import Conflict
 from stateward.packages.rendering.templates import TemplateProblem
 
 NAME = "sample"
-TWICE = " twice, first in line "
-"""Part of the sentence about two equal keys."""
 _SAMPLES: dict[ParameterType, Any] = {
     ParameterType.INTEGER: 1,
     ParameterType.NUMBER: 1,
@@ -82,16 +81,21 @@ def check_rendered(package: Package) -> Iterator[Problem]:
 
 def _is_always(error: TemplateProblem, package: Package, place: Place) -> bool:
     """Return whether a template has two equal keys also if what may be left out is given: no value separates them."""
-    said, twice, _ = error.message.partition(TWICE)
-    if not twice:
+    key = _twice(error)
+    if not key:
         return False
     try:
         work_of(filled(package), place)
     except TemplateProblem as again:
-        return again.name == error.name and again.message.startswith(said + twice)
+        return (again.name, _twice(again)) == (error.name, key)
     except BadValue:
         pass
     return False
+
+
+def _twice(error: TemplateProblem) -> str:
+    """Return the key that an object of the result has twice; empty for another problem."""
+    return error.__cause__.twice if isinstance(error.__cause__, NotYaml) else ""
 
 
 def _problem(package: Package, error: TemplateProblem, *, always: bool = False) -> Problem:

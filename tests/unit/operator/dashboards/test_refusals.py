@@ -7,10 +7,9 @@ import pytest
 
 from stateward.engines.search.dashboards.credentials import user_body
 from stateward.kube.objects.metadata import Key
-from stateward.simulation.apiserver.refusals import refusal
-from stateward.simulation.apiserver.writing.admission import Admission
 from stateward.simulation.cluster.deployments import DEPLOYMENTS
 from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.support.requests import refuse, unknown_field
 from tests.unit.operator.dashboards.world import HOME, NAME, USER_PATH, World
 
 FOREIGN: dict[str, Any] = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "logs-dashboards"}, "spec": {}}
@@ -199,14 +198,7 @@ async def test_a_given_certificate_that_is_missing_is_waited_for() -> None:
 
 async def test_pods_that_the_api_server_does_not_accept_are_said_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A field that Kubernetes does not know passes the CRD and the webhook."""
-    accepting = Admission.check
-
-    def refusing(self: Admission, kind: str, key: Any, doc: Any) -> None:
-        if kind == DEPLOYMENTS and "bogus" in doc["spec"]["template"]["spec"]:
-            raise refusal(400, "BadRequest", ".spec.template.spec.bogus: field not declared in schema")
-        accepting(self, kind, key, doc)
-
-    monkeypatch.setattr(Admission, "check", refusing)
+    refuse(monkeypatch, unknown_field(DEPLOYMENTS))
     world = World()
     world.ask_for(podTemplate={"spec": {"bogus": 1}})
     async with world.operator():

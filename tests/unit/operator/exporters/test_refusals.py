@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from stateward.engines.connection.base import Target
 from stateward.kube.objects.metadata import Key
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH, ClusterKind
-from stateward.simulation.apiserver.refusals import refusal
-from stateward.simulation.apiserver.writing.admission import Admission
 from stateward.simulation.cluster.deployments import DEPLOYMENTS
 from stateward.simulation.opensearch.stored_objects import StoredObject
+from tests.support.requests import refuse, unknown_field
 from tests.unit.operator.dashboards import world as base
 from tests.unit.operator.dashboards.world import HOME
 from tests.unit.operator.exporters.world import Database, World
@@ -193,14 +192,7 @@ async def test_nothing_is_made_before_the_operator_has_reached_the_database() ->
 
 
 async def test_pods_that_the_api_server_does_not_accept_are_said_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    accepting = Admission.check
-
-    def refusing(self: Admission, kind: str, key: Any, doc: Any) -> None:
-        if kind == DEPLOYMENTS and "bogus" in doc["spec"]["template"]["spec"]:
-            raise refusal(400, "BadRequest", ".spec.template.spec.bogus: field not declared in schema")
-        accepting(self, kind, key, doc)
-
-    monkeypatch.setattr(Admission, "check", refusing)
+    refuse(monkeypatch, unknown_field(DEPLOYMENTS))
     world = World()
     world.ask_for(podTemplate={"spec": {"bogus": 1}})
     async with world.operator():

@@ -15,14 +15,11 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     """Yield what is wrong with roles."""
     version, product = parse_version(cluster.spec.version), product_of(cluster)
     for i, pool in enumerate(cluster.spec.pools):
+        if version is None:
+            continue
         for j, role in enumerate(pool.roles or ()):
-            path = f"{_POOLS}[{i}].roles[{j}]"
-            if role in (pool.roles or [])[:j]:
-                yield Problem(path, role, "must be listed once")
-            elif version is not None:
-                yield from _role(path, role, version, product)
-        if version is not None:
-            yield from _together(f"{_POOLS}[{i}].roles", pool, version, product)
+            yield from _role(f"{_POOLS}[{i}].roles[{j}]", role, version, product)
+        yield from _together(f"{_POOLS}[{i}].roles", pool, version, product)
     yield from _managers(cluster.spec, product)
     yield from _data(cluster.spec, product)
 

@@ -28,8 +28,6 @@ def _scaling(path: str, pool: Pool, scaling: Scaling, product: Product) -> Itera
         yield Problem(f"{path}.scaling.min", scaling.min, text, Severity.WARNING)
     for j, rule in enumerate(scaling.rules or ()):
         at = f"{path}.scaling.rules[{j}]"
-        if any(other.measure is rule.measure for other in (scaling.rules or ())[:j]):
-            yield Problem(f"{at}.measure", rule.measure.value, "must be listed once")
         yield from _rule(at, pool, rule, product)
 
 
