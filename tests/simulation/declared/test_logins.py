@@ -22,6 +22,7 @@ class Applications:
         self.cluster: Any = SimpleNamespace(identity="one", objects=self.objects)
         world: Any = SimpleNamespace(
             now=0.0,
+            clock_error=0.0,
             product=SimpleNamespace(engine="opensearch"),
             context=SimpleNamespace(count=print, trace=print),
             database=lambda: self.cluster,

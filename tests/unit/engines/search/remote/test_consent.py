@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.parse import convert_cluster
+from stateward.api.parse import InvalidDocumentError, convert_cluster
 from stateward.api.validation import errors, validate, validate_access
 from stateward.engines.opensearch import OPENSEARCH
 from stateward.engines.search.configuration.configuration import render
@@ -158,17 +158,17 @@ def test_nothing_changes_without_guests_or_without_security(found: SearchCluster
             cluster("a/x", remoteClusters=[{"name": "connect", "cluster": {"name": "y"}}]),
             "spec.remoteClusters[0].name",
         ),
-        (
-            cluster(
-                "a/x", remoteClusters=[{"name": "e", "cluster": {"name": "y"}}, {"name": "e", "cluster": {"name": "z"}}]
-            ),
-            "spec.remoteClusters[1].name",
-        ),
     ],
 )
 def test_what_is_wrong_stops_remote_clusters_and_not_the_database(made: SearchCluster, path: str) -> None:
     assert [problem.path for problem in errors(validate_access(made))] == [path]
     assert errors(validate(made)) == []
+
+
+def test_an_alias_is_listed_once() -> None:
+    twice = [{"name": "e", "cluster": {"name": other}} for other in ("y", "z")]
+    with pytest.raises(InvalidDocumentError, match=r"remoteClusters\[1\]\.name: 'e': must be listed once"):
+        cluster("a/x", remoteClusters=twice)
 
 
 @pytest.mark.parametrize("alias", ["a.b", "a:b", "*", "a b", "", "_local", "a" * 64, "a,b", "-a", "ü"])
