@@ -49,7 +49,14 @@ class MemoryApi:
         return self._view(resource, self._object(resource, key))
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
-        raise NotImplementedError
+        """Return the first page of a kind in a namespace; there are no selectors and no second page."""
+        if selection.labels or selection.fields or not selection.namespace:
+            raise NotImplementedError
+        await self._begin("list", resource, Key(selection.namespace, ""))
+        places = [k for plural, k in self.objects if plural == resource.plural and k.namespace == selection.namespace]
+        limit = (options or ListOptions()).limit
+        found = [self._view(resource, self._object(resource, key)) for key in places]
+        return Page(tuple(found[:limit]), "1", "more" if len(found) > limit else "")
 
     def watch(self, resource: Resource[T], selection: Selection, start: WatchStart) -> AsyncGenerator[WatchEvent[T]]:
         raise NotImplementedError

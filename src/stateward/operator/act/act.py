@@ -30,7 +30,7 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.declared.snapshots.first_restore import create_first_restore
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.objects.ownership import NotOwnedError, exists, key_in
+from stateward.operator.objects.ownership import NotOwnedError, TakenNames, key_in
 from stateward.operator.pod_rights.policy import PodNotAllowed, refuse
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Inputs, Ref
@@ -47,13 +47,15 @@ _log = structlog.get_logger(__name__)
 class Actor:
     """Carries out the actions of one cluster's plan."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last two by name
         self,
         api: Api,
         caches: Caches,
         family: Family,
         agent_requests: AgentRequests,
         fence: Fence,
+        *,
+        taken: TakenNames,
         level: Level = Level.BASELINE,
     ) -> None:
         self._api = api
@@ -61,6 +63,7 @@ class Actor:
         self._family = family
         self._agent_requests = agent_requests
         self._fence = fence
+        self._taken = taken
         self._level = level
 
     async def carry_out(self, action: a.Action, existing: ClusterObjects, target: Target) -> None:
@@ -213,7 +216,7 @@ class Actor:
 
     async def _ensure(self, kind: Resource[Any], body: dict[str, Any], existing: ClusterObjects) -> None:
         """Create an object, or update it if it exists and is ours."""
-        there = await exists(self._api, kind, key_in(body), existing.cluster)
+        there = await self._taken.exists(kind, key_in(body), existing.cluster)
         if not there or kind is not kinds.CLAIMS:  # A kept volume is used as it is.
             await self._apply(kind, body, force=there)
 

@@ -24,7 +24,7 @@ from stateward.operator.act.budget_pace import BudgetPace
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, controlled_by
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.objects.ownership import exists, key_in
+from stateward.operator.objects.ownership import TakenNames, key_in
 from stateward.operator.security.cluster_file import delete_config_map
 from stateward.planning.safety.disruption_budget import Budget
 
@@ -36,12 +36,15 @@ BY_KIND: dict[str, Resource[Any]] = {
 class SharedObjects:
     """Applies the objects of a cluster as a whole."""
 
-    def __init__(self, api: Api, caches: Caches, family: Family, applier: Applier, clock: Clock) -> None:
+    def __init__(
+        self, api: Api, caches: Caches, family: Family, applier: Applier, clock: Clock, taken: TakenNames
+    ) -> None:
         self._budget_pace = BudgetPace(clock)
         self._api = api
         self._caches = caches
         self._family = family
         self._applier = applier
+        self._taken = taken
 
     async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool) -> None:
         """Apply the shared objects of a cluster, which is settled or has work in progress.
@@ -60,7 +63,7 @@ class SharedObjects:
             store = self._caches.of(kind)
             known = store.get(key_in(body))
             if known is None or known.metadata.controller_uid != meta.uid:
-                await exists(self._api, kind, key_in(body), existing.cluster)
+                await self._taken.exists(kind, key_in(body), existing.cluster)
             await self._applier.apply(kind, body, store=store, expectations=expectations)
             wanted.add(f"{kind.kind}/{body['metadata']['name']}")
         await self._prune(existing, wanted, expectations)

@@ -38,6 +38,7 @@ from stateward.operator.clusters.reconcile import Parts, Reconciler
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.caches import Caches, Objects
+from stateward.operator.objects.ownership import TakenNames
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.runtime.failing import Failing
@@ -88,7 +89,8 @@ class Controller:
         observer = common.metrics.queue(family.kind.resource.plural)
         self.queue = WorkQueue[Key](clock=clock, observer=observer, rng=common.rng)
         self.data = ReferencedData(api, common.namespace, clock)
-        agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock))
+        taken = TakenNames(api, clock)
+        agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock, taken))
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)
         self.rights = PodRights(api, family, labelled=common.labelled)
         self._histories = Histories(api, clock)
@@ -97,8 +99,8 @@ class Controller:
             caches=self.caches,
             family=family,
             agent_requests=agent_requests,
-            actor=Actor(api, self.caches, family, agent_requests, common.fence, common.pod_policy),
-            shared_objects=SharedObjects(api, self.caches, family, Applier(api, FIELD_MANAGER), clock),
+            actor=Actor(api, self.caches, family, agent_requests, common.fence, taken=taken, level=common.pod_policy),
+            shared_objects=SharedObjects(api, self.caches, family, Applier(api, FIELD_MANAGER), clock, taken),
             files=ClusterFiles(api, self.caches),
             transport=TransportKeeper(api, self.caches, clock, labelled=common.labelled),
             keeper=Keeper(api, self.caches, clock, by_default=common.secure_new_clusters, labelled=common.labelled),

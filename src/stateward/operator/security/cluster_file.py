@@ -26,7 +26,7 @@ from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.live import read_live
-from stateward.operator.objects.ownership import exists
+from stateward.operator.objects.ownership import own_secret
 from stateward.planning.model.observation import Database, Refusal, Unknown
 
 RAW_SECRETS = kinds.SECRETS.raw()
@@ -61,11 +61,8 @@ class ClusterFiles:
         cached, known = self._caches.of(kinds.SECRETS).get(key), self._read.get(key)
         if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
             return known[1]
-        if not await exists(self._api, kinds.SECRETS, key, cluster):
-            return ""
-        try:
-            found = await self._api.get(RAW_SECRETS, key)
-        except NotFound:
+        found = await own_secret(self._api, key, cluster)
+        if found is None:
             return ""
         self._read[key] = (found["metadata"]["resourceVersion"], text_content(found).get(CLUSTER_FILE, "").strip())
         return self._read[key][1]

@@ -30,7 +30,7 @@ from stateward.operator.databases.agents import Access
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.objects.ownership import exists, key_in
+from stateward.operator.objects.ownership import TakenNames, key_in, own_secret
 
 ANNOTATION_ISSUER = f"{GROUP}/issuer"
 """On a member's Secret: which authority has signed."""
@@ -67,8 +67,9 @@ class Keys(Struct, frozen=True):
 class Credentials:
     """Creates, keeps and renews the secrets between operator and agents."""
 
-    def __init__(self, api: Api, caches: Caches, clock: Clock) -> None:
+    def __init__(self, api: Api, caches: Caches, clock: Clock, taken: TakenNames) -> None:
         self._api = api
+        self._taken = taken
         self._caches = caches
         self._clock = clock
         self._known: dict[str, tuple[str, Keys]] = {}
@@ -120,7 +121,7 @@ class Credentials:
             self._doubted.discard(key)
         if good:
             return
-        await exists(self._api, kinds.SECRETS, key, cluster)
+        await self._taken.exists(kinds.SECRETS, key, cluster)
         signs = keys.authority.signs
         pair = pki.issue(signs, member, [agent_name(key.namespace, member)], self._now())
         ends = str(int(pki.ends(pair.certificate)))
@@ -177,13 +178,8 @@ class Credentials:
 
     async def _read(self, cluster: Cluster, key: Key) -> Keys | None:
         """Return the content of the Secret; None if it does not exist or is invalid."""
-        if not await exists(self._api, kinds.SECRETS, key, cluster):
-            return None
-        try:
-            found = await self._api.get(RAW_SECRETS, key)
-        except NotFound:
-            return None
-        return parse_files(contents(found))
+        found = await own_secret(self._api, key, cluster)
+        return parse_files(contents(found)) if found is not None else None
 
     async def _apply(self, body: dict[str, Any]) -> Any:
         options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)

@@ -11,13 +11,12 @@ from stateward.api.values import names
 from stateward.engines.pods.objects import owner
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.secret_content import text_content
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import SUFFIXES, mark
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.objects.ownership import exists, key_in
+from stateward.operator.objects.ownership import key_in, own_secret
 from stateward.operator.security.material import Files
 
 RAW_SECRETS = kinds.SECRETS.raw()
@@ -41,11 +40,8 @@ class OwnSecrets:
         known = self._read.get(key)
         if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
             return known[1]
-        if not await exists(self._api, kinds.SECRETS, key, cluster):
-            return None
-        try:
-            found = await self._api.get(RAW_SECRETS, key)
-        except NotFound:
+        found = await own_secret(self._api, key, cluster)
+        if found is None:
             return None
         self._read[key] = (found["metadata"]["resourceVersion"], text_content(found))
         return self._read[key][1]

@@ -28,9 +28,9 @@ class Budget(Struct, frozen=True):
 def budgets(facts: Facts, intents: Mapping[str, Intent]) -> tuple[Budget, ...]:
     """Return one budget per kind of member; each allows one eviction only if the loss of one more member is harmless.
 
-    A budget allows none while Stateward itself stops members: the two together would be two. A kind with a single
-    member always allows its eviction, and so does one of two managers: a budget that is never met would block every
-    drain of a Kubernetes node.
+    A budget allows none while Stateward itself stops members: the two together would be two. A kind that has, and is to
+    have, a single member always allows its eviction, and so does one of two managers: a budget that is never met would
+    block every drain of a Kubernetes node.
     """
     busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in intents.values())
     return tuple(
@@ -52,7 +52,9 @@ def budget_groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
 def allowed_evictions(facts: Facts, roles: tuple[str, ...], *, busy: bool) -> int:
     """Return how many members of a kind may be evicted now: 1 or 0."""
     mine = [m for m in facts.obs.members if m.pod is not None and roles_label(facts, m) in roles]
-    if len(mine) <= 1 or roles == ("none",):
+    pools = facts.obs.desired.pools
+    wanted = sum(pool.replicas for pool in pools if names.roles(data=pool.data, voting=pool.voting) in roles)
+    if max(len(mine), wanted) <= 1 or roles == ("none",):
         return 1
     if facts.database is None or facts.down or busy:
         return 0

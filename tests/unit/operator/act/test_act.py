@@ -19,10 +19,12 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import AlreadyExists, ApiError, Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
+from stateward.kube.timing.clock import SystemClock
 from stateward.operator.act.act import Actor
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
+from stateward.operator.objects.ownership import TakenNames
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase
@@ -111,7 +113,7 @@ def existing(cluster: OpenSearchCluster | None = None) -> ClusterObjects:
 def actor(api: Any, fence: Fence = unfenced, heard: list[str] | None = None) -> Actor:
     told: Any = Recorder([] if heard is None else heard)
     family: Any = SimpleNamespace(kind=OPENSEARCH, engine=told, member_objects=member_objects)
-    return Actor(api, Caches(), family, told, fence)
+    return Actor(api, Caches(), family, told, fence, taken=TakenNames(api, SystemClock()))
 
 
 def member_objects(*_: object, **__: object) -> Any:
@@ -305,7 +307,9 @@ async def test_a_new_volume_has_the_size_to_which_those_of_its_pool_have_grown(
     family: Any = SimpleNamespace(kind=OPENSEARCH, engine=told, member_objects=with_claim)
     create = a.Create(why="x", member=MEMBER, pool="hot", ordinal=1, version="2.19.5", grown_size=grown)
     with suppress(ApiError):  # The StatefulSet, which comes after the claim, is none here.
-        await Actor(api, Caches(), family, told, unfenced).carry_out(create, existing(), Target((), "logs"))
+        await Actor(api, Caches(), family, told, unfenced, taken=TakenNames(api, SystemClock())).carry_out(
+            create, existing(), Target((), "logs")
+        )
     assert await size(api) == size_
 
 

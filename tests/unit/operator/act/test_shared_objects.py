@@ -16,6 +16,7 @@ from stateward.kube.timing.clock import SystemClock
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.ownership import TakenNames
 from stateward.planning.model.observation import Refusal
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
@@ -43,6 +44,11 @@ class Family:
         return [budget("logs-data")]
 
 
+def shared_objects(api: Any, caches: Caches, family: Any) -> SharedObjects:
+    clock = SystemClock()
+    return SharedObjects(api, caches, family, Applier(api, "stateward"), clock, TakenNames(api, clock))
+
+
 def budget(name: str, **meta: Any) -> dict[str, Any]:
     owner = {"apiVersion": "v1", "kind": "OpenSearchCluster", "name": "logs", "uid": "u-1", "controller": True}
     labels = {names.LABEL_CLUSTER: "logs"}
@@ -58,7 +64,7 @@ async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_ow
         body = budget(name, uid=name, resourceVersion="1", **meta)
         caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
         api.objects["poddisruptionbudgets", Key("prod", name)] = body
-    shared = SharedObjects(api, caches, Family(), Applier(api, "stateward"), SystemClock())  # type: ignore[arg-type]
+    shared = shared_objects(api, caches, Family())
     await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), (), settled=True)
     assert api.deleted == ["poddisruptionbudgets/logs-managers"]
 
@@ -70,7 +76,7 @@ async def test_a_service_that_the_server_may_refuse_is_not_sent_and_the_other_ob
             return [{**budget("logs"), "apiVersion": "v1", "kind": "Service"}, budget("logs-data")]
 
     api, caches = Deletions(), Caches()
-    shared = SharedObjects(api, caches, WithService(), Applier(api, "stateward"), SystemClock())  # type: ignore[arg-type]
+    shared = shared_objects(api, caches, WithService())
     refused = (Refusal("spec.service.spec.portz", "NotAcceptedByServer", "unknown field"),) if barred else ()
     existing = ClusterObjects(cluster(), (), (), (), (), {}, {}, barred=refused)
     await shared.apply(existing, (), settled=False)

@@ -218,7 +218,7 @@ async def stages(action: a.Action, cluster: Cluster, level: Level) -> bool:
     """Return whether anything of a member is sent when it is staged."""
     family, api = unconnected(kind_of(cluster)), Recorder()
     anyone: Any = api
-    actor = Actor(anyone, Caches(), family, anyone, unfenced, level)
+    actor = Actor(anyone, Caches(), family, anyone, unfenced, taken=anyone, level=level)
     try:
         await actor.carry_out(action, ClusterObjects(cluster, (), (), (), (), {}, {}), Target((), "logs"))
     except (PodNotAllowed, ApiError):
@@ -236,7 +236,7 @@ async def test_programs_of_another_version_are_brought_with_no_more_rights(cross
 
 async def test_nothing_is_made_of_a_cluster_that_names_what_it_may_not_use() -> None:
     api: Any = Recorder()
-    actor = Actor(api, Caches(), unconnected(kind_of(search())), api, unfenced, Level.PRIVILEGED)
+    actor = Actor(api, Caches(), unconnected(kind_of(search())), api, unfenced, taken=api, level=Level.PRIVILEGED)
     barred = ClusterObjects(search(), (), (), (), (), {}, {}, barred=(Refusal("spec.x", "PodNotAllowed", "no"),))
     create = a.Create(why="x", member="logs-hot-1", pool="hot", ordinal=1, version="2.19.5")
     stage = a.Stage(why="x", member="logs-hot-1", pool="hot", version="2.19.5")

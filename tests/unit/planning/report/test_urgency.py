@@ -90,3 +90,11 @@ def test_the_duration_of_a_forecast_can_wait_for_the_next_write() -> None:
     begun = ForecastStatus(start_time="2026-01-01T00:00:00Z")
     known = structs.replace(begun, change="upgrade", duration_seconds=300)
     assert not is_urgent(structs.replace(BEFORE, forecast=begun), structs.replace(BEFORE, forecast=known))
+
+
+def test_where_a_member_is_that_has_never_joined_can_wait_for_the_next_write() -> None:
+    new = structs.replace(MEMBER, version="", volume="", address="", zone="")
+    begun = structs.replace(BEFORE, member_states=[new])
+    assert not is_urgent(begun, structs.replace(BEFORE, member_states=[structs.replace(new, zone="a", volume="v")]))
+    assert is_urgent(begun, structs.replace(BEFORE, member_states=[structs.replace(new, version="3.0.0")]))
+    assert is_urgent(begun, structs.replace(BEFORE, member_states=[structs.replace(new, address="10.0.0.2")]))

@@ -50,3 +50,15 @@ def test_nothing_is_known_to_be_harmless_while_the_database_does_not_answer() ->
 def test_members_of_a_pool_that_leaves_are_counted_with_their_kind() -> None:
     world = settled(managers(), hot(), indices=((1,), (1,), (1,))).edit(pools=[managers()])
     assert allowed(world)["data"] == 0
+
+
+def test_the_last_one_that_is_left_of_several_may_not_go() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    for name in ("c-hot-1", "c-hot-2", "c-managers-1", "c-managers-2"):
+        world.bodies[name].pod = None
+    assert allowed(world) == {"data": 0, "managers": 0}
+
+
+def test_a_cluster_that_is_being_created_allows_none() -> None:
+    world = World(managers(), hot())
+    assert allowed(world) == {"data": 0, "managers": 0}
