@@ -63,7 +63,8 @@ class ReplacementLimit:
     def slots(self, uid: str) -> int:
         """Return how many places are left to the cluster of this UID, besides those that its status lists."""
         claims = {other: names for other, names in self._claims.items() if other != uid}
-        listed = {c.metadata.uid: in_flight(c.status) for store in self._stores for c in store.all()}
+        busy = (c for store in self._stores for c in store.all() if c.status.pending_removals)
+        listed = {c.metadata.uid: in_flight(c.status) for c in busy}
         taken = sum(len(listed.get(one, frozenset()) | claims.get(one, frozenset())) for one in {*listed, *claims})
         return max(0, self._most - taken)
 

@@ -30,6 +30,7 @@ COPIES = 100_000
 _HELD = ("deciders_no", "no_valid_shard_copy")
 _NAMED = 3
 """Number of indices that a message names."""
+_STATES = {state: CopyState(state.value.lower()) for state in ShardState}
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """The number of a shard, a replica count, or a major version."""
 
@@ -197,7 +198,7 @@ def _copy(shard: str, copy: ShardCopy, in_sync: frozenset[str], names: Mapping[s
     if copy.node is None or copy.allocation_id is None or (copy.state is ShardState.RELOCATING and not moving):
         raise GarbledError(f"the cluster's state does not say where a copy of {shard} is")
     return Copy(
-        state=CopyState(copy.state.value.lower()),
+        state=_STATES[copy.state],
         primary=copy.primary,
         member=_name(shard, copy.node, names),
         target=_name(shard, copy.relocating_node, names) if copy.relocating_node else "",
