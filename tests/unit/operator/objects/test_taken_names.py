@@ -1,4 +1,4 @@
-"""Many new objects take one list of names, and a name of somebody else is always found by a read of that object."""
+"""Many new objects take one list of names, and a name that another owner has is found by a read of that object."""
 
 import pytest
 
@@ -61,7 +61,7 @@ async def test_a_list_counts_for_seconds_and_then_names_are_read_again() -> None
 
 
 async def test_a_name_that_has_become_free_is_free_at_once() -> None:
-    """Whoever removes an object that is in the way does not wait for the next list."""
+    """A person who removes the object that is in the way does not wait for the next list."""
     setting = Setting()
     setting.add("logs-1")
     for name in ("logs-0", "logs-2"):
