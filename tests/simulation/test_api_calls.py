@@ -53,7 +53,9 @@ async def test_a_new_cluster_takes_a_write_for_each_object_and_two_reads_for_eac
         assert calls.total() <= 90
 
 
-async def test_new_pods_for_three_members_take_one_live_read_and_three_writes_each(calls: Counter[str]) -> None:
+async def test_new_pods_for_three_members_take_one_live_read_and_three_writes_each_and_one_read_for_the_budgets(
+    calls: Counter[str],
+) -> None:
     with Scenario(agents=True).logged() as scenario:
         await scenario.begin()
         calls.clear()
@@ -61,11 +63,14 @@ async def test_new_pods_for_three_members_take_one_live_read_and_three_writes_ea
         await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"delete {PODS}": 3}
         told = {f"patch {STATUS}": 15, f"create {EVENTS}": 3, WRITE_HISTORY: 4}
-        within(calls, {**each, **told, f"apply {BUDGETS}": 4}, live_reads=3)
-        assert calls.total() <= 50
+        # After the budgets are tightened, everything is read again before the first member stops.
+        within(calls, {**each, **told, f"apply {BUDGETS}": 4}, live_reads=4)
+        assert calls.total() <= 54
 
 
-async def test_three_restarts_in_kept_pods_take_four_live_reads_and_six_writes_each(calls: Counter[str]) -> None:
+async def test_three_restarts_in_kept_pods_take_four_live_reads_and_six_writes_each_and_one_read_for_the_budgets(
+    calls: Counter[str],
+) -> None:
     with Scenario(agents=True).logged() as scenario:
         await scenario.begin()
         calls.clear()
@@ -73,7 +78,7 @@ async def test_three_restarts_in_kept_pods_take_four_live_reads_and_six_writes_e
         await scenario.settle()
         each = {f"apply {SECRETS}": 3, f"apply {SETS}": 3, f"patch {PODS}": 12}
         told = {f"patch {STATUS}": 16, f"create {EVENTS}": 6, WRITE_HISTORY: 4}
-        within(calls, {**each, **told, f"apply {BUDGETS}": 6}, live_reads=12)
+        within(calls, {**each, **told, f"apply {BUDGETS}": 6}, live_reads=13)
 
 
 async def test_a_replaced_member_takes_four_live_reads(calls: Counter[str]) -> None:

@@ -4,10 +4,12 @@ import asyncio
 
 import pytest
 
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import Forbidden
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.planning.safety.disruption_budget import Budget
+from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers
 
@@ -195,10 +197,10 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_m
 
     async def refused(
         self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool
-    ) -> None:
+    ) -> bool:
         if refusing[0]:
             raise Forbidden("a policy refuses PodDisruptionBudgets")
-        await apply(self, existing, budgets, settled=settled)
+        return await apply(self, existing, budgets, settled=settled)
 
     def told(what: str) -> None:
         refusing[0] = refusing[0] or what == "POST /_flush"
@@ -216,3 +218,48 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_m
         scenario.process.command_done = lambda _: None
         refusing[0] = False
         await scenario.settle()
+
+
+async def test_members_do_not_stop_while_another_client_opens_the_budgets_and_the_status_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    apply = SharedObjects.apply
+
+    async def opened(
+        self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool
+    ) -> bool:
+        await apply(self, existing, budgets, settled=settled)
+        return True
+
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        with monkeypatch.context() as patch:
+            patch.setattr(SharedObjects, "apply", opened)
+            scenario.edit(config={"indices.first": 1})
+            assert await scenario.until(lambda: "BudgetNotKept" in scenario.waits, 120)
+            await asyncio.sleep(300.0)
+            assert len(scenario.nodes()) == 6
+            assert not scenario.run.watchdog.disruptions
+        await scenario.settle()
+
+
+async def test_31_while_a_member_is_evicted_as_a_rollout_begins_no_other_one_stops() -> None:
+    """The eviction is allowed after the plan was made and before the budget is tightened."""
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin(indices=3)
+        evicted: list[str] = []
+        checked = scenario.run.watchdog.writing
+
+        def writing(write: Write) -> None:
+            checked(write)
+            pod = scenario.object(PODS, "logs-hot-0-0")
+            if write.kind == "policy/poddisruptionbudgets" and not evicted and pod is not None:
+                evicted.append(pod.uid)
+                exact = Preconditions(pod.uid, pod.meta["resourceVersion"])
+                scenario.world.server.evict(pod.key, DeleteOptions(exact))
+
+        scenario.run.watchdog.writing = writing
+        scenario.edit(config={"indices.first": 1})
+        await scenario.settle()
+        assert evicted
+        assert scenario.most_down == 1

@@ -205,6 +205,12 @@ MUTATIONS = (
     ),
     Mutation(
         "31",
+        "no member stops in the round that tightens a budget",
+        without.tightened_budgets,
+        failures.test_31_while_a_member_is_evicted_as_a_rollout_begins_no_other_one_stops,
+    ),
+    Mutation(
+        "31",
         "versions wait for the turn of their pool",
         without.all_at_once,
         failures.test_31_an_evicted_member_of_a_pool_that_is_not_next_keeps_its_version,

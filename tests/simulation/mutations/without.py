@@ -13,7 +13,7 @@ from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.operator.act import act, shared_objects
 from stateward.operator.clusters import reconcile
-from stateward.operator.objects import translate
+from stateward.operator.objects import ownership, translate
 from stateward.operator.observe import desired_state
 from stateward.planning import plan
 from stateward.planning.facts import facts
@@ -52,8 +52,17 @@ def any_owner(patch: pytest.MonkeyPatch) -> None:
     async def there(*_: Any) -> bool:
         return True
 
-    for module in (act, shared_objects):
-        patch.setattr(module, "exists", there)
+    patch.setattr(ownership.TakenNames, "exists", there)
+
+
+def tightened_budgets(patch: pytest.MonkeyPatch) -> None:
+    original = shared_objects.SharedObjects.apply
+
+    async def apply(self: shared_objects.SharedObjects, *rest: Any, **more: Any) -> bool:
+        await original(self, *rest, **more)
+        return False
+
+    patch.setattr(shared_objects.SharedObjects, "apply", apply)
 
 
 def collecting(patch: pytest.MonkeyPatch) -> None:

@@ -216,7 +216,7 @@ def objects(cluster: Cluster, level: Level) -> Iterator[Json]:
     """Yield every object that the operator would make for a cluster in its namespace, as it is sent."""
     family, kind = unconnected(kind_of(cluster)), kind_of(cluster)
     existing = ClusterObjects(cluster, (), (), (), (), {}, {})
-    yield from family.cluster_objects(existing, (Budget("data", ("data",), 1),))
+    yield from family.cluster_objects(existing, (Budget("data", ("data",), 3, 1),))
     yield network_policy(cluster, kind.engine, PLACE.namespace)
     yield credentials.secret(cluster, f"{cluster.metadata.name}-agents", {"x": "y"}, {})
     if isinstance(cluster, SearchCluster):

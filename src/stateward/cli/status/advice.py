@@ -23,6 +23,11 @@ ADVICE = {
         "you decide: only you can know whether a cluster was formed on the lost volume",
         "find the old volume and restore it, or accept an empty cluster with the annotation named above",
     ),
+    "BudgetNotKept": Advice(
+        "the disruption budgets keep what the operator writes, so that no drain of a node evicts a member while the"
+        " operator stops another one",
+        "find who changes the PodDisruptionBudgets of the cluster, for example a policy or a webhook, and exempt them",
+    ),
     "CannotGoBack": Advice(
         "spec.version is at least the version that the member has joined with",
         "set spec.version to that version or a later one",

@@ -116,7 +116,7 @@ def disruption_budget(cluster: Cluster, metadata: Json, budget: Budget) -> Json:
         "kind": "PodDisruptionBudget",
         "metadata": {**metadata, "name": f"{cluster.metadata.name}-{budget.name}"},
         "spec": {
-            "maxUnavailable": budget.allowed,
+            "minAvailable": budget.min_available,
             "selector": {
                 "matchLabels": {names.LABEL_CLUSTER: cluster.metadata.name},
                 "matchExpressions": [{"key": names.LABEL_ROLES, "operator": "In", "values": sorted(budget.roles)}],

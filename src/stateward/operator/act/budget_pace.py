@@ -6,18 +6,16 @@ server. A budget is tightened at once.
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
 from stateward.planning.safety.disruption_budget import Budget
 
 RELAX_SECONDS = 15.0
-"""How long a larger budget must have been allowed, without interruption, before it is written."""
+"""How long a relaxed budget must have been allowed, without interruption, before it is written."""
 
 
 class BudgetPace:
-    """Since when each cluster's budgets could be larger than they are."""
+    """Since when each cluster's budgets could be relaxed."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -26,7 +24,7 @@ class BudgetPace:
     def paced(
         self, key: Key, budgets: Sequence[Budget], written: Mapping[str, int], *, settled: bool
     ) -> tuple[Budget, ...]:
-        """Return the budgets to write; `written` has the current value of each budget that exists, by its name."""
+        """Return the budgets to write; `written`: by name, how many pods each existing one keeps available."""
         return tuple(self._paced(key, budget, written.get(budget.name), settled=settled) for budget in budgets)
 
     def forget(self, key: Key) -> None:
@@ -34,10 +32,10 @@ class BudgetPace:
         self._since = {known: since for known, since in self._since.items() if known[0] != key}
 
     def _paced(self, key: Key, budget: Budget, written: int | None, *, settled: bool) -> Budget:
-        if settled or written is None or budget.allowed <= written:
+        if settled or written is None or budget.min_available >= written:
             self._since.pop((key, budget.name), None)
             return budget
         now = self._clock.monotonic()
         if now - self._since.setdefault((key, budget.name), now) < RELAX_SECONDS:
-            return replace(budget, allowed=written)
+            return Budget(budget.name, budget.roles, members=written, allowed=0)
         return budget

@@ -4,6 +4,9 @@ Any other failure ends the round: it is then unknown whether the state still mat
 does. So it ends only what depends on the refused step, and is reported until the step succeeds. A pod that is not
 allowed counts as a refusal: nothing was sent.
 
+No member stops in a round that tightens a disruption budget. The disaster this prevents: a node is drained while a
+rollout begins, the eviction of one member is allowed just after the plan was made, and its steps stop another one.
+
 The disaster this prevents: a database that refuses to move a member's data (because its disks are too full) blocks the
 repair of another member, and the creation of the new one that would have taken the data.
 """
@@ -45,6 +48,8 @@ class Outcome:
     """What the database refuses, and below what the pod policy does not allow."""
     barred: tuple[str, ...] = ()
     failure: Exception | None = None
+    tightened: bool = False
+    """Whether the steps were left for the next round because a disruption budget was tightened."""
 
     def waits(self, cluster: str) -> tuple[Wait, ...]:
         """Return the waits for the refused steps."""
@@ -56,6 +61,9 @@ class Outcome:
         if self.failure is not None:
             said = f"{type(self.failure).__name__}: {self.failure}"
             found.append(Wait(cluster, "StepFailed", said, stalled=is_refused(self.failure)))
+        if self.tightened:
+            text = "a disruption budget allows more evictions than the operator has just written into it"
+            found.append(Wait(cluster, "BudgetNotKept", text))
         return tuple(found)
 
 
@@ -93,16 +101,21 @@ class Performer:
         """Perform a plan; only unexpected errors are raised."""
         target, refused = self.family.target(existing), list[RefusedAction]()
         failure: Exception | None = None
+        tightened = False
         try:
             await self._all(plan.endings, existing, target, refused)
             if observed.desired.pools:
-                await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
+                tightened = await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
                 await self.agent_requests.credentials.keep(existing)
-            await self._all(plan.steps, existing, target, refused)
+            # An eviction may have been allowed after the reads of this plan: the next one begins with new reads.
+            tightened = tightened and plan.needs_live
+            if not tightened:
+                await self._all(plan.steps, existing, target, refused)
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
-        return Outcome(tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError)), barred, failure)
+        refusals = tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError))
+        return Outcome(refusals, barred, failure, tightened)
 
     async def _all(
         self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]

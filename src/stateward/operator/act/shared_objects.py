@@ -46,15 +46,17 @@ class SharedObjects:
         self._applier = applier
         self._taken = taken
 
-    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool) -> None:
+    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool) -> bool:
         """Apply the shared objects of a cluster, which is settled or has work in progress.
 
-        Raises ApiError, NotOwnedError.
+        Returns whether a budget was tightened: until then an eviction may have been allowed that no read shows. Raises
+        ApiError, NotOwnedError.
         """
         meta = existing.cluster.metadata
         key = Key(meta.namespace, meta.name)
         expectations = self._caches.expectations(key)
-        budgets = self._budget_pace.paced(key, budgets, self._written(existing), settled=settled)
+        written = self._written(existing)
+        budgets = self._budget_pace.paced(key, budgets, written, settled=settled)
         wanted = set[str]()
         for body in self._family.cluster_objects(existing, budgets):
             kind = BY_KIND[body["kind"]]
@@ -70,6 +72,7 @@ class SharedObjects:
         gone = await delete_config_map(self._api, self._caches, existing)
         if gone is not None:
             self._applier.forget(kinds.CONFIG_MAPS, gone)
+        return any(written.get(budget.name, 0) < budget.min_available for budget in budgets)
 
     def changes(self, existing: ClusterObjects, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
         """Return whether a status would change the objects: they contain the identity of the database."""
@@ -82,14 +85,14 @@ class SharedObjects:
         self._budget_pace.forget(key)
 
     def _written(self, existing: ClusterObjects) -> dict[str, int]:
-        """Return the evictions that the cluster's budgets allow as they are written now, by the name of the budget."""
+        """Return how many pods the cluster's budgets keep available as they are written now, by the budget's name."""
         meta = existing.cluster.metadata
         store = self._caches.of(kinds.BUDGETS)
         own = controlled_by(store.indexed("cluster", f"{meta.namespace}/{meta.name}"), meta.uid)
         return {
-            each.metadata.name.removeprefix(f"{meta.name}-"): each.spec.max_unavailable
+            each.metadata.name.removeprefix(f"{meta.name}-"): each.spec.min_available
             for each in own
-            if isinstance(each.spec.max_unavailable, int)
+            if isinstance(each.spec.min_available, int)
         }
 
     async def _prune(self, existing: ClusterObjects, wanted: set[str], expectations: Expectations) -> None:

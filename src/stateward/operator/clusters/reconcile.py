@@ -5,6 +5,7 @@ second plan is performed. So a stale cache can cost a round, and never a pod. On
 event or timer continues.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -69,7 +70,11 @@ _log = structlog.get_logger(__name__)
 
 
 EDITED_SECONDS = 0.5
-"""Seconds until the next reconciliation if the cluster was edited while its status was being written."""
+"""Seconds until the next reconciliation if the cluster was edited while its status was being written, or if a budget
+was tightened: an eviction that was allowed before has deleted its pod by then.
+"""
+NOT_KEPT = 4
+"""After so many rounds in a row that tighten budgets, the status says that they are not kept."""
 
 ADMINISTRATOR = "spec.security.adminSecretName"
 
@@ -130,6 +135,8 @@ class Reconciler:
         self._wanted = DesiredStates(parts.family, parts.pod_policy)
         self._rights = parts.rights
         self._network_policies = parts.network_policies
+        self._tightened = Counter[Key]()
+        """Rounds in a row that did nothing but tighten disruption budgets."""
         self._done: dict[Key, tuple[Action, ...]] = {}
         """The actions of the last round of each cluster."""
         self._status = StatusWriter(
@@ -188,6 +195,7 @@ class Reconciler:
         self._rights.forget(key)
         self._data.forget(key)
         self._done.pop(key, None)
+        self._tightened.pop(key, None)
         self._status.forget(key)
         self._targets.pop(key, None)
         self._shared_objects.forget(key)
@@ -224,11 +232,17 @@ class Reconciler:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
         outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan)
-        if turn.plan.actions:
+        if turn.plan.actions or outcome.tightened:
             self._reads.forget(key)
-        if existing.live and outcome.failure is None:
-            self._reads.keep(key, began, existing, turn.plan.actions)
-        self._exit_watch.keep(key, turn.existing, ending(turn.observed, turn.plan))
+        if outcome.tightened:
+            self._tightened[key] += 1
+            if self._tightened[key] < NOT_KEPT:
+                return EDITED_SECONDS
+        else:
+            self._tightened.pop(key, None)
+            if existing.live and outcome.failure is None:
+                self._reads.keep(key, began, existing, turn.plan.actions)
+            self._exit_watch.keep(key, turn.existing, ending(turn.observed, turn.plan))
         if outcome.failure is None:
             turn, failure = await self._administrator_created(turn)
             outcome = replace(outcome, failure=failure)

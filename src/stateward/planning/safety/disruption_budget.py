@@ -3,6 +3,10 @@
 The API server checks one PodDisruptionBudget per pod, so every pod belongs to exactly one. Members with a shared risk
 share a budget: if a pool both votes and holds data, all voters and all data members form one group. Otherwise two
 evictions through two budgets could break the quorum.
+
+A budget says how many members must be available, and not how many may be unavailable: Kubernetes counts the latter by
+the pods that exist. The disaster this prevents: the pods of two of three members cannot be created, no operator runs,
+and the last member is evicted because it is the only one that counts.
 """
 
 from collections.abc import Mapping
@@ -18,11 +22,19 @@ from stateward.planning.safety.health_gate import health_problem
 
 
 class Budget(Struct, frozen=True):
-    """One PodDisruptionBudget: pods whose label `stateward.dev/roles` is one of `roles`, and allowed disruptions."""
+    """One PodDisruptionBudget, for the pods whose label `stateward.dev/roles` is one of `roles`."""
 
     name: str
     roles: tuple[str, ...]
+    members: int
+    """Members of these roles: those with a pod, or as many as the spec asks for if these are more."""
     allowed: int
+    """How many of them may be evicted now: 1 or 0."""
+
+    @property
+    def min_available(self) -> int:
+        """How many pods must be available after an eviction."""
+        return max(0, self.members - self.allowed)
 
 
 def budgets(facts: Facts, intents: Mapping[str, Intent]) -> tuple[Budget, ...]:
@@ -33,9 +45,16 @@ def budgets(facts: Facts, intents: Mapping[str, Intent]) -> tuple[Budget, ...]:
     block every drain of a Kubernetes node.
     """
     busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in intents.values())
-    return tuple(
-        Budget(name, roles, allowed_evictions(facts, roles, busy=busy)) for name, roles in budget_groups(facts)
-    )
+    return tuple(budget(facts, name, roles, busy=busy) for name, roles in budget_groups(facts))
+
+
+def budget(facts: Facts, name: str, roles: tuple[str, ...], *, busy: bool) -> Budget:
+    """Return the budget of one kind of member."""
+    pods = sum(m.pod is not None and roles_label(facts, m) in roles for m in facts.obs.members)
+    pools = facts.obs.desired.pools
+    wanted = sum(pool.replicas for pool in pools if names.roles(data=pool.data, voting=pool.voting) in roles)
+    members = max(pods, wanted)
+    return Budget(name, roles, members, allowed_evictions(facts, roles, members, busy=busy))
 
 
 def budget_groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
@@ -49,12 +68,10 @@ def budget_groups(facts: Facts) -> list[tuple[str, tuple[str, ...]]]:
     return [group for group in (*together, ("others", ("none",))) if kinds & set(group[1])]
 
 
-def allowed_evictions(facts: Facts, roles: tuple[str, ...], *, busy: bool) -> int:
-    """Return how many members of a kind may be evicted now: 1 or 0."""
+def allowed_evictions(facts: Facts, roles: tuple[str, ...], members: int, *, busy: bool) -> int:
+    """Return how many of the members of a kind may be evicted now: 1 or 0."""
     mine = [m for m in facts.obs.members if m.pod is not None and roles_label(facts, m) in roles]
-    pools = facts.obs.desired.pools
-    wanted = sum(pool.replicas for pool in pools if names.roles(data=pool.data, voting=pool.voting) in roles)
-    if max(len(mine), wanted) <= 1 or roles == ("none",):
+    if members <= 1 or roles == ("none",):
         return 1
     if facts.database is None or facts.down or busy:
         return 0

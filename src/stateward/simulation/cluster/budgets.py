@@ -36,6 +36,7 @@ def allowed(store: Store, budget: Stored) -> int:
     healthy = sum(ready(pod) and not pod.terminating for pod in pods)
     spec = part(budget.doc, "spec")
     if "maxUnavailable" in spec:
+        # Kubernetes counts the replicas of the controllers of the pods that exist: here each has one.
         return healthy - (len(pods) - int(spec["maxUnavailable"]))
     return healthy - int(spec.get("minAvailable", 0))
 

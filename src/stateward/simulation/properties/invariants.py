@@ -21,6 +21,7 @@ from stateward.simulation.cluster.budgets import ready
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.properties.departures import Departure, departure_problems
+from stateward.simulation.properties.evictions import open_budgets
 from stateward.simulation.properties.operator_knowledge import (
     DatabaseKnowledge,
     known_database,
@@ -198,6 +199,8 @@ class Watchdog:
             self._record_disruption(pod, "which is stopped, was broken already")
             return
         self._record_disruption(pod, "")
+        for why in open_budgets(self._store, key, current.read_at):
+            self._violated("t", f"{member} is stopped although {why}")
         unanswered = knowledge.at < current.read_at or self._answer_lost >= current.read_at
         if unanswered and in_place and stop_requested(member, self._resource(key, current.read_at), before):
             # If the database does not respond, only one member may be stopped at a time.

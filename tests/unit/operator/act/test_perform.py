@@ -13,6 +13,7 @@ from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Allocation, Ref
 from stateward.planning.model.phase import Phase
+from stateward.planning.plan import runs_first
 from stateward.simulation.apiserver.refusals import refusal
 
 POD = Ref("c-hot-1-0", "u", "1")
@@ -29,8 +30,9 @@ RECORD = a.RecordRemoval(why="it is replaced", member="c-hot-2")
 class Hands:
     """Whatever carries steps out; some of them fail."""
 
-    def __init__(self, failing: dict[a.Action, Exception]) -> None:
+    def __init__(self, failing: dict[a.Action, Exception], *, tightens: bool = False) -> None:
         self._failing = failing
+        self._tightens = tightens
         self.done: list[a.Action] = []
 
     async def carry_out(self, action: a.Action, *_: object) -> None:
@@ -38,8 +40,9 @@ class Hands:
             raise self._failing[action]
         self.done.append(action)
 
-    async def apply(self, *_: object, **__: object) -> None:
-        """Write what members share."""
+    async def apply(self, *_: object, **__: object) -> bool:
+        """Write what members share, and return whether a budget was tightened."""
+        return self._tightens
 
     async def keep(self, *_: object) -> None:
         """Keep credentials."""
@@ -48,9 +51,10 @@ class Hands:
         """Announce."""
 
 
-async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Outcome]:
+async def perform(*steps: a.Action, tightens: bool = False, **failing: Any) -> tuple[list[a.Action], Outcome]:
     """Carry out steps of which some fail, named by their kind."""
-    applier = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
+    fails = {step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing}
+    applier = Hands(fails, tightens=tightens)
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
     agent_requests: Any = SimpleNamespace(credentials=applier)
     anyone: Any = applier
@@ -58,7 +62,9 @@ async def perform(*steps: a.Action, **failing: Any) -> tuple[list[a.Action], Out
     meta = SimpleNamespace(name="c", namespace="ns")
     existing: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
-    plan: Any = SimpleNamespace(endings=(), steps=steps, budgets=(), settled=False)
+    endings = tuple(step for step in steps if runs_first(step))
+    rest, live = tuple(step for step in steps if step not in endings), any(step.needs_live for step in steps)
+    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False, needs_live=live)
     outcome = await performer.perform(existing, observed, plan)
     return applier.done, outcome
 
@@ -119,3 +125,17 @@ async def test_pods_that_are_not_allowed_keep_no_other_member_from_being_started
     (wait,) = outcome.waits("c")
     assert (wait.reason, wait.stalled) == ("PodNotAllowed", True)
     assert wait.message == "a step is not taken (it starts again): spec.hostPID: must be false"
+
+
+async def test_no_member_stops_in_the_round_that_tightens_a_budget_and_what_only_ends_something_is_done() -> None:
+    ends = a.RestoreAllocation(why="c-hot-0 is back")
+    done, outcome = await perform(ends, LIMIT, DELETE, tightens=True)
+    assert done == [ends]
+    assert outcome.tightened
+
+
+async def test_new_members_do_not_wait_for_their_first_budget() -> None:
+    create = a.Create(why="it is missing", member="c-hot-1", pool="hot", ordinal=1, version="2.19.5")
+    done, outcome = await perform(create, tightens=True)
+    assert done == [create]
+    assert not outcome.tightened

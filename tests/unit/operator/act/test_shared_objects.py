@@ -18,6 +18,7 @@ from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import TakenNames
 from stateward.planning.model.observation import Refusal
+from stateward.planning.safety.disruption_budget import Budget
 from tests.unit.engines.search_clusters import cluster
 from tests.unit.kube.memory_api import MemoryApi
 
@@ -67,6 +68,29 @@ async def test_a_budget_that_is_not_needed_is_deleted_once_and_one_of_another_ow
     shared = shared_objects(api, caches, Family())
     await shared.apply(ClusterObjects(cluster(), (), (), (), (), {}, {}), (), settled=True)
     assert api.deleted == ["poddisruptionbudgets/logs-managers"]
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted", "tightened"),
+    [
+        (None, 3, True),
+        ({"minAvailable": 2}, 3, True),
+        ({"maxUnavailable": 1}, 3, True),
+        ({"minAvailable": 3}, 3, False),
+    ],
+)
+async def test_it_is_told_whether_a_budget_was_tightened(
+    written: dict[str, int] | None, wanted: int, *, tightened: bool
+) -> None:
+    """A budget of an earlier version of the operator says how many may be unavailable."""
+    api, caches = Deletions(), Caches()
+    if written is not None:
+        body = {**budget("logs-data", uid="b", resourceVersion="1"), "spec": written}
+        caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
+        api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = body
+    shared, existing = shared_objects(api, caches, Family()), ClusterObjects(cluster(), (), (), (), (), {}, {})
+    wants = (Budget("data", ("data",), wanted, 0),)
+    assert await shared.apply(existing, wants, settled=False) is tightened
 
 
 @pytest.mark.parametrize("barred", [False, True])

@@ -71,13 +71,13 @@ def test_seeds_are_sorted_unique_addresses_of_the_voters() -> None:
     assert data == {"unicast_hosts.txt": "10.0.0.1:9300\n10.0.0.2:9300\n[fd00::1]:9300\n"}
 
 
-@pytest.mark.parametrize("allowed", [0, 1])
-def test_a_budget_selects_its_kind_of_members(allowed: int) -> None:
-    found = shared(cluster(), Budget("data", ("data", "data-voting", "voting"), allowed))[
+@pytest.mark.parametrize(("allowed", "kept"), [(0, 3), (1, 2)])
+def test_a_budget_selects_its_kind_of_members(allowed: int, kept: int) -> None:
+    found = shared(cluster(), Budget("data", ("data", "data-voting", "voting"), 3, allowed))[
         "PodDisruptionBudget", "logs-data"
     ]
     assert found["spec"] == {
-        "maxUnavailable": allowed,
+        "minAvailable": kept,
         "selector": {
             "matchLabels": {names.LABEL_CLUSTER: "logs"},
             "matchExpressions": [
@@ -88,6 +88,6 @@ def test_a_budget_selects_its_kind_of_members(allowed: int) -> None:
 
 
 def test_all_shared_objects_belong_to_the_cluster() -> None:
-    for item in shared(cluster(), Budget("data", ("data",), 1)).values():
+    for item in shared(cluster(), Budget("data", ("data",), 3, 1)).values():
         assert item["metadata"]["ownerReferences"] == [OWNER]
         assert item["metadata"]["namespace"] == "prod"
