@@ -60,9 +60,10 @@ def _check(meta: ObjectMeta, kind: Resource[Any], key: Key, cluster: Cluster) ->
 class TakenNames:
     """Tells which names exist, with one list of names in place of a read of each of many new objects.
 
-    The first question about a kind in a namespace reads one object, the next one reads the names of all; that list
-    counts for some seconds, and only for names that are not in it. A namespace with more objects than a page is too
-    large for it.
+    The first question of a cluster about a kind reads one object, the next one reads the names of all in its namespace;
+    that list counts for some seconds, and only for names that are not in it. A namespace with more objects than a page
+    is too large for it. No list counts for another cluster resource of the same name: since it was read, the operator
+    may have created the objects of the earlier one.
     """
 
     SECONDS = 5.0
@@ -71,11 +72,12 @@ class TakenNames:
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
-        self._read: dict[tuple[str, str, str], _Names] = {}
+        self._read: dict[tuple[str, str, str, str], _Names] = {}
 
     async def exists(self, kind: Resource[Any], key: Key, cluster: Cluster) -> bool:
         """Return whether the object exists; raises NotOwnedError if it has another owner, ApiError."""
-        place, now = (kind.group, kind.plural, key.namespace), self._clock.monotonic()
+        place = (cluster.metadata.uid, kind.group, kind.plural, key.namespace)
+        now = self._clock.monotonic()
         self._read = {each: read for each, read in self._read.items() if now - read.since < self.SECONDS}
         read = self._read.get(place)
         if read is None:
@@ -95,7 +97,7 @@ class TakenNames:
 
 @dataclass(slots=True)
 class _Names:
-    """The names of one kind in one namespace, since a time of the monotonic clock."""
+    """The names of one kind in one namespace, for one cluster, since a time of the monotonic clock."""
 
     since: float
     complete: bool = False

@@ -1,6 +1,7 @@
 """Many new objects take one list of names, and a name that another owner has is found by a read of that object."""
 
 import pytest
+from msgspec import structs
 
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
@@ -23,8 +24,10 @@ class Setting:
         body = {"metadata": {"name": name, "namespace": namespace, "uid": name, "resourceVersion": "1"}}
         self.api.objects["secrets", Key(namespace, name)] = body
 
-    async def asks(self, name: str, namespace: str = "prod") -> bool:
-        return await self.taken.exists(kinds.SECRETS, Key(namespace, name), cluster())
+    async def asks(self, name: str, namespace: str = "prod", uid: str = "u-1") -> bool:
+        found = cluster()
+        asking = structs.replace(found, metadata=structs.replace(found.metadata, uid=uid))
+        return await self.taken.exists(kinds.SECRETS, Key(namespace, name), asking)
 
     @property
     def requests(self) -> list[str]:
@@ -82,6 +85,17 @@ async def test_each_namespace_and_kind_has_a_list_of_its_own() -> None:
     }
     with pytest.raises(NotOwnedError):
         await setting.taken.exists(kinds.CONFIG_MAPS, Key("prod", "logs-2"), cluster())
+
+
+async def test_a_cluster_that_is_created_again_finds_the_objects_of_the_earlier_one() -> None:
+    """The list of names is older than they are."""
+    setting = Setting()
+    for i in range(3):
+        assert not await setting.asks(f"logs-{i}")
+    setting.add("logs-1")
+    assert not await setting.asks("logs-0", uid="u-2")
+    with pytest.raises(NotOwnedError):
+        await setting.asks("logs-1", uid="u-2")
 
 
 async def test_in_a_namespace_with_more_than_a_page_each_name_is_read() -> None:
