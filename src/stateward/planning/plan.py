@@ -139,7 +139,7 @@ def plan(obs: Observation, now: float) -> Plan:
         actions=allowed_on_these_reads(obs, ordered(part.actions)),
         intents=part.intents,
         waits=part.waits,
-        budgets=budgets(facts, part.intents),
+        budgets=budgets(facts, part),
         activity=summary(obs, part, settled=settled),
         settled=settled,
         removals=removals.recorded,

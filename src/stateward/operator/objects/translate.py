@@ -229,6 +229,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         # A node that was deleted from the API is not waited for; a node that was never observed is not judged.
         node_ready=node.ready if node else not source.spec.node_name or not nodes,
         ip=source.status.pod_ip,
+        roles=meta.labels.get(names.LABEL_ROLES, ""),
         beside=annotations.get(names.ANNOTATION_STAGED_VERSION, ""),
         claims=names.claim(meta.labels.get(names.LABEL_MEMBER, "")) in source.claim_names,
         bootstrap=annotations.get(names.ANNOTATION_BOOTSTRAP, ""),

@@ -63,6 +63,8 @@ class Pod(Struct, frozen=True):
     zone: str = ""
     node_ready: bool = True
     ip: str = ""
+    roles: str = ""
+    """Its roles label, by which disruption budgets select it; empty for a pod without one."""
     beside: str = ""
     """Another version whose programs are in it, beside those of its image."""
     claims: bool = False

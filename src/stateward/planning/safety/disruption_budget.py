@@ -9,13 +9,14 @@ the pods that exist. The disaster this prevents: the pods of two of three member
 and the last member is evicted because it is the only one that counts.
 """
 
-from collections.abc import Mapping
+from collections import Counter
 
 from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.intent import Intent, State
+from stateward.planning.model.actions import Release
+from stateward.planning.model.intent import State, StepResult
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import sole_units, voter_problem
 from stateward.planning.safety.health_gate import health_problem
@@ -27,7 +28,7 @@ class Budget(Struct, frozen=True):
     name: str
     roles: tuple[str, ...]
     members: int
-    """Members of these roles: those with a pod, or as many as the spec asks for if these are more."""
+    """Members of these roles: the pods that the budget selects, and those that the spec asks for and have none."""
     allowed: int
     """How many of them may be evicted now: 1 or 0."""
 
@@ -37,23 +38,24 @@ class Budget(Struct, frozen=True):
         return max(0, self.members - self.allowed)
 
 
-def budgets(facts: Facts, intents: Mapping[str, Intent]) -> tuple[Budget, ...]:
+def budgets(facts: Facts, part: StepResult) -> tuple[Budget, ...]:
     """Return one budget per kind of member; each allows one eviction only if the loss of one more member is harmless.
 
-    A budget allows none while Stateward itself stops members: the two together would be two. A kind that has, and is to
-    have, a single member always allows its eviction, and so does one of two managers: a budget that is never met would
-    block every drain of a Kubernetes node.
+    A budget allows none while Stateward itself stops members, or lets one leave with its copies because the user asked
+    for that: the two together would be two. A kind that has, and is to have, a single member always allows its
+    eviction, and so does one of two managers: a budget that is never met would block every drain of a Kubernetes node.
     """
-    busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in intents.values())
+    busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in part.intents.values())
+    busy = busy or any(isinstance(action, Release) and facts.units_of(action.member) for action in part.actions)
     return tuple(budget(facts, name, roles, busy=busy) for name, roles in budget_groups(facts))
 
 
 def budget(facts: Facts, name: str, roles: tuple[str, ...], *, busy: bool) -> Budget:
     """Return the budget of one kind of member."""
+    with_pod = Counter(m.pool for m in facts.obs.members if m.pod is not None)
     pods = sum(m.pod is not None and roles_label(facts, m) in roles for m in facts.obs.members)
-    pools = facts.obs.desired.pools
-    wanted = sum(pool.replicas for pool in pools if names.roles(data=pool.data, voting=pool.voting) in roles)
-    members = max(pods, wanted)
+    pools = [p for p in facts.obs.desired.pools if names.roles(data=p.data, voting=p.voting) in roles]
+    members = pods + sum(max(0, pool.replicas - with_pod[pool.name]) for pool in pools)
     return Budget(name, roles, members, allowed_evictions(facts, roles, members, busy=busy))
 
 
@@ -81,7 +83,13 @@ def allowed_evictions(facts: Facts, roles: tuple[str, ...], members: int, *, bus
 
 
 def roles_label(facts: Facts, member: Member) -> str:
-    """Return the value of the member's roles label, also if its pool is no longer in the spec."""
+    """Return the value of the roles label of the member's pod, or the one that its next pod gets.
+
+    The disaster this prevents: a pool gets other roles, and a budget counts its pods as they will be. It selects them
+    as they are, so it would keep too few available.
+    """
+    if member.pod is not None and member.pod.roles:
+        return member.pod.roles
     pool = facts.pools.get(member.pool)
     if pool is None:
         return names.roles(data=facts.holds_data(member), voting=facts.votes(member))

@@ -272,6 +272,9 @@ class Watchdog:
         if current is None:
             self._violated("d", f"{member} is released without a live read")
             return
+        if knowledge is not None and any(member in holders for holders in knowledge.holders.values()):
+            for why in open_budgets(self._store, key, current.read_at):
+                self._violated("t", f"{member} is released with copies although {why}")
         spec = self._spec(key, current.read_at) or {}
         for letter, why in departure_problems(
             Departure(self._world, workload, key, current.read_at, knowledge, spec, self._served)

@@ -1,6 +1,9 @@
 """Permitted evictions: one more loss only if it is harmless."""
 
+from msgspec import structs
+
 from stateward.planning.model import actions as a
+from stateward.planning.plan import plan
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 
@@ -57,6 +60,17 @@ def test_the_last_one_that_is_left_of_several_may_not_go() -> None:
     for name in ("c-hot-1", "c-hot-2", "c-managers-1", "c-managers-2"):
         world.bodies[name].pod = None
     assert allowed(world) == {"data": 0, "managers": 0}
+
+
+def test_a_pool_that_gets_other_roles_is_counted_by_the_labels_of_its_pods() -> None:
+    world = settled(managers(), hot(), gateway(2), indices=((2,),))
+    seen = world.observe()
+    members = tuple(
+        structs.replace(m, pod=structs.replace(m.pod, roles="data")) if m.pool == "gateway" and m.pod else m
+        for m in seen.members
+    )
+    found = {b.name: b for b in plan(structs.replace(seen, members=members), world.now).budgets}
+    assert (found["data"].members, found["others"].members) == (5, 0)
 
 
 def test_a_cluster_that_is_being_created_allows_none() -> None:

@@ -236,6 +236,12 @@ def test_without_draining_moves_nothing_where_copies_are_elsewhere() -> None:
     assert not world.did(a.Drain)
 
 
+def test_no_eviction_is_allowed_while_a_member_leaves_with_its_copies() -> None:
+    world = cluster().edit(policy=wishes(undrained=frozenset({"c-hot-0"})))
+    world.until(lambda w: any(isinstance(action, a.Release) for action in w.plan().actions))
+    assert {budget.name: budget.allowed for budget in world.plan().budgets}["data"] == 0
+
+
 def test_two_that_hold_the_only_two_copies_are_not_given_up_together() -> None:
     for ephemeral in (False, True):
         world = settled(managers(), hot(4, ephemeral=ephemeral), indices=((2,), (2,)))
