@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from stateward.api.kinds.status import ClusterStatus
-from stateward.kube.cache.apply import Applier
+from stateward.kube.cache.apply import Applier, Outcome
 from stateward.kube.cache.expectations import Expectations
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
@@ -57,7 +57,8 @@ class SharedObjects:
         expectations = self._caches.expectations(key)
         written = self._written(existing)
         budgets = self._budget_pace.paced(key, budgets, written, settled=settled)
-        wanted = set[str]()
+        relaxed = {b.name for b in budgets if b.min_available < written.get(b.name, 0)}
+        wanted, tightened = set[str](), False
         for body in self._family.cluster_objects(existing, budgets):
             kind = BY_KIND[body["kind"]]
             if existing.barred and kind is kinds.SERVICES:
@@ -66,13 +67,16 @@ class SharedObjects:
             known = store.get(key_in(body))
             if known is None or known.metadata.controller_uid != meta.uid:
                 await self._taken.exists(kind, key_in(body), existing.cluster)
-            await self._applier.apply(kind, body, store=store, expectations=expectations)
+            applied = await self._applier.apply(kind, body, store=store, expectations=expectations)
+            if kind is kinds.BUDGETS and applied.outcome in (Outcome.CREATED, Outcome.CHANGED):
+                # Another client may have changed it, also where the cache shows it as it should be.
+                tightened = tightened or body["metadata"]["name"].removeprefix(f"{meta.name}-") not in relaxed
             wanted.add(f"{kind.kind}/{body['metadata']['name']}")
         await self._prune(existing, wanted, expectations)
         gone = await delete_config_map(self._api, self._caches, existing)
         if gone is not None:
             self._applier.forget(kinds.CONFIG_MAPS, gone)
-        return any(written.get(budget.name, 0) < budget.min_available for budget in budgets)
+        return tightened
 
     def changes(self, existing: ClusterObjects, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
         """Return whether a status would change the objects: they contain the identity of the database."""

@@ -45,6 +45,32 @@ class Family:
         return [budget("logs-data")]
 
 
+class Tight(Family):
+    """An engine whose budget is as planned."""
+
+    def cluster_objects(self, existing: ClusterObjects, budgets: Any) -> list[dict[str, Any]]:
+        return [{**budget("logs-data"), "spec": {"minAvailable": each.min_available}} for each in budgets]
+
+
+async def test_a_budget_that_another_client_has_loosened_counts_as_tightened_before_the_cache_shows_it() -> None:
+    api, caches = Deletions(), Caches()
+    body = {**budget("logs-data", uid="b", resourceVersion="100"), "spec": {"minAvailable": 3}}
+    caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
+    loose = {**budget("logs-data", uid="b", resourceVersion="101"), "spec": {"minAvailable": 0}}
+    api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = loose
+    shared, existing = shared_objects(api, caches, Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
+    assert await shared.apply(existing, (Budget("data", ("data",), 3, 0),), settled=False)
+
+
+async def test_a_relaxed_budget_is_not_tightened() -> None:
+    api, caches = Deletions(), Caches()
+    body = {**budget("logs-data", uid="b", resourceVersion="100"), "spec": {"minAvailable": 3}}
+    caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
+    api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = body
+    shared, existing = shared_objects(api, caches, Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
+    assert not await shared.apply(existing, (Budget("data", ("data",), 3, 1),), settled=True)
+
+
 def shared_objects(api: Any, caches: Caches, family: Any) -> SharedObjects:
     clock = SystemClock()
     return SharedObjects(api, caches, family, Applier(api, "stateward"), clock, TakenNames(api, clock))
@@ -85,10 +111,10 @@ async def test_it_is_told_whether_a_budget_was_tightened(
     """A budget of an earlier version of the operator says how many may be unavailable."""
     api, caches = Deletions(), Caches()
     if written is not None:
-        body = {**budget("logs-data", uid="b", resourceVersion="1"), "spec": written}
+        body = {**budget("logs-data", uid="b", resourceVersion="100"), "spec": written}
         caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
         api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = body
-    shared, existing = shared_objects(api, caches, Family()), ClusterObjects(cluster(), (), (), (), (), {}, {})
+    shared, existing = shared_objects(api, caches, Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
     wants = (Budget("data", ("data",), wanted, 0),)
     assert await shared.apply(existing, wants, settled=False) is tightened
 
