@@ -29,7 +29,7 @@ from stateward.planning.model.intent import Intent, State, StepResult, Wait, mer
 from stateward.planning.model.member import Member
 from stateward.planning.model.observation import Observation, PoolSize, ProtocolSwitch, Refusal, Removal, Unknown
 from stateward.planning.model.security import CERTIFICATES
-from stateward.planning.safety.disruption_budget import Budget, budgets
+from stateward.planning.safety.disruption_budget import Budget, budgets, stops_serving
 from stateward.planning.steps.membership.automatic_scaling import pool_sizes
 from stateward.planning.steps.membership.bootstrap import bootstrap
 from stateward.planning.steps.membership.create_members import create
@@ -76,6 +76,8 @@ class Plan(Struct, frozen=True):
     """By pool that scales: the number of members that the status is to record; later rounds obey it."""
     resizes: bool = False
     """Whether one of these numbers is another one than now."""
+    disrupts: bool = False
+    """Whether an action stops a member that serves, which waits until no disruption budget admits an eviction."""
     forgets: bool = False
     """Whether the status would lose its record of a member because none of its objects was observed."""
 
@@ -135,8 +137,9 @@ def plan(obs: Observation, now: float) -> Plan:
             part, StepResult(waits=(Wait(obs.name, obs.database.reason, obs.database.why + certificate_advice(facts)),))
         )
         settled = False
+    actions = allowed_on_these_reads(obs, ordered(part.actions))
     return Plan(
-        actions=allowed_on_these_reads(obs, ordered(part.actions)),
+        actions=actions,
         intents=part.intents,
         waits=part.waits,
         budgets=budgets(facts, part),
@@ -146,6 +149,7 @@ def plan(obs: Observation, now: float) -> Plan:
         leaving=scaling.leaving,
         sizes=sizes,
         resizes=resizes,
+        disrupts=stops_serving(facts, actions),
         forgets=loses_record(obs, part, removals),
     )
 

@@ -108,7 +108,7 @@ class Performer:
                 tightened = await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
                 await self.agent_requests.credentials.keep(existing)
             # An eviction may have been allowed after the reads of this plan: the next one begins with new reads.
-            tightened = tightened and plan.needs_live
+            tightened = tightened and plan.disrupts
             if not tightened:
                 await self._all(plan.steps, existing, target, refused)
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:

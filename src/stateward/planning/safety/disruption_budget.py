@@ -10,12 +10,13 @@ and the last member is evicted because it is the only one that counts.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from stateward.api.values import names
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Release
+from stateward.planning.model.actions import Action, DeletePod, Release, StopProcess
 from stateward.planning.model.intent import State, StepResult
 from stateward.planning.model.observation import Member
 from stateward.planning.safety.availability import sole_units, voter_problem
@@ -46,8 +47,17 @@ def budgets(facts: Facts, part: StepResult) -> tuple[Budget, ...]:
     eviction, and so does one of two managers: a budget that is never met would block every drain of a Kubernetes node.
     """
     busy = any(i.state in (State.RESTARTING, State.REPAIRING) for i in part.intents.values())
-    busy = busy or any(isinstance(action, Release) and facts.units_of(action.member) for action in part.actions)
+    busy = busy or stops_serving(facts, part.actions)
     return tuple(budget(facts, name, roles, busy=busy) for name, roles in budget_groups(facts))
+
+
+def stops_serving(facts: Facts, actions: Iterable[Action]) -> bool:
+    """Return whether one of these actions stops a member that serves, or takes copies away with a member."""
+    return any(
+        (isinstance(action, DeletePod | StopProcess) and action.member in facts.up)
+        or (isinstance(action, Release) and bool(facts.units_of(action.member)))
+        for action in actions
+    )
 
 
 def budget(facts: Facts, name: str, roles: tuple[str, ...], *, busy: bool) -> Budget:

@@ -63,8 +63,8 @@ async def perform(*steps: a.Action, tightens: bool = False, **failing: Any) -> t
     existing: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
     endings = tuple(step for step in steps if runs_first(step))
-    rest, live = tuple(step for step in steps if step not in endings), any(step.needs_live for step in steps)
-    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False, needs_live=live)
+    rest, disrupts = tuple(step for step in steps if step not in endings), any(step is DELETE for step in steps)
+    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False, disrupts=disrupts)
     outcome = await performer.perform(existing, observed, plan)
     return applier.done, outcome
 
@@ -134,8 +134,8 @@ async def test_no_member_stops_in_the_round_that_tightens_a_budget_and_what_only
     assert outcome.tightened
 
 
-async def test_new_members_do_not_wait_for_their_first_budget() -> None:
+async def test_what_stops_no_member_that_serves_does_not_wait_for_budgets() -> None:
     create = a.Create(why="it is missing", member="c-hot-1", pool="hot", ordinal=1, version="2.19.5")
-    done, outcome = await perform(create, tightens=True)
-    assert done == [create]
+    done, outcome = await perform(create, DRAIN, tightens=True)
+    assert done == [create, DRAIN]
     assert not outcome.tightened

@@ -76,3 +76,14 @@ def test_a_pool_that_gets_other_roles_is_counted_by_the_labels_of_its_pods() -> 
 def test_a_cluster_that_is_being_created_allows_none() -> None:
     world = World(managers(), hot())
     assert allowed(world) == {"data": 0, "managers": 0}
+
+
+def test_a_repair_waits_for_no_budget_and_a_restart_does() -> None:
+    """A repair stops no member that serves: nothing that keeps a budget open may delay it."""
+    change = {"pools": [managers(), hot(config={"config/a": "bad"})], "crash": {("config/a", "bad")}}
+    world = settled(managers(), hot(), indices=((2,),)).edit(**change)
+    world.until(lambda w: any(isinstance(action, a.DeletePod) for action in w.plan().actions))
+    assert world.plan().disrupts
+    world.ticks(30).edit(pools=[managers(), hot()])
+    world.until(lambda w: any(isinstance(action, a.DeletePod) for action in w.plan().actions))
+    assert not world.plan().disrupts
