@@ -20,12 +20,10 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects.pods import Pod
 from tests.chaos.clients import Clients
 from tests.chaos.schedule import RESTARTS, UNSEEN, Edit, Fault
-from tests.chaos.world import NAME, ZONES, World, wait, zone_of
+from tests.chaos.world import NAME, RECENT, ZONES, World, wait, zone_of
 from tests.e2e.clusters import settled
 
 POLL = 0.5
-RECENT = 5.0
-"""Seconds after the last look in which a member may have stopped: no process has started again so soon."""
 SEEN_WITHIN = 90.0
 """Seconds after which a fault that the database has not seen takes nothing away: it checks its nodes three times, with
 ten seconds for each."""
@@ -86,8 +84,12 @@ class OneZone:
     async def _seen(self, fault: Fault) -> None:
         if fault in UNSEEN:
             return
-        began = self.clients.now if fault is Fault.VOLUME_LOST else self.struck
-        while self.clients.troubled < self.struck and self.clients.now < began + SEEN_WITHIN:
+        since = self.struck
+        if not self.world.hit.is_set():
+            await self.world.hit.wait()
+            since = self.clients.now
+        end = self.clients.now + SEEN_WITHIN
+        while self.clients.troubled < since and self.clients.now < end:
             await wait(POLL)
 
 

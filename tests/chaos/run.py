@@ -99,7 +99,7 @@ class Run:
                 self._note(story, clients, f"{fault.fault} ends: {target}")
 
         order = OneZone(self._world, clients)
-        self._world.destroyed.clear()
+        self._world.hit.clear()
         async with asyncio.TaskGroup() as group:
             for fault in episode.faults:
                 if fault.fault is Fault.CERTIFICATE_EXPIRED and not self._world.secured:
@@ -117,7 +117,7 @@ class Run:
             return
         await wait(episode.edit_at)
         if destroys(episode):
-            await self._world.destroyed.wait()
+            await self._world.hit.wait()
         before, member = self._wanted, picked(await self._world.data_members(), episode.pick)
         await order.begin(episode.edit)
         self._note(story, clients, f"edit: {episode.edit}" + (f", {member}" if episode.edit is Edit.REPLACE else ""))

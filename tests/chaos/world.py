@@ -18,6 +18,8 @@ NAME = "chaos"
 PATIENCE = 300.0
 """Seconds until a call must have been answered: longer than the API server is ever off."""
 PAUSE = 2.0
+RECENT = 5.0
+"""Seconds in which no member that has stopped serves again."""
 DATA = f"{NAME}-hot-"
 ZONES = ("a", "b", "c")
 """The sandbox has a node in each."""
@@ -32,8 +34,8 @@ class World:
     operator: OperatorPods
     clusters: Clusters
     secured: bool
-    destroyed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when an episode has destroyed the volume that it destroys."""
+    hit: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the fault that takes a copy away has been carried out: some wait for the API server."""
 
     async def nodes(self, zones: Collection[str] = ZONES) -> list[str]:
         """Return the Kubernetes nodes of these zones, in order."""
