@@ -32,6 +32,10 @@ class Clients:
     health: Counter[str] = field(default_factory=Counter[str])
     red: list[float] = field(default_factory=list[float])
     """The times of the checks with a red database."""
+    seen: str = ""
+    """The health when the database last answered."""
+    troubled: float = -1.0
+    """The time of the last check with less than green."""
     _began: float = field(default_factory=time.monotonic)
     _done: asyncio.Event = field(default_factory=asyncio.Event)
     _values: dict[str, int] = field(default_factory=dict[str, int])
@@ -108,5 +112,8 @@ class Clients:
                 async with asyncio.timeout(TIMEOUT):
                     status = (await self.database.health())["status"]
                 self.health[status] += 1
+                self.seen = status
+                if status != "green":
+                    self.troubled = self.now
                 if status == "red":
                     self.red.append(self.now)

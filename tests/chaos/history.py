@@ -14,11 +14,14 @@ may answer:
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+SPELL = 15.0
+"""Seconds between two checks with a red database that belong together: longer than a check waits for its answer."""
 HISTORY, FINAL = "history.jsonl", "final.json"
 
 
@@ -48,6 +51,15 @@ class Verdict(Struct, frozen=True):
     longest: float
     """Seconds without any acknowledged write."""
     violations: tuple[str, ...]
+
+
+class Broken(Struct, frozen=True):
+    """A fault that was played; times as those of operations."""
+
+    episode: int
+    name: str
+    begin: float
+    end: float
 
 
 def judge(history: Sequence[Operation], final: Mapping[str, int | None] | None) -> Verdict:
@@ -111,6 +123,18 @@ def _lost(
             yield f"{key} has {found} in the end; {write.value} was acknowledged at {write.end:.1f} s"
         elif found not in attempted[key]:
             yield f"{key} has {found} in the end, which was never written"
+
+
+def red_spells(red: Sequence[float], faults: Sequence[Broken]) -> Iterable[str]:
+    """Yield each spell in which the database was red, and the faults that its episode had played until then."""
+    starts = [at for before, at in pairwise((-inf, *red)) if at - before > SPELL]
+    for start, following in pairwise((*starts, inf)):
+        checks = [at for at in red if start <= at < following]
+        earlier = [each for each in faults if each.begin <= checks[-1]]
+        last = max((each.episode for each in earlier), default=None)
+        causes = [f"{each.name} at {each.begin:.0f} to {each.end:.0f} s" for each in earlier if each.episode == last]
+        told = f"episode {last}: {'; '.join(causes)}" if causes else "no fault before"
+        yield f"the database was red from {start:.0f} to {checks[-1]:.0f} s (checks: {len(checks)}); {told}"
 
 
 def save(history: Iterable[Operation], final: Mapping[str, int | None] | None, place: Path) -> None:

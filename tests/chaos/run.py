@@ -9,19 +9,21 @@ from random import Random
 from msgspec import Struct
 
 from sandbox.errors import SandboxError
-from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects.errors import ApiError
 from tests.chaos.clients import Clients
 from tests.chaos.edits import Wanted, edited, first
-from tests.chaos.faults import FAULTS, mount_clock
-from tests.chaos.history import Operation, Verdict, judge
-from tests.chaos.schedule import Edit, Episode, Fault, Timed, destroys, episodes
-from tests.chaos.world import NAME, World, picked, wait
+from tests.chaos.faults import FAULTS, Aim, mount_clock
+from tests.chaos.history import Broken, Operation, Verdict, judge, red_spells
+from tests.chaos.one_zone import OneZone, healthy, in_one_zone
+from tests.chaos.schedule import OF_DATA, Edit, Episode, Fault, Timed, destroys, episodes
+from tests.chaos.world import NAME, PAUSE, ZONES, World, picked, wait
 from tests.e2e.clusters import Database, condition, settled
 from tests.e2e.secured import Client, DirectDatabase, client, ready
 
 SETTLED_WITHIN = 1500.0
 """Seconds from the end of an episode's faults until the cluster must be healthy and have what is wanted."""
+SPREAD_WITHIN = 120.0
+"""Seconds from then until no shard has its copies in one zone alone."""
 
 
 class Story(Struct):
@@ -57,6 +59,7 @@ class Run:
         self._wanted = first(secured=world.secured)
         self._stories: list[Story] = []
         self._violations: list[str] = []
+        self._broken: list[Broken] = []
 
     async def play(self, hours: float) -> Outcome:
         """Form the cluster, and play episodes until the time is over; returns the judgement.
@@ -87,37 +90,44 @@ class Run:
     async def _episode(self, episode: Episode, story: Story, clients: Clients) -> None:
         async def timed(fault: Timed) -> None:
             await wait(fault.at)
-            self._note(story, clients, f"{fault.fault} for {fault.seconds:.0f} s")
-            async with FAULTS[fault.fault](self._world, fault.seconds, fault.pick) as target:
+            zones = await order.strike(fault.fault) if fault.fault in OF_DATA else ZONES
+            where = "" if len(zones) > 1 else f", in zone {min(zones)}, where a member restarts"
+            self._note(story, clients, f"{fault.fault} for {fault.seconds:.0f} s{where}")
+            begin = clients.now
+            async with FAULTS[fault.fault](self._world, Aim(fault.seconds, fault.pick, zones)) as target:
+                self._broken.append(Broken(story.number, f"{fault.fault} ({target})", begin, clients.now))
                 self._note(story, clients, f"{fault.fault} ends: {target}")
 
-        self._world.destroyed.clear()
+        order = OneZone(self._world, clients)
+        self._world.hit.clear()
         async with asyncio.TaskGroup() as group:
             for fault in episode.faults:
                 if fault.fault is Fault.CERTIFICATE_EXPIRED and not self._world.secured:
                     self._note(story, clients, "no certificate expires: this cluster has none")
                 else:
                     group.create_task(timed(fault))
-            group.create_task(self._edit(episode, story, clients))
+            group.create_task(self._edit(episode, story, clients, order))
         began = clients.now
         await self._until_settled(story, clients)
         story.settled_after = clients.now - began
         self._note(story, clients, f"settled {story.settled_after:.0f} s after the last fault")
 
-    async def _edit(self, episode: Episode, story: Story, clients: Clients) -> None:
+    async def _edit(self, episode: Episode, story: Story, clients: Clients, order: OneZone) -> None:
         if episode.edit is Edit.NONE:
             return
         await wait(episode.edit_at)
         if destroys(episode):
-            # An earlier edit may restart the member with the other copy at that moment, which no operator survives.
-            await self._world.destroyed.wait()
+            await self._world.hit.wait()
         before, member = self._wanted, picked(await self._world.data_members(), episode.pick)
+        await order.begin(episode.edit)
         self._note(story, clients, f"edit: {episode.edit}" + (f", {member}" if episode.edit is Edit.REPLACE else ""))
         await self._apply(edited(before, episode.edit, member))
+        order.stored.set()
         if episode.edit is Edit.WRONG_VERSION:
             await wait(60)
             self._note(story, clients, "edit: the version of before")
             await self._apply(before)
+        order.complete.set()
 
     async def _apply(self, wanted: Wanted) -> None:
         """Store a spec; a user tries again while the API server does not answer."""
@@ -125,9 +135,6 @@ class Run:
         self._wanted = wanted
 
     async def _until_settled(self, story: Story, clients: Clients) -> None:
-        def healthy(cluster: Cluster) -> bool:
-            return settled(cluster) and cluster.status.health == "green"
-
         try:
             for node in await self._world.nodes():
                 await asyncio.to_thread(self._world.sandbox.wait_node, node, ready=True, seconds=240)
@@ -140,6 +147,19 @@ class Run:
         left = await self._world.answered(clients.database.left_behind)
         if left:
             self._break(f"episode {story.number}: settings are left in the database: {left}")
+        if together := await self._together(clients):
+            self._break(f"episode {story.number}: all copies are in one zone: {', '.join(together)}")
+
+    async def _together(self, clients: Clients) -> list[str]:
+        """Return the shards whose copies stay in one zone."""
+        end = clients.now + SPREAD_WITHIN
+        while True:
+            rows = await self._world.answered(
+                lambda: clients.database.ask("_cat/shards?format=json&h=index,shard,state,node")
+            )
+            if not (found := in_one_zone(rows)) or clients.now > end:
+                return found
+            await wait(PAUSE)
 
     async def _outcome(self, clients: Clients, hours: float) -> Outcome:
         final: dict[str, int | None] | None = None
@@ -149,8 +169,7 @@ class Run:
         except (ApiError, TimeoutError) as error:
             self._break(f"what was written cannot be read in the end: {error!r}")
         verdict = judge(clients.history, final)
-        red = [f"the database was red at {at:.0f} s" for at in clients.red]
-        violations = (*self._violations, *red, *verdict.violations)
+        violations = (*self._violations, *red_spells(clients.red, self._broken), *verdict.violations)
         health = dict(clients.health)
         stories, history = tuple(self._stories), tuple(clients.history)
         return Outcome(self._seed, self._world.secured, hours, stories, verdict, health, violations, history, final)

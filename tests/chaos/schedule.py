@@ -61,6 +61,12 @@ OF_CONTROL = (
 )
 
 
+UNSEEN = (Fault.KUBELET_STOPPED, Fault.CONTAINERD_STOPPED)
+"""Faults of data that the database does not see, because its processes continue."""
+RESTARTS = (Edit.CONFIGURATION, Edit.MEMORY, Edit.UPGRADE, Edit.WRONG_VERSION)
+"""Edits that restart members. The others add members, or remove some that hold nothing any more."""
+
+
 class Timed(Struct, frozen=True):
     """A fault, `at` seconds after its episode began, for `seconds`."""
 

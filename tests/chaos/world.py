@@ -4,7 +4,7 @@ The API server may be off at any time, so each call to it is repeated until it a
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,7 +18,11 @@ NAME = "chaos"
 PATIENCE = 300.0
 """Seconds until a call must have been answered: longer than the API server is ever off."""
 PAUSE = 2.0
+RECENT = 5.0
+"""Seconds in which no member that has stopped serves again."""
 DATA = f"{NAME}-hot-"
+ZONES = ("a", "b", "c")
+"""The sandbox has a node in each."""
 T = TypeVar("T")
 
 
@@ -30,16 +34,22 @@ class World:
     operator: OperatorPods
     clusters: Clusters
     secured: bool
-    destroyed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when an episode has destroyed the volume that it destroys."""
+    hit: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the fault that takes a copy away has been carried out: some wait for the API server."""
 
-    async def nodes(self) -> list[str]:
-        """Return the Kubernetes nodes, in order."""
-        return sorted(self.sandbox.nodes)
+    async def nodes(self, zones: Collection[str] = ZONES) -> list[str]:
+        """Return the Kubernetes nodes of these zones, in order."""
+        nodes = self.sandbox.nodes
+        return sorted(name for name, node in nodes.items() if node.address.zone.removeprefix("zone-") in zones)
 
     async def pods(self) -> dict[str, Pod]:
         """Return the pods of the members, by member."""
         return await self.answered(lambda: self.clusters.pods(NAME))
+
+    async def members(self) -> list[str]:
+        """Return all members, also those without a pod."""
+        cluster = await self.answered(lambda: self.clusters.get(NAME))
+        return [each.name for each in cluster.status.member_states]
 
     async def data_members(self) -> list[str]:
         """Return the data members that serve, in order, as soon as there is one."""
@@ -62,6 +72,11 @@ class World:
                 if asyncio.get_running_loop().time() > end:
                     raise
                 await wait(PAUSE)
+
+
+def zone_of(member: str) -> str:
+    """Return the zone of a member, which its pool is named after."""
+    return member.rsplit("-", 2)[1]
 
 
 def picked(among: Sequence[str], pick: float) -> str:

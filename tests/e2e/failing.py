@@ -77,8 +77,7 @@ async def remove_volume(sandbox: Sandbox, clusters: Clusters, member: str) -> No
 
 async def lose_pod(clusters: Clusters, member: str) -> None:
     """Delete the member's pod without grace, if it has one."""
-    pod = (await clusters.pods(member.rsplit("-", 2)[0])).get(member)
-    if pod is not None:
-        gone = DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=0)
-        with suppress(NotFound):
-            await clusters.api.delete(kinds.PODS, Key(clusters.namespace, pod.metadata.name), gone)
+    key = Key(clusters.namespace, f"{member}-0")
+    with suppress(NotFound):
+        pod = await clusters.api.get(kinds.PODS, key)
+        await clusters.api.delete(kinds.PODS, key, DeleteOptions(Preconditions(pod.metadata.uid), grace_seconds=0))

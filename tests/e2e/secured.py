@@ -49,7 +49,7 @@ class Client:
             method, f"{self.url}/{path}", json=body, headers=self.headers, ssl=self.trust, server_hostname=self.name
         ) as answer:
             text = await answer.text()
-            return answer.status, json.loads(text) if text.startswith("{") else text
+            return answer.status, json.loads(text) if text.startswith(("{", "[")) else text
 
     @staticmethod
     @asynccontextmanager

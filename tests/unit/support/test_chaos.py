@@ -1,21 +1,19 @@
 """The judgement of a chaos run, its schedule and its edits; the faults themselves are tried by the run."""
 
-import asyncio
 from itertools import islice
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chaos.clients import Clients
-from tests.chaos.edits import LEAST, MOST, NEW, OLD, Wanted, edited, first
+from stateward.api.validation import errors, validate
+from tests.chaos.edits import LEAST, MOST, MOST_OF_A_ZONE, NEW, OLD, edited, first, resized
 from tests.chaos.faults import FAULTS
-from tests.chaos.history import Operation, judge, judged_again, save
-from tests.chaos.run import Run, Story
-from tests.chaos.schedule import OF_CONTROL, OF_DATA, Edit, Fault, destroys, episodes
-from tests.chaos.world import World
+from tests.chaos.history import Broken, Operation, judge, judged_again, red_spells, save
+from tests.chaos.schedule import OF_CONTROL, OF_DATA, Edit, Fault, episodes
+from tests.chaos.world import ZONES
+from tests.unit.api.documents import cluster
 
 
 def write(value: int, begin: float, *, answered: bool = True) -> Operation:
@@ -85,51 +83,58 @@ def test_an_episode_takes_at_most_one_copy_of_the_data_away_and_all_faults_come(
     assert {each.fault for episode in found for each in episode.faults} == set(Fault)
 
 
-async def test_an_edit_waits_for_the_volume_that_its_episode_destroys() -> None:
-    """Members that an edit restarts, and a destroyed volume, would be both copies of a shard."""
-    edits: list[bool] = []
-    world = World(None, None, None, secured=False)  # type: ignore[arg-type]
-
-    class Asked(Run):
-        async def _apply(self, wanted: Wanted) -> None:
-            edits.append(world.destroyed.is_set())
-
-    async def members(_: World) -> list[str]:
-        return ["chaos-hot-0"]
-
-    async def at_once(_: float) -> None:
-        await asyncio.sleep(0)
-
-    episode = next(each for each in episodes(2) if destroys(each) and each.edit is Edit.MEMORY)
-    run = Asked(world, 2, lambda _: None)
-    run._wanted = first(secured=False)
-    clients = Clients(None, Random(1))  # type: ignore[arg-type]  # noqa: S311 - no secret
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(World, "data_members", members)
-        patch.setattr("tests.chaos.run.wait", at_once)
-        waiting = asyncio.create_task(run._edit(episode, Story(0, 0.0, []), clients))
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert edits == []
-        world.destroyed.set()
-        await waiting
-    assert edits == [True]
-
-
 def test_every_fault_is_of_one_kind_and_can_be_carried_out() -> None:
     assert sorted((*OF_DATA, *OF_CONTROL)) == sorted(Fault)
     assert FAULTS.keys() == set(Fault)
 
 
-@given(st.lists(st.sampled_from(Edit)), st.booleans())
-def test_edits_stay_within_what_the_cluster_can_be(edits: list[Edit], secured: bool) -> None:
+@given(st.lists(st.tuples(st.sampled_from(Edit), st.sampled_from(ZONES))), st.booleans())
+def test_edits_stay_within_what_the_cluster_can_be(edits: list[tuple[Edit, str]], secured: bool) -> None:
     wanted = first(secured=secured)
     versions = [wanted.version]
-    for edit in edits:
-        asked = edited(wanted, edit, "chaos-hot-0")
-        assert LEAST <= asked.hot <= MOST
-        assert asked.spec().get("members") == ({"replace": ["chaos-hot-0"]} if edit is Edit.REPLACE else None)
+    for edit, zone in edits:
+        member = f"chaos-hot-{zone}-0"
+        asked = edited(wanted, edit, member)
+        assert LEAST <= sum(asked.hot) <= MOST
+        assert min(asked.hot) >= 1
+        assert max(asked.hot) == MOST_OF_A_ZONE, "a volume is destroyed beside another member of its pool"
+        assert asked.spec().get("members") == ({"replace": [member]} if edit is Edit.REPLACE else None)
+        assert errors(validate(cluster(**asked.spec()))) == []
         if edit is not Edit.WRONG_VERSION:
             wanted = asked
             versions.append(wanted.version)
     assert set(versions) <= ({wanted.version} if secured else {OLD, NEW})
+
+
+def test_growth_and_shrinking_are_of_the_chosen_zone_if_it_has_room() -> None:
+    assert resized((2, 1, 1), 1, "c") == (2, 1, 2)
+    assert resized((2, 1, 1), 1, "a") == (2, 2, 1)
+    assert resized((2, 2, 1), 1, "c") == (2, 2, 1)
+    assert resized((2, 2, 1), -1, "a") == (1, 2, 1)
+    assert resized((1, 2, 2), -1, "a") == (1, 1, 2)
+    assert resized((2, 1, 1), -1, "a") == (2, 1, 1)
+
+
+def test_each_zone_has_a_manager_and_data_members_that_know_it() -> None:
+    spec = first(secured=False).spec()
+    assert spec["config"]["cluster.routing.allocation.awareness.attributes"] == "zone"
+    for pool in spec["pools"]:
+        kind, _, zone = pool["name"].rpartition("-")
+        assert pool["podTemplate"]["spec"]["nodeSelector"] == {"topology.kubernetes.io/zone": f"zone-{zone}"}
+        assert pool.get("config") == (None if kind == "managers" else {"node.attr.zone": zone})
+    assert [p["replicas"] for p in spec["pools"] if p["roles"] == ["cluster_manager"]] == [1, 1, 1]
+
+
+def test_red_seconds_are_told_as_spells_with_the_faults_of_their_episode() -> None:
+    faults = [
+        Broken(3, "node off (n1)", 90, 120),
+        Broken(4, "webhook off (webhook)", 205, 260),
+        Broken(4, "network cut (n2)", 200, 240),
+    ]
+    told = "episode 4: webhook off (webhook) at 205 to 260 s; network cut (n2) at 200 to 240 s"
+    assert list(red_spells([], faults)) == []
+    assert list(red_spells([210.2, 211.3, 222.0, 300.0], faults)) == [
+        f"the database was red from 210 to 222 s (checks: 3); {told}",
+        f"the database was red from 300 to 300 s (checks: 1); {told}",
+    ]
+    assert list(red_spells([50.0], faults)) == ["the database was red from 50 to 50 s (checks: 1); no fault before"]
