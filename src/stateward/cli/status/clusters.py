@@ -138,7 +138,7 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
     The wide one also has the time since the last progress, and the labels.
     """
     more = ("PROGRESS", "WAITS", "LABELS") if wide else ()
-    shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", *more, "DOING")
+    shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", *more, "DOING", key="NAME")
     for cluster in found:
         meta, status = cluster.metadata, cluster.status
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))
