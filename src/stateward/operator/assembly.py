@@ -115,9 +115,9 @@ class Operator:
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
         asked = ServerValidation(self._api, controller.family)
-        refused = [refusal.message for refusal in await asked.refusals(new)]
+        refused = [refusal.message for refusal in await asked.all_refusals(new)]
         if refused and old is not None:  # Asked only then: a webhook has a few seconds.
-            known = {refusal.message for refusal in await asked.refusals(old)}
+            known = {refusal.message for refusal in await asked.all_refusals(old)}
             refused = [message for message in refused if message not in known]
         if refused:
             return Verdict(tuple(refused), verdict.warnings)

@@ -7,13 +7,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec import structs
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.conditions import stalled
 from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.timing.checked_clock import TOLERANCE, CheckedClock
@@ -110,6 +113,27 @@ async def test_fields_that_the_server_does_not_know_are_reported_by_their_name_a
         await work.apply("logs", pools=POOLS)
         await work.until("logs", settled)
         assert work.kubelet.stopped == []
+
+
+async def test_the_webhook_asks_the_server_about_the_pods_beside_a_cluster(control_plane: Path) -> None:
+    async with operator_at_work(control_plane) as work:
+        await work.apply("logs", pools=POOLS)
+        cluster = await work.until("logs", settled)
+        for block, container in (("dashboards", "dashboards"), ("metrics", "exporter")):
+            wrong = {"containers": [{"name": container, "imagePullPolicy": "Sometimes"}]}
+            body = structs.asdict(cluster.spec)
+            for template, said in (
+                ({"spec": {"bogus": 1}}, "spec.bogus: the API server says: unknown field"),
+                ({"spec": wrong}, f"spec.containers[{container}].imagePullPolicy: the API server says: "),
+                ({"spec": {"priorityClassName": "high"}}, ""),
+            ):
+                spec = msgspec.convert({**body, block: {"podTemplate": template}}, type(cluster.spec))
+                verdict = await work.operator.judge(structs.replace(cluster, spec=spec), cluster)
+                assert len(verdict.refused) == bool(said), verdict
+                assert said in "".join(verdict.refused)
+                assert all(text.startswith(f"spec.{block}.podTemplate.") for text in verdict.refused)
+            with pytest.raises(NotFound):
+                await work.api.get(kinds.DEPLOYMENTS, Key(work.namespace, f"logs-{block}"))
 
 
 async def test_a_deleted_cluster_takes_its_objects_with_it_but_not_its_volumes(control_plane: Path) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from stateward.api.values.images import MALFORMED
 from tests.unit.api.documents import Document, document, elasticsearch, foundationdb
 
 
@@ -20,6 +21,13 @@ CASES: dict[str, Document] = {
     "spec.pools: managers of 0": document(pools=pool(replicas=0)),
     "spec.image: no tag": document(image="registry.example:5000/opensearch"),
     "spec.image: other tag": document(image="registry.example:5000/opensearch:2.19.4"),
+    "spec.image: space": document(image="registry.example/open search:2.19.5"),
+    "spec.image: empty part": elasticsearch(image="registry.example//elasticsearch:8.19.4"),
+    "spec.image: digest": foundationdb(image="registry.example/fdb:7.1.67@sha256:0123"),
+    "spec.dashboards.image": document(dashboards={"image": "registry.example/osd:2.19.5 "}),
+    "spec.pluginSource.image": document(
+        plugins=[{"name": "mapper-size"}], pluginSource={"image": "registry.example/:{version}"}
+    ),
     "spec.version": document(version="2.19"),
     "spec.pools[0].name": document(pools=pool(name="Hot")),
     "spec.pools[0].storage.size: form": document(pools=pool(storage={"size": "20GB"})),
@@ -71,6 +79,11 @@ MESSAGES = {
     "spec.pools: managers of 0": "at least one member must be a cluster manager",
     "spec.image: no tag": "registry.example:5000/opensearch: must name a tag or a digest",
     "spec.image: other tag": "opensearch:2.19.4: the tag must have spec.version in it",
+    "spec.image: space": f"registry.example/open search:2.19.5: {MALFORMED}",
+    "spec.image: empty part": f"registry.example//elasticsearch:8.19.4: {MALFORMED}",
+    "spec.image: digest": f"registry.example/fdb:7.1.67@sha256:0123: {MALFORMED}",
+    "spec.dashboards.image": f"registry.example/osd:2.19.5 : {MALFORMED}",
+    "spec.pluginSource.image": f"registry.example/:{{version}}: {MALFORMED}",
     "spec.version": "2.19: must be three numbers",
     "spec.pools[0].name": "Hot: must be lower-case letters",
     "spec.pools[0].storage.size: form": "20GB: must be a quantity of bytes",

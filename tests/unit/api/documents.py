@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import ElasticsearchCluster, OpenSearchCluster
 
 Document = dict[str, Any]
@@ -53,6 +54,11 @@ def foundationdb(*, name: str = "ledger", **spec: Any) -> Document:
 def elasticsearch_cluster(*, name: str = "logs", **spec: Any) -> ElasticsearchCluster:
     """Return the cluster of `elasticsearch`, decoded."""
     return msgspec.convert(elasticsearch(name=name, **spec), ElasticsearchCluster)
+
+
+def foundationdb_cluster(*, name: str = "ledger", **spec: Any) -> FoundationDBCluster:
+    """Return the cluster of `foundationdb`, decoded."""
+    return msgspec.convert(foundationdb(name=name, **spec), FoundationDBCluster)
 
 
 def cluster(*, name: str = "logs", **spec: Any) -> OpenSearchCluster:

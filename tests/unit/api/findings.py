@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.validation import validate
 from stateward.api.values.problem import Severity
 
@@ -11,11 +11,11 @@ def pool(name: str = "all", replicas: int = 3, **fields: Any) -> dict[str, Any]:
     return {"name": name, "replicas": replicas, **fields}
 
 
-def found(of: OpenSearchCluster, severity: Severity = Severity.ERROR) -> list[tuple[str, str]]:
+def found(of: Cluster, severity: Severity = Severity.ERROR) -> list[tuple[str, str]]:
     return [(problem.path, problem.message) for problem in validate(of) if problem.severity is severity]
 
 
-def only(of: OpenSearchCluster, severity: Severity = Severity.ERROR) -> tuple[str, str]:
+def only(of: Cluster, severity: Severity = Severity.ERROR) -> tuple[str, str]:
     problems = found(of, severity)
     assert len(problems) == 1, problems
     return problems[0]

@@ -1,18 +1,33 @@
 """Whatever is wrong with a cluster is named by path, with what is accepted; all of it at once."""
 
+import re
 from typing import Any
 
 import msgspec
 import pytest
 
-from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE
+from stateward.api.kinds.access.dashboards import Dashboards
+from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
 from stateward.api.kinds.cluster import Storage
-from stateward.api.kinds.search import OpenSearchCluster, Pool
+from stateward.api.kinds.foundationdb import FoundationDBSpec
+from stateward.api.kinds.search import ElasticsearchSpec, OpenSearchCluster, OpenSearchSpec, Pool
 from stateward.api.kinds.security import Security
-from stateward.api.validation import errors, validate
+from stateward.api.schema.rules import RULES
+from stateward.api.validation import errors, validate, validate_access
+from stateward.api.values.base import Record
+from stateward.api.values.images import MALFORMED
 from stateward.api.values.problem import Problem, Severity
-from tests.unit.api.documents import cluster, elasticsearch_cluster
+from tests.unit.api.documents import cluster, elasticsearch_cluster, foundationdb_cluster
 from tests.unit.api.findings import found, only, pool
+
+MALFORMED_IMAGES = [
+    *("", ":2.19.5", "a b:2.19.5", " os:2.19.5", "os:2.19.5 ", "os:2.19.5\n", "os:2.19.5\tx", "os :2.19.5"),
+    *("/os:2.19.5", "r.example//os:2.19.5", "r.example/:2.19.5", "r.example/os/:2.19.5", "r.example:/os:2.19.5"),
+    *("os:2.19.5:2.19.5", "r.example/Os:2.19.5", "os-:2.19.5", "a___b:2.19.5", "https://r.example/os:2.19.5"),
+    *("os:.2.19.5", f"os:2.19.5-{'x' * 128}", "os:2.19.5@", "os@", "os:2.19.5@sha256", "os@sha256:", "os@sha256:0123"),
+    *(f"os@sha256:{'A' * 64}", f"os@sha256:{'0' * 65}", f"os@md5:{'0' * 32}", f"os@sha256:{'0' * 64}:2.19.5"),
+    f"os:2.19.5@sha256:{'g' * 64}",
+]
 
 
 def replaced(of: OpenSearchCluster, **spec: Any) -> OpenSearchCluster:
@@ -83,8 +98,10 @@ class TestVersionAndImage:
             "os:v2.19.5",
             "os:2.19.5_1",
             "os:ours-2.19.5",
-            "os@sha256:0123",
-            "os:2.19.5@sha256:0123",
+            f"os@sha256:{'0' * 64}",
+            f"os:2.19.5@sha256:{'a' * 64}",
+            f"[fd00::1]:5000/a__b/c-d.e/os:2.19.5@sha512:{'1' * 128}",
+            "Registry/os:2.19.5",
         ],
     )
     def test_an_image_of_the_version_is_right(self, image: str) -> None:
@@ -92,7 +109,14 @@ class TestVersionAndImage:
 
     @pytest.mark.parametrize(
         "image",
-        ["os:latest", "os:2.19.50", "os:12.19.5", "os:2.19.5.1", "os:2.19.1@sha256:0123", "registry:5000/os:2.19.4"],
+        [
+            "os:latest",
+            "os:2.19.50",
+            "os:12.19.5",
+            "os:2.19.5.1",
+            f"os:2.19.1@sha256:{'0' * 64}",
+            "registry:5000/os:2.19.4",
+        ],
     )
     def test_an_image_of_another_version_is_refused(self, image: str) -> None:
         path, message = only(cluster(image=image))
@@ -116,8 +140,30 @@ class TestVersionAndImage:
         assert path == "spec.version"
         assert words in message
 
-    def test_an_image_has_a_name(self) -> None:
-        assert "must name an image" in only(cluster(image=":2.19.5"))[1]
+    @pytest.mark.parametrize("image", MALFORMED_IMAGES)
+    def test_an_image_that_no_registry_can_have_is_refused_wherever_one_is_named(self, image: str) -> None:
+        plugins = [{"name": "mapper-size"}]
+        assert only(cluster(image=image)) == ("spec.image", MALFORMED)
+        assert only(elasticsearch_cluster(image=image)) == ("spec.image", MALFORMED)
+        assert only(foundationdb_cluster(image=image)) == ("spec.image", MALFORMED)
+        assert only(cluster(plugins=plugins, pluginSource={"image": image})) == ("spec.pluginSource.image", MALFORMED)
+        problems = validate_access(cluster(dashboards={"image": image}))
+        assert [(each.path, each.value, each.message) for each in problems] == [
+            ("spec.dashboards.image", image, MALFORMED)
+        ]
+
+    def test_the_image_of_plug_ins_may_have_the_version_of_the_member_in_it(self) -> None:
+        for image in ("r.example/plugins:{version}", "r.example/plugins-{version}/all", "plugins:7-{version}-ours"):
+            assert not found(cluster(plugins=[{"name": "mapper-size"}], pluginSource={"image": image})), image
+        assert only(cluster(image="r.example/os:{version}")) == ("spec.image", MALFORMED)
+
+    @pytest.mark.parametrize("record", [OpenSearchSpec, ElasticsearchSpec, FoundationDBSpec, Dashboards, PluginSource])
+    def test_the_api_server_has_the_same_rule_for_images(self, record: type[Record]) -> None:
+        (rule,) = (rule for rule in RULES[record] if rule.message == MALFORMED)
+        (expression,) = re.findall(r"matches\(r'(.*)'\)$", rule.expression)
+        accepted = [image for image in MALFORMED_IMAGES if re.search(expression, image)]
+        assert accepted == ["os:2.19.5\n"], "in Python alone, $ is also before a last newline"
+        assert re.search(expression, "registry.example:5000/os:2.19.5-ours")
 
 
 class TestStorage:

@@ -43,6 +43,38 @@ def test_a_stalled_cluster_is_recognized_and_each_cluster_is_one_line_of_a_termi
     assert shown.rstrip().endswith("…")
 
 
+def drawn(width: int, name: str = "logs", *, wide: bool = False) -> list[str]:
+    """Return the lines of the list on a terminal so wide, without the blanks at their ends."""
+    found = cluster()
+    found["metadata"] |= {"name": name, "labels": {"team": "search"}}
+    lines = Console(width=width).render_lines(table([convert_cluster(found)], 0.0, wide=wide))
+    assert all(sum(part.cell_length for part in line) <= width for line in lines)
+    return ["".join(part.text for part in line).rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("width", range(8, 150))
+def test_the_name_is_whole_on_each_terminal_and_the_last_columns_give_way_first(width: int, wide: bool) -> None:
+    whole, narrow = drawn(300, wide=wide)[0].split(), drawn(width, wide=wide)
+    assert len(narrow) == 2, "each cluster has one line"
+    head = narrow[0].split()
+    kept = whole[: len(head)] if head[0] == "NAMESPACE" else whole[1 : len(head) + 1]
+    assert head == kept
+    assert narrow[1].split()[head.index("NAME")] == "logs"
+
+
+def test_a_narrow_list_has_what_fits_whole_and_a_part_of_the_next_column_if_it_is_readable() -> None:
+    assert drawn(46) == ["NAMESPACE  NAME  ENGINE      VERSION", "default    logs  opensearch  2.17.1 → 2.19.5"]
+    assert drawn(40) == ["NAMESPACE  NAME  ENGINE      VERSION", "default    logs  opensearch  2.17.1 → 2…"]
+    assert drawn(36) == ["NAMESPACE  NAME  ENGINE", "default    logs  opensearch"]
+    assert drawn(14) == ["NAME", "logs"]
+
+
+def test_a_name_that_is_longer_than_the_terminal_has_several_lines() -> None:
+    assert drawn(12, "observability-logs") == ["NAME", "observabilit", "y-logs"]
+    assert drawn(24, "observability-logs") == ["NAME", "observability-logs"]
+
+
 def elasticsearch() -> dict[str, Any]:
     """Return an Elasticsearch cluster that has the name of the OpenSearch cluster."""
     document = cluster(version="8.17.0", health="green", ready="3/3", activity="the cluster matches its spec")

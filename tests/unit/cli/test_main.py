@@ -1,9 +1,12 @@
 """The command line: its commands, and its errors."""
 
+import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -137,6 +140,46 @@ def test_a_command_that_logs_nothing_does_not_import_the_library_of_logs(words: 
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert "no kubeconfig found" in done.stderr
     assert not {"structlog", "pygments", "stateward.packages", "stateward.planning.plan"} & set(done.stdout.split())
+
+
+def late_imports() -> Iterator[tuple[str, str]]:
+    """Yield modules of commands, and modules that they import within a session."""
+    folder = Path(entry.__file__).parent
+    for path in folder.rglob("*.py"):
+        module = ".".join(path.relative_to(folder.parents[1]).with_suffix("").parts)
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(function) if isinstance(function, ast.AsyncFunctionDef) else ():
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    yield module, node.module
+                elif isinstance(node, ast.Import):
+                    yield from ((module, name.name) for name in node.names)
+
+
+def loads_logs(*modules: str) -> bool:
+    """Return whether the modules need the library of logs."""
+    code = f"import sys, {', '.join(modules)}; print('structlog' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout == "True\n"
+
+
+def test_the_library_of_logs_is_imported_before_a_session_begins_which_keeps_it_quiet() -> None:
+    """Otherwise a command prints what the operator would log, in the middle of its own output."""
+    late = set(late_imports())
+    assert ("stateward.cli.shared.session", "stateward.kube.client.http_client") in late
+    assert [case for case in late if not loads_logs(case[0]) and loads_logs(*case)] == []
+
+
+@pytest.mark.parametrize("words", [("status", "logs", "--watch"), ("list", "--watch"), ("diagnose", "logs")])
+def test_a_session_that_logs_is_quiet(words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from stateward.cli.main import cli\n"
+        f"try: cli.main({words!r}, standalone_mode=False)\n"
+        "finally: print(sys.modules['structlog'].is_configured())"
+    )
+    env = {**os.environ, "KUBECONFIG": "/none"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert "no kubeconfig found" in done.stderr
+    assert done.stdout == "True\n"
 
 
 @pytest.mark.parametrize("name", ["timeline", "events", "logs", "diagnose"])

@@ -35,6 +35,10 @@ def test_the_server_judges_the_pods_where_the_user_may_create_them(run: Run, api
     said = run("validate", "--server", "-f", "-", stdin=named)
     assert said.exit_code == 1
     assert "error: spec.pools[0].podTemplate.spec.bogus: the API server says: unknown field" in said.output
+    beside = GOOD.replace("replicas: 3}", "replicas: 3}\n  metrics: {podTemplate: {spec: {bogus: 1}}}")
+    said = run("validate", "--server", "-f", "-", stdin=beside)
+    assert said.exit_code == 1
+    assert "error: spec.metrics.podTemplate.spec.bogus: the API server says: unknown field" in said.output
 
 
 def test_validate_looks_up_the_objects_that_a_file_references(run: Run, api: FakeApi) -> None:

@@ -19,7 +19,7 @@ from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.dashboard_settings import FAMILIES, OWNED, reason_owned
-from stateward.api.values.images import carries, parse_image
+from stateward.api.values.images import MALFORMED, carries, is_reference, parse_image
 from stateward.api.values.problem import Problem, Severity
 from stateward.api.values.version import parse_version
 
@@ -111,8 +111,8 @@ def _image(cluster: SearchCluster, asked: Dashboards) -> Iterator[Problem]:
         return
     image, version = parse_image(asked.image), asked.version or cluster.spec.version
     example = f"{product_of(cluster).image}-dashboards:{version}"
-    if not image.repository:
-        yield Problem(f"{_PATH}.image", asked.image, f"must name an image, for example {example}")
+    if not is_reference(asked.image):
+        yield Problem(f"{_PATH}.image", asked.image, MALFORMED)
     elif not image.tag and not image.digest:
         yield Problem(f"{_PATH}.image", asked.image, f"must carry a tag or a digest, for example {example}")
     elif image.tag and not carries(image.tag, version):

@@ -18,7 +18,7 @@ from stateward.api.kinds.foundationdb import (
     replicas,
 )
 from stateward.api.schema.rules import ONE_AT_A_TIME
-from stateward.api.values.images import carries, parse_image
+from stateward.api.values.images import MALFORMED, carries, is_reference, parse_image
 from stateward.api.values.problem import Problem, Severity
 from stateward.api.values.version import Version, parse_version
 
@@ -60,7 +60,9 @@ def _version(spec: FoundationDBSpec) -> Iterator[Problem]:
         yield Problem("spec.version", spec.version, f"must be {FIRST} or later")
     if spec.image is not None:
         image = parse_image(spec.image)
-        if not image.repository or not image.tag or not carries(image.tag, spec.version):
+        if not is_reference(spec.image):
+            yield Problem("spec.image", spec.image, MALFORMED)
+        elif not image.tag or not carries(image.tag, spec.version):
             text = f"must be an image whose tag has the version in it, such as {spec.version}-ours"
             yield Problem("spec.image", spec.image, text)
 

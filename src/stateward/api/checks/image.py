@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from stateward.api.kinds.products import Product, product_of
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.values.images import carries, parse_image
+from stateward.api.values.images import MALFORMED, carries, is_reference, parse_image
 from stateward.api.values.problem import Problem, Severity
 from stateward.api.values.version import Version, parse_version
 
@@ -19,7 +19,7 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
     else:
         yield from _supported(parsed, product)
     if cluster.spec.image is not None:
-        yield from _image(cluster.spec.image, version, product)
+        yield from _image(cluster.spec.image, version)
 
 
 def _supported(version: Version, product: Product) -> Iterator[Problem]:
@@ -34,10 +34,10 @@ def _supported(version: Version, product: Product) -> Iterator[Problem]:
         yield Problem("spec.version", str(version), text, Severity.WARNING)
 
 
-def _image(text: str, version: str, product: Product) -> Iterator[Problem]:
+def _image(text: str, version: str) -> Iterator[Problem]:
     image = parse_image(text)
-    if not image.repository:
-        yield Problem("spec.image", text, f"must name an image, for example {product.image}:{product.example}")
+    if not is_reference(text):
+        yield Problem("spec.image", text, MALFORMED)
     elif not image.tag and not image.digest:
         yield Problem("spec.image", text, f"must carry a tag or a digest, for example {image.repository}:{version}")
     elif image.tag and not carries(image.tag, version):

@@ -6,6 +6,7 @@ much; that is why every list and text that a rule reads has a largest size in `c
 
 from collections.abc import Mapping
 
+from stateward.api.kinds.access.dashboards import Dashboards
 from stateward.api.kinds.access.remote import ANOTHER, RESERVED, TAKEN_WORD, RemoteCluster
 from stateward.api.kinds.access.routes import ONE_WAY, Routes
 from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE, PluginSource
@@ -31,6 +32,7 @@ from stateward.api.kinds.snapshots.schedule import SearchSnapshotScheduleSpec, S
 from stateward.api.kinds.snapshots.snapshot import SearchSnapshotSpec
 from stateward.api.schema.rule import Rule, unchanged
 from stateward.api.values.base import Record
+from stateward.api.values.images import MALFORMED, REFERENCE, VERSION_PLACE
 from stateward.api.values.settings import Owned
 
 LONGEST_NAMES = 46
@@ -71,6 +73,10 @@ OTHERS = (
 )
 
 
+def _well_formed(text: str = "self.image") -> Rule:
+    return Rule(f"!has(self.image) || {text}.matches(r'^{REFERENCE}$')", MALFORMED, field=".image", shown="self.image")
+
+
 def spec_rules(product: Product) -> tuple[Rule, ...]:
     """Return the rules of a product's spec."""
     manager = "(!has(p.roles) || p.roles.exists(r, r == 'cluster_manager' || r == 'master'))"
@@ -86,6 +92,7 @@ def spec_rules(product: Product) -> tuple[Rule, ...]:
             "at least one member must be a cluster manager: give a pool with that role 1 or more replicas (3 is usual)",
             field=".pools",
         ),
+        _well_formed(),
         Rule(
             "!has(self.image) || self.image.contains('@') || self.image.matches(':[^/:]+$')",
             f"must name a tag or a digest, for example {product.image}:{product.example}",
@@ -132,6 +139,7 @@ ONE_AT_A_TIME = "members change one at a time, when the database tolerates it; o
 """Why a FoundationDB cluster has no such choice."""
 
 FOUNDATIONDB_RULES = (
+    _well_formed(),
     Rule(
         "self.version.matches('^(7[.][1-9]|[89]|[1-9][0-9])')",
         "must be 7.1.0 or later: Stateward needs cluster files with names and exclusions by locality",
@@ -228,7 +236,11 @@ RULES: Mapping[type[Record], tuple[Rule, ...]] = {
             shown="self.certificateLifetime",
         ),
     ),
-    PluginSource: (Rule("[has(self.url), has(self.image), has(self.claimName)].filter(x, x).size() == 1", ONE_SOURCE),),
+    Dashboards: (_well_formed(),),
+    PluginSource: (
+        Rule("[has(self.url), has(self.image), has(self.claimName)].filter(x, x).size() == 1", ONE_SOURCE),
+        _well_formed(f"self.image.replace('{VERSION_PLACE}', '1')"),
+    ),
     RemoteCluster: (Rule(f"!(self.name in {list(RESERVED)})", TAKEN_WORD, field=".name", shown="self.name"),),
     Routes: (
         Rule(

@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.dashboard.host import opened
 from stateward.cli.page.server import open_page
-from stateward.cli.shared.options import target_options, view_options
+from stateward.cli.shared.options import PORT, target_options, view_options
 from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import ListOptions
 from stateward.kube.objects.errors import ApiError, Forbidden
@@ -19,7 +19,7 @@ from stateward.kube.objects.resource import Selection
 @click.command()
 @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces; the default, if you may list them.")
 @click.option("--read-only", is_flag=True, help="Show everything, and change nothing.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; default: a free one.")
+@click.option("--port", type=PORT, default=0, help="Port of the page; default: a free one.")
 @click.option("--open", "browser", is_flag=True, help="Open the page in the browser.")
 @view_options
 @target_options

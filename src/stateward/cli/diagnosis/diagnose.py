@@ -39,11 +39,10 @@ def diagnose(name: str, *, path: str, database_logs: bool, **target: Any) -> Non
     and so is each of their values elsewhere. What you may not read is left out and named in the README of the report.
     Nothing is sent anywhere: check the files before you publish them.
     """
+    # The planner takes longest to import, and a help text needs none; it logs, so it is imported before `run`.
+    from stateward.cli.diagnosis.bug_report import BugReport, public_names  # noqa: PLC0415
 
     async def work(session: Session) -> tuple[bytes, float, list[str]]:
-        # The planner takes longest to import, and a help text needs none.
-        from stateward.cli.diagnosis.bug_report import BugReport, public_names  # noqa: PLC0415
-
         cluster = await read_cluster(session, name)
         report = BugReport(session, cluster, Redactor(public_names(cluster)))
         files = await report.collect(database_logs=database_logs)

@@ -30,7 +30,7 @@ NO_RIGHT = "you may not read the operator's pods: ask for the right to get pods/
 @click.argument("name", shell_complete=cluster_names)
 @click.argument("member", required=False, shell_complete=member_names)
 @click.option("-f", "--follow", is_flag=True, help="Follow the log until you press Ctrl-C.")
-@click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
+@click.option("--tail", type=click.IntRange(1, 10_000_000), metavar="LINES", help="Only the last lines.")
 @click.option("--since", default="", metavar="DURATION", help="Only the last 90s, 30m, 12h.")
 @click.option("-p", "--previous", is_flag=True, help="With a MEMBER: the log of its previous container.")
 @click.option("-c", "--container", default="", help="With a MEMBER: another container of its pod than the database's.")

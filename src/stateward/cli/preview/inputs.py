@@ -150,8 +150,8 @@ async def obstacles_of(api: Api, family: Family, cluster: Cluster) -> tuple[Prob
 
 
 async def not_accepted(api: Api, family: Family, cluster: Cluster) -> tuple[Problem, ...]:
-    """Return what the API server does not accept of pods and Service; empty without the right to create them."""
-    refused = await ServerValidation(api, family).refusals(cluster)
+    """Return what the API server does not accept of pods and Services; empty without the right to create them."""
+    refused = await ServerValidation(api, family).all_refusals(cluster)
     return tuple(Problem(each.subject, None, each.message.removeprefix(f"{each.subject}: ")) for each in refused)
 
 

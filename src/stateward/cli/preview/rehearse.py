@@ -22,7 +22,7 @@ from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.documents import parts
 from stateward.cli.shared.failures import ExitCode, Failure
-from stateward.cli.shared.options import policy_option, target_options, view_options
+from stateward.cli.shared.options import JOBS, SEED, policy_option, target_options, view_options
 from stateward.cli.shared.output import output_option, print_output
 from stateward.simulation.rehearsal.faults import kinds_of, names
 from stateward.simulation.rehearsal.foundationdb.rules import FoundationRules
@@ -41,8 +41,8 @@ from stateward.simulation.rehearsal.timings import Spread
 )
 @click.option("--faults", type=click.Choice(list(names())), default="all", show_default=True, help="What fails.")
 @click.option("--runs", type=click.IntRange(1, 100_000), default=300, show_default=True, help="How often to play it.")
-@click.option("--seed", type=click.IntRange(0), help="Show only the run with this seed.")
-@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes to use; by default one for each processor.")
+@click.option("--seed", type=SEED, help="Show only the run with this seed.")
+@click.option("-j", "--jobs", type=JOBS, help="Processes to use; by default one for each processor.")
 @output_option
 @policy_option
 @view_options

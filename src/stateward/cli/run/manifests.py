@@ -53,7 +53,7 @@ def _image(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     callback=_namespace,
     help="Namespace of the operator.",
 )
-@click.option("--replicas", default=2, type=click.IntRange(min=0), show_default=True, help="Operators; one works.")
+@click.option("--replicas", default=2, type=click.IntRange(0, 100), show_default=True, help="Operators; one works.")
 @click.option("--webhook", is_flag=True, help="Also refuse impossible changes at `kubectl apply`.")
 @click.option(
     "--database-view/--no-database-view",

@@ -9,14 +9,13 @@ import click
 from stateward.api.pod_policy import Level
 from stateward.api.values.names import LABEL_ALLOWED, LABEL_WAVE
 from stateward.cli.shared.failures import Failure, leaf
+from stateward.cli.shared.options import PORT, Number
 from stateward.kube.election.fence import LostLease
 from stateward.operator.process import OpenPage, run_operator
 from stateward.operator.runtime import logs
 from stateward.operator.runtime.options import ANY, LABELLED, OperatorOptions
 
 DEFAULTS = OperatorOptions()
-PORT = click.IntRange(0, 65535)
-AT_LEAST_ONE = click.IntRange(min=1)
 
 
 class LabelValue(click.ParamType[str]):
@@ -67,7 +66,7 @@ OPTIONS = (
         LabelValue(),
         metavar="WAVE",
     ),
-    option("workers", "Clusters to reconcile at once.", AT_LEAST_ONE),
+    option("workers", "Clusters to reconcile at once.", click.IntRange(1, 1000)),
     option(
         "leader_elect",
         "Elect a leader among several operators. Switch it off only for a single process on a test cluster.",
@@ -113,7 +112,11 @@ OPTIONS = (
         " Kubernetes, and must be allowed to list and get all clusters.",
     ),
     option("page_port", "Of the page; 0 chooses a free port.", PORT, envvar="STATEWARD_PAGE_LISTEN_PORT"),
-    option("max_replacements", "Automatic replacements in progress at once, over all clusters.", AT_LEAST_ONE),
+    option(
+        "max_replacements",
+        "Automatic replacements in progress at once, over all clusters.",
+        click.IntRange(1, 1_000_000),
+    ),
     option(
         "detection_service_account",
         "Service account of the Jobs that detect missing members, in the operator's namespace; never the"
@@ -145,7 +148,7 @@ OPTIONS = (
         " schedules cause one more member to run, and the operator may create and delete clusters.",
     ),
     option("log_level", kind=click.Choice(["debug", "info", "warning", "error"])),
-    option("grace_seconds", "Time that running steps get to finish when the operator stops.", click.FloatRange(min=0)),
+    option("grace_seconds", "Time that running steps get to finish when the operator stops.", Number(0, 3600)),
     option(
         "secure_new_clusters",
         "Switch security on in new clusters that leave spec.security.enabled out, where the image can.",

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stateward.cli.run import simulated
 from stateward.cli.shared import screen
+from stateward.cli.shared.options import JOBS, SEED, Number
 from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import not_covered
 from stateward.simulation.campaign.campaign import Report, report, simulate_many, usual, workers
@@ -24,30 +25,30 @@ from stateward.simulation.timing.bounds import STEPS, WALL, WALL_PER_HOUR, Bound
 
 @click.command()
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True)
-@click.option("--seeds", type=click.IntRange(min=1), default=100, show_default=True, help="How many runs.")
-@click.option("--first", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed.")
-@click.option("--seed", type=click.IntRange(min=0), help="Only the run of this seed.")
+@click.option("--seeds", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="How many runs.")
+@click.option("--first", type=SEED, default=0, show_default=True, help="The first seed.")
+@click.option("--seed", type=SEED, help="Only the run of this seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print each step.")
-@click.option("--hours", type=click.FloatRange(0, 1000), help="Simulated hours with faults, in all runs.")
+@click.option("--hours", type=Number(0, 1000, above=True), help="Simulated hours with faults, in all runs.")
 @click.option(
     "--days",
-    type=click.FloatRange(min=0, max=366, min_open=True),
+    type=Number(0, 366, above=True),
     help="Simulated days of ordinary operation, in all runs: about ten faults and edits a day.",
 )
 @click.option(
     "--step-limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1_000_000_000),
     default=STEPS,
     show_default=True,
     help="Stop a run that takes more steps than this in one simulated hour; it counts as failed.",
 )
 @click.option(
     "--wall-limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(0, 1_000_000, above=True),
     help="Stop a run that takes more real seconds than this; it counts as failed. Default: "
     f"{WALL:g}, and {WALL_PER_HOUR:g} for each simulated hour with faults.",
 )
-@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Runs at once; default: one for each core.")
+@click.option("-j", "--jobs", type=JOBS, help="Runs at once; default: one for each core.")
 @click.option(
     "--shard",
     metavar="K/N",

@@ -1,5 +1,9 @@
-"""The options that many commands have: the place of clusters, the operator's namespace, and the pod policy."""
+"""The options that many commands have, and the bounds of the numbers that options take.
 
+Each number has bounds: nothing waits without a limit, and every number fits into a record.
+"""
+
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +15,27 @@ from stateward.cli.shared.session import OPERATOR_NAMESPACE
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Number(click.FloatRange):
+    """A number within bounds. NaN is refused here, because a comparison with bounds lets it through."""
+
+    def __init__(self, least: float, most: float, *, above: bool = False) -> None:
+        """Take the smallest number, which `above` excludes, and the largest one."""
+        super().__init__(least, most, min_open=above)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; fails for one that is out of bounds, and for what is no number."""
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
+
+
+PORT = click.IntRange(0, 65535)
+SEED = click.IntRange(0, 1_000_000_000)
+JOBS = click.IntRange(1, 1000)
+"""Processes at once."""
 
 
 def target_options(command: Command) -> Command:

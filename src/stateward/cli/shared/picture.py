@@ -1,7 +1,9 @@
 """The status view of one cluster, from its resource alone: a pure function of status and time."""
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Column, Table
 from rich.text import Text
 
 from stateward.api.kinds.cluster import Cluster
@@ -14,6 +16,10 @@ from stateward.planning.model.intent import State
 HEALTH = {"green": "green", "yellow": "yellow", "red": "bold red", "unknown": "magenta"}
 STATES = {State.READY: "green", State.WAITING: "yellow", State.DOWN: "bold red"}
 BUSY = "cyan"
+GAP = 2
+"""Blanks between two columns."""
+READABLE = 8
+"""Characters of a column's values that say enough of them."""
 
 
 def cluster_view(cluster: Cluster, now: float, *, trouble: str = "", wide: bool = False) -> RenderableType:
@@ -191,13 +197,53 @@ def conditions(status: ClusterStatus, now: float) -> Table:
     return table
 
 
-def columns(*names: str) -> Table:
-    """Return a table in kubectl's style: no lines, a head in capitals, the last column gets the remaining width."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    for name in names[:-1]:
-        table.add_column(name, no_wrap=True)
-    table.add_column(names[-1], overflow="fold")
-    return table
+class Columns(Table):
+    """A table in kubectl's style: no lines, a head in capitals, the last column gets the remaining width.
+
+    With a `key`, the columns after it give way on a narrow terminal, the last ones first, and then those before it: of
+    the first column that does not fit, as much is shown as there is room for, if that is readable.
+    """
+
+    def __init__(self, names: Sequence[str], key: str = "") -> None:
+        super().__init__(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", show_edge=False)
+        self._key = key
+        for name in names[:-1]:
+            self.add_column(name, no_wrap=name != key, overflow="fold" if name == key else "ellipsis")
+        self.add_column(names[-1], overflow="fold")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the columns that have room."""
+        widths = [
+            max(console.measure(cell, options=options).maximum for cell in (column.header, *column.cells))
+            for column in self.columns
+        ]
+        if not self._key or sum(widths) + GAP * (len(widths) - 1) <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        shown, kept = Columns([""]), list(self._with_room(widths, options.max_width))
+        shown.show_header, shown.columns = self.show_header, []
+        for column, width in kept:
+            shown.add_column(column.header, no_wrap=column.no_wrap, overflow=column.overflow, width=width)
+        for cells in zip(*(column.cells for column, _ in kept), strict=True):
+            shown.add_row(*cells)
+        yield shown
+
+    def _with_room(self, widths: Sequence[int], room: int) -> Iterator[tuple[Column, int]]:
+        """Yield the columns to show, each with its width."""
+        key = next(i for i, column in enumerate(self.columns) if column.header == self._key)
+        if sum(widths[: key + 1]) + GAP * key > room:
+            yield self.columns[key], min(widths[key], room)
+            return
+        for column, width in zip(self.columns, widths, strict=True):
+            if room < min(width, READABLE):
+                return
+            yield column, min(width, room)
+            room -= width + GAP
+
+
+def columns(*names: str, key: str = "") -> Table:
+    """Return a table in kubectl's style; see `Columns`."""
+    return Columns(names, key)
 
 
 def grid() -> Table:

@@ -121,22 +121,19 @@ async def open_session(target: Target) -> AsyncGenerator[Session]:
 
 
 def run(work: Callable[[Session], Awaitable[Result]], **target: str | bool | None) -> Result:
-    """Run `work` with an open session and return its result."""
-    opener = click.get_current_context().find_root().obj or open_session
-    quiet()
-    given: dict[str, Any] = {name: value for name, value in target.items() if value}
-    return asyncio.run(_within(opener, Target(**given), work))
+    """Run `work` with an open session and return its result.
 
-
-def quiet() -> None:
-    """Log errors only, from the imported modules on: the command reports the result itself, the rest would be noise.
-
-    The library of logs takes longer to import than all else that a short command needs.
+    What is logged meanwhile is only errors: the command reports the result itself, the rest would be noise. The library
+    of logs takes longer to import than all else that a short command needs. A module that logs is therefore imported
+    before, and not by `work`.
     """
+    opener = click.get_current_context().find_root().obj or open_session
     if "structlog" in sys.modules:
         from stateward.operator.runtime import logs  # noqa: PLC0415
 
         logs.configure("error")
+    given: dict[str, Any] = {name: value for name, value in target.items() if value}
+    return asyncio.run(_within(opener, Target(**given), work))
 
 
 async def _within(opener: Opener, target: Target, work: Callable[[Session], Awaitable[Result]]) -> Result:

@@ -17,7 +17,7 @@ from stateward.cli.shared.find import all_clusters, none_found, served
 from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import JSON, NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import HEALTH, columns, version
-from stateward.cli.shared.session import Session, quiet, run
+from stateward.cli.shared.session import Session, run
 from stateward.cli.status.presence import warn_of_silence
 from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.kinds import kind_of
@@ -38,6 +38,7 @@ def clusters(*, watch: bool, all_namespaces: bool, selector: str, output: str, *
     --watch redraws the list on a terminal. Elsewhere it appends the line of each cluster that is new or has changed;
     with -o json or yaml the cluster itself, a document each.
     """
+    following = follower() if watch else None
 
     async def work(session: Session) -> None:
         namespace = "" if all_namespaces else session.namespace
@@ -50,19 +51,23 @@ def clusters(*, watch: bool, all_namespaces: bool, selector: str, output: str, *
 
         if not found:
             click.echo(none_found(namespace, selector), err=True)
-        if watch:
-            await follow(session, Selection(namespace, labels=selector), output)
+        if following is not None:
+            chosen = Selection(namespace, labels=selector)
+            await follow(session, following(session, await served(session, chosen), chosen), output)
         print_output(output, found, map(name_of, found), shown)
 
     run(work, **target)
 
 
-async def follow(session: Session, selection: Selection, output: str) -> NoReturn:
-    """Show the clusters of a selection at every change, in the form that fits the output; raise ApiError."""
-    from stateward.cli.status.follow import FollowingAll  # noqa: PLC0415 - slow to import, and only used here
+def follower() -> "type[FollowingAll]":
+    """Return what follows clusters: imported only for a watch, which is slow, and before `run`, because it logs."""
+    from stateward.cli.status.follow import FollowingAll  # noqa: PLC0415
 
-    quiet()
-    following = FollowingAll(session, await served(session, selection), selection)
+    return FollowingAll
+
+
+async def follow(session: Session, following: "FollowingAll", output: str) -> NoReturn:
+    """Show clusters at every change, in the form that fits the output; raise ApiError."""
     if output in (TABLE, WIDE) and screen.console().is_terminal:
         await redraw(session, following, wide=output == WIDE)
     await following.run(Changes(session, output).show)
@@ -138,7 +143,7 @@ def table(found: list[Cluster], now: float, *, wide: bool = False) -> Table:
     The wide one also has the time since the last progress, and the labels.
     """
     more = ("PROGRESS", "WAITS", "LABELS") if wide else ()
-    shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", *more, "DOING")
+    shown = columns("NAMESPACE", "NAME", "ENGINE", "VERSION", "HEALTH", "READY", "AGE", *more, "DOING", key="NAME")
     for cluster in found:
         meta, status = cluster.metadata, cluster.status
         health = Text(status.health or "unknown", style=HEALTH.get(status.health, "magenta"))

@@ -15,7 +15,7 @@ from stateward.cli.shared.find import chosen, none_found
 from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
 from stateward.cli.shared.picture import cluster_view
-from stateward.cli.shared.session import Session, quiet, run
+from stateward.cli.shared.session import Session, run
 from stateward.cli.status.declared import Declared, declared_document, declared_of, declared_summary
 from stateward.cli.status.news import lasting_activities, news
 from stateward.cli.status.presence import warn_of_silence
@@ -43,6 +43,7 @@ def status(name: str | None, *, watch: bool, all_namespaces: bool, selector: str
     """
     if watch and name is None:
         raise click.UsageError("--watch follows one cluster: add its NAME; `list --watch` follows all")
+    following = follower() if watch else None
 
     async def work(session: Session) -> None:
         found = await chosen(session, name, selector, everywhere=all_namespaces)
@@ -51,12 +52,20 @@ def status(name: str | None, *, watch: bool, all_namespaces: bool, selector: str
             print_all(found, output, session.now())
             if not found:
                 click.echo(none_found("" if all_namespaces else session.namespace, selector), err=True)
-        elif watch:
-            await follow(session, found[0], output)
+        elif following is not None:
+            await follow(session, following(session, kind_of(found[0]), session.key(name)), output)
+            click.echo(f"{name} is deleted", err=True)
         else:
             print_cluster(found[0], output, session.now(), await declared_of(session, found[0]))
 
     run(work, **target)
+
+
+def follower() -> "type[Following]":
+    """Return what follows a cluster: imported only for a watch, which is slow, and before `run`, because it logs."""
+    from stateward.cli.status.follow import Following  # noqa: PLC0415
+
+    return Following
 
 
 def print_all(found: list[Cluster], output: str, now: float) -> None:
@@ -94,20 +103,14 @@ def document(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-async def follow(session: Session, found: Cluster, output: str) -> None:
-    """Show the cluster at every change, in the form that fits the output."""
-    name = found.metadata.name
-    from stateward.cli.status.follow import Following  # noqa: PLC0415 - slow to import, and only used here
-
-    quiet()
-    following = Following(session, kind_of(found), session.key(name))
+async def follow(session: Session, following: "Following", output: str) -> None:
+    """Show a cluster at every change, in the form that fits the output."""
     if output not in (TABLE, WIDE):
         await following.run(lambda cluster: append_document(cluster, output))
     elif screen.console().is_terminal:
         await redraw(session, following)
     else:
         await following.run(Lines(session).show)
-    click.echo(f"{name} is deleted", err=True)
 
 
 def append_document(cluster: Cluster, form: str) -> None:

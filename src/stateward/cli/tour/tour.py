@@ -17,6 +17,7 @@ from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.preview import Preview, preview
 from stateward.cli.shared import screen
 from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.options import PORT, SEED, Number
 from stateward.cli.shared.session import Session
 from stateward.cli.tour.controls import next_version
 from stateward.cli.tour.host import TourHost
@@ -47,16 +48,16 @@ class Choices:
 
 @click.command()
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws the timings of the world.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Draws the timings of the world.")
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0.1, max=1000),
+    type=Number(0.1, 1000),
     default=6.0,
     show_default=True,
     help="Seconds of the story in a second.",
 )
 @click.option("--page/--no-page", default=True, show_default=True, help="Also show it in a browser, on this machine.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; default: a free one.")
+@click.option("--port", type=PORT, default=0, help="Port of the page; default: a free one.")
 @click.option("--open", "browser", is_flag=True, help="Open the page in the browser.")
 @click.option(
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Write what repeats this tour to a file."

@@ -26,7 +26,7 @@ from stateward.kube.objects.workloads import Deployment
 from stateward.operator.beside.control import Tools
 from stateward.operator.beside.hindrance import HINDRANCES, Reasons, hindrance
 from stateward.operator.beside.owned import Memo, Owned, StopError
-from stateward.operator.beside.pod_check import Offered, check_pods
+from stateward.operator.beside.pod_check import check_pods
 from stateward.operator.beside.pods import addresses_of, pods_of
 from stateward.operator.beside.remove import removed, tidy
 from stateward.operator.dashboards.health import AsksHealth, access_of
@@ -34,6 +34,7 @@ from stateward.operator.dashboards.report import Reporter, dashboards_status, st
 from stateward.operator.dashboards.routes import keep_routes
 from stateward.operator.dashboards.secrets import Context, SecretKeeper
 from stateward.operator.objects.translate import trouble
+from stateward.operator.pod_rights.finished import DASHBOARDS, beside
 from stateward.operator.security.given_secrets import GivenSecrets
 
 SETTLED_SECONDS = 60.0
@@ -42,7 +43,6 @@ WAIT_SECONDS = 5.0
 """Seconds until the next attempt while something is missing that comes by itself."""
 STOPPED_SECONDS = 30.0
 """Seconds until the next attempt while a person is needed."""
-PATH = "spec.dashboards.podTemplate"
 REASONS = Reasons("DashboardsNameTaken", "DashboardsStarting", "DashboardsRefused", "DashboardsNoDatabase")
 
 
@@ -251,7 +251,9 @@ class Round:
         try:
             changed = await self._owned.apply(kinds.DEPLOYMENTS, body)
         except (BadRequest, Invalid) as error:
-            raise StopError("DashboardsNotAccepted", f"{PATH}: the API server says: {error.message[:300]}") from error
+            raise StopError(
+                "DashboardsNotAccepted", f"{DASHBOARDS}: the API server says: {error.message[:300]}"
+            ) from error
         if made.available and not changed:
             await tidy(self._owned, self._selector, config, keys_secret(self._live))
             await keeper.retire()
@@ -270,8 +272,8 @@ class Round:
 
     async def _check(self, asked: Dashboards, body: Json, made: Decision, secrets: Secrets, config: str) -> None:
         """Raise StopError if the pods would get more than their author may give them; raises ApiError."""
-        bare = self._deployment(objects.bare(asked), made, secrets, config)["spec"]["template"]
-        offered = Offered(body, bare, PATH)
+        bare = self._deployment(objects.bare(asked), made, secrets, config)
+        offered = beside(body, bare, DASHBOARDS, asked.pod_template)
         await check_pods(self._tools, self._live, offered, "DashboardsPodNotAllowed")
 
     async def _beside(self, asked: Dashboards, secrets: Secrets) -> None:

@@ -16,13 +16,14 @@ from stateward.kube.objects.workloads import Deployment
 from stateward.operator.beside.control import Tools
 from stateward.operator.beside.hindrance import HINDRANCES, Reasons, hindrance
 from stateward.operator.beside.owned import Memo, Owned, StopError
-from stateward.operator.beside.pod_check import Offered, check_pods
+from stateward.operator.beside.pod_check import check_pods
 from stateward.operator.beside.pods import addresses_of, pods_of
 from stateward.operator.beside.remove import removed, tidy
 from stateward.operator.exporters.health import AsksExporter
 from stateward.operator.exporters.part import part_of
 from stateward.operator.exporters.report import Reporter, dated, stopped
 from stateward.operator.objects.translate import trouble
+from stateward.operator.pod_rights.finished import METRICS, beside
 
 SETTLED_SECONDS = 60.0
 """Seconds until a settled exporter is read again: neither it nor the database reports changes."""
@@ -30,7 +31,6 @@ WAIT_SECONDS = 5.0
 """Seconds until the next attempt while something is missing that comes by itself."""
 STOPPED_SECONDS = 30.0
 """Seconds until the next attempt while something else is missing."""
-PATH = "spec.metrics.podTemplate"
 SOON = ("MetricsStarting", "MetricsRemoving", "MetricsWaitForDatabase")
 """Reasons that usually end within seconds."""
 REASONS = Reasons("MetricsNameTaken", "MetricsStarting", "MetricsRefused", "MetricsWaitForDatabase")
@@ -110,8 +110,7 @@ class Round:
         content = await self._part.files(doubt=now.reason == "MetricsUnavailable")
         config = objects.config_name(self._live, content)
         body = self._deployment(asked, config)
-        bare = self._deployment(objects.bare(asked), config)["spec"]["template"]
-        offered = Offered(body, bare, PATH)
+        offered = beside(body, self._deployment(objects.bare(asked), config), METRICS, asked.pod_template)
         await check_pods(self._tools, self._live, offered, "MetricsPodNotAllowed")
         changed = await self._apply(body, content)
         if now.available and not changed:
@@ -155,4 +154,4 @@ class Round:
         try:
             return await owned.apply(kinds.DEPLOYMENTS, body)
         except (BadRequest, Invalid) as error:
-            raise StopError("MetricsNotAccepted", f"{PATH}: the API server says: {error.message[:300]}") from error
+            raise StopError("MetricsNotAccepted", f"{METRICS}: the API server says: {error.message[:300]}") from error

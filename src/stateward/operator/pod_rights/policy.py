@@ -13,7 +13,7 @@ from stateward.api.pod_policy import Level, violations
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.operator.databases.engine import Family
-from stateward.operator.pod_rights.finished import final_templates
+from stateward.operator.pod_rights.finished import DASHBOARDS, METRICS, final_templates
 from stateward.planning.model.observation import Refusal
 
 NOT_ALLOWED = "PodNotAllowed"
@@ -46,8 +46,8 @@ def problems_beside(cluster: Cluster, level: Level) -> list[Problem]:
     dashboards = cluster.spec.dashboards if isinstance(cluster, SearchCluster) else None
     metrics = cluster.spec.metrics if isinstance(cluster, SearchCluster | FoundationDBCluster) else None
     templates = (
-        ("spec.dashboards.podTemplate", dashboards.pod_template if dashboards is not None else None),
-        ("spec.metrics.podTemplate", metrics.pod_template if metrics is not None else None),
+        (DASHBOARDS, dashboards.pod_template if dashboards is not None else None),
+        (METRICS, metrics.pod_template if metrics is not None else None),
     )
     return [
         Problem(_field(path, each.path), each.value, f"{each.accepted} (the pod policy is {level})")

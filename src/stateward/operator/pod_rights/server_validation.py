@@ -14,9 +14,12 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Path
-from stateward.api.validation import errors, validate
+from stateward.api.validation import errors, validate, validate_access
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.engines.search.configuration.security import secured
+from stateward.engines.search.dashboards import objects as dashboards
+from stateward.engines.search.dashboards.frontend import frontend
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, BadRequest, Invalid
@@ -25,7 +28,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import key_in
-from stateward.operator.pod_rights.finished import FinalTemplate, final_templates
+from stateward.operator.pod_rights.finished import FinalTemplate, final_templates, templates_beside
 from stateward.planning.model.observation import ProtocolSwitch, Refusal
 
 NOT_ACCEPTED = "NotAcceptedByServer"
@@ -75,6 +78,19 @@ class ServerValidation:
             self._said[key] = (written, found)
         return found
 
+    async def all_refusals(self, cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return what the server does not accept of a spec that is about to be written, also beside the database."""
+        return (*await self.refusals(cluster), *await self.refusals_beside(cluster))
+
+    async def refusals_beside(self, cluster: Cluster) -> tuple[Refusal, ...]:
+        """Return the same of dashboards and the exporter of metrics, which stop nothing of the database."""
+        if errors([*validate(cluster), *validate_access(cluster)]):
+            return ()
+        templates = [made for made in templates_beside(self._family, cluster) if made.common[1]]
+        verdicts = [await self._of_template(made) for made in templates]
+        verdicts.append(await self._of_dashboards_service(cluster))
+        return tuple(refusal for found in verdicts for refusal in found.refusals)
+
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
         self._said.pop(key, None)
@@ -83,8 +99,9 @@ class ServerValidation:
         if made.crossing is not ProtocolSwitch.NONE:
             return Verdict()  # Its pods differ in what the operator adds.
         body = without_owner(made.workload)
+        kind = kinds.DEPLOYMENTS if body["kind"] == kinds.DEPLOYMENTS.kind else kinds.STATEFUL_SETS
         return verdict(
-            await self._trial(kinds.STATEFUL_SETS, body),
+            await self._trial(kind, body),
             lambda path: made.field(by_name(parts(path), made.workload)[2:]) if path.startswith(_TEMPLATE) else "",
         )
 
@@ -96,6 +113,14 @@ class ServerValidation:
         if own is None:
             return Verdict()
         return verdict(await self._trial(kinds.SERVICES, without_owner(own)), lambda path: f"spec.service.{path}")
+
+    async def _of_dashboards_service(self, cluster: Cluster) -> Verdict:
+        asked = cluster.spec.dashboards if isinstance(cluster, SearchCluster) else None
+        if not isinstance(cluster, SearchCluster) or asked is None or asked.service is None:
+            return Verdict()
+        own = dashboards.service(frontend(cluster), cluster, asked, self._family.kind.engine, secured=secured(cluster))
+        error = await self._trial(kinds.SERVICES, without_owner(own))
+        return verdict(error, lambda path: f"spec.dashboards.service.{path}")
 
     async def _trial(self, kind: Resource[Any], body: Json) -> ApiError | None:
         try:

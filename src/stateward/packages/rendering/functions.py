@@ -3,9 +3,11 @@
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cache, wraps
+from inspect import Signature, signature
 from typing import Any
 
 from gotpl.funcs.sprig import text_func_map
+from gotpl.runtime.callables import call_spec
 from gotpl.runtime.results import FunctionResult
 from gotpl.runtime.sync_vm import (
     _builtin_functions,  # pyright: ignore[reportPrivateUsage] - gotpl is pinned, and a test sees when this goes
@@ -51,6 +53,40 @@ def _available() -> Mapping[str, Function]:
     found = {name: function for name, function in text_func_map(clock=_now).items() if name not in REFUSED}
     printing = {name: function for name, function in _builtin_functions("go").items() if name in _PRINTING}
     return {**found, **printing, "toYaml": to_yaml}
+
+
+@cache
+def _callable() -> Mapping[str, Function]:
+    """Return all functions that a template can call; the engine's sandbox has no `call`."""
+    go = {name: function for name, function in _builtin_functions("go").items() if name != "call"}
+    return {**go, **_available()}
+
+
+_LEAST: Mapping[str, int] = {"eq": 2, "dig": 3}
+"""Arguments that functions ask for although their signature does not."""
+_LOGICAL = ("and", "or")
+"""Parts of the language that look like functions: they evaluate their arguments one by one."""
+
+
+def misuse(name: str, count: int) -> str:
+    """Return what the engine says of a call with so many arguments, the piped one among them; empty if it is right."""
+    if name in _LOGICAL:
+        return "" if count else f"function {name!r} requires an argument"
+    function, least = _callable().get(name), _LEAST.get(name, 0)
+    if function is None:
+        return f"function {name!r} not defined"
+    if count < least:
+        return f"wrong number of args for {name}: want at least {least} got {count}"
+    takes = call_spec(function)
+    return (takes.arity_error(name, count) if takes is not None else None) or ""
+
+
+@cache
+def always_made(name: str) -> bool:
+    """Whether a function always makes a value; others may pass on that there is none, which is not piped."""
+    function = _callable().get(name)
+    made = object if function is None else signature(function).return_annotation
+    return made not in (object, "object", Signature.empty) and "FunctionResult" not in str(made)
 
 
 def _now() -> datetime:

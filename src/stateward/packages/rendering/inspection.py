@@ -1,13 +1,17 @@
-"""Finds names that a template uses and that cannot exist, in every branch, without rendering it.
+"""Finds names that cannot exist, and calls that cannot work, in every branch of a template without rendering it.
 
 The walk follows what is known of each value: `.` within `with`, `range` and named templates, variables from their
 declaration on, `index`, and objects that `dict` makes. Of a value that depends on the values of an installation nothing
 is known, and nothing is said. Unknown functions and variables are found earlier, by the parser, in every branch too.
 
+The number of a function's arguments is judged by the engine's own record of it. The piped value is the last one. If it
+may be no value at all, as an `index` in vain, it may also not count.
+
 A name counts as existing in a whole file that asks for it with `hasKey`, or that adds names to the object (`set`,
 `merge`). The work is limited: after `MOST_WORK` parts of a template the walk ends with what it has found.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,12 +19,17 @@ from typing import Any
 from gotpl.parse.nodes import (
     ActionNode,
     BlockNode,
+    BoolNode,
+    CharacterNode,
     CommandNode,
+    ComplexNode,
     DotNode,
     FieldNode,
     IdentifierNode,
     IfNode,
     ListNode,
+    NilNode,
+    NumberNode,
     ParenthesizedNode,
     PipeNode,
     RangeNode,
@@ -31,17 +40,18 @@ from gotpl.parse.nodes import (
 )
 from gotpl.parse.parser import parse_template
 
-from stateward.packages.rendering.functions import names
+from stateward.packages.rendering.functions import always_made, misuse, names
 from stateward.packages.rendering.shapes import ANYTHING, NOTHING, Names, Nothing, Plain, Shape, made_of
 
 MOST_WORK = 50_000
 """Parts of one template that are looked at, each time that a named template is called."""
+_CONSTANTS = (BoolNode, CharacterNode, ComplexNode, NilNode, NumberNode, StringNode)
 _ADDING = frozenset({"set", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A name that does not exist, in a line that counts from 1; a `doubtful` one renders as no value."""
+    """A name that does not exist, or a wrong call, in a line that counts from 1; `doubtful`: renders as no value."""
 
     line: int
     message: str
@@ -49,14 +59,13 @@ class Finding:
 
 
 def inspect(source: str, root: Names) -> list[Finding]:
-    """Return the names of a valid template that cannot exist, by line; `root` is what it knows."""
-    tree = parse_template(source, functions=names())
-    walk = _Walk({found.name: found.body for found in tree.definitions})
+    """Return what a valid template names and calls in vain, by line; `root` is what it knows."""
+    tree, encoded = parse_template(source, functions=names()), source.encode()
+    walk = _Walk(encoded, {found.name: found.body for found in tree.definitions})
     for _ in range(2):  # What the first walk learns of names and variables also counts for what stands before.
         walk.begin()
         with suppress(_Enough, RecursionError):
             walk.all_of(tree.root, root)
-    encoded = source.encode()
     found = {replace(finding, line=encoded.count(b"\n", 0, finding.line) + 1) for finding in walk.found}
     return sorted(found, key=lambda finding: (finding.line, finding.message))
 
@@ -76,10 +85,19 @@ class _Variable:
 _Scope = dict[str, _Variable]
 
 
+@dataclass(frozen=True, slots=True)
+class _Piped:
+    """What a command makes; not always `made` if it may be no value at all, which is no argument of the next one."""
+
+    shape: Shape
+    made: bool
+
+
 @dataclass(slots=True)
 class _Walk:
     """One template; `found` has positions in place of lines."""
 
+    source: bytes
     definitions: dict[str, ListNode]
     found: list[Finding] = field(default_factory=list[Finding])
     grown: set[Names] = field(default_factory=set[Names])
@@ -146,10 +164,10 @@ class _Walk:
             self.calls.pop()
 
     def pipe(self, pipe: PipeNode, dot: Shape, scope: _Scope, *, element: bool = False) -> Shape:
-        value: Shape | None = None
+        value: _Piped | None = None
         for command in pipe.commands:
             value = self.command(command, dot, scope, value)
-        made = ANYTHING if element or value is None else value
+        made = ANYTHING if element or value is None else value.shape
         for declared in pipe.declarations:
             if not pipe.is_assignment:
                 varies = declared.start in self.varying
@@ -159,18 +177,29 @@ class _Walk:
                 known.shape = ANYTHING
         return made
 
-    def command(self, command: CommandNode, dot: Shape, scope: _Scope, piped: Shape | None) -> Shape:
+    def command(self, command: CommandNode, dot: Shape, scope: _Scope, piped: _Piped | None) -> _Piped:
         self.work += 1
         first, *rest = command.arguments
+        counts = [len(rest)] if piped is None else [len(rest) + 1] + ([] if piped.made else [len(rest)])
         if not isinstance(first, IdentifierNode):
+            known = len(self.found)
             shape = self.term(first, dot, scope)
+            if all(counts) and len(self.found) == known:
+                shown = self.source[first.start : first.end].decode()
+                self.say(first.start, f"{shown} is a value: it takes no argument, and nothing can be piped into it")
             for term in rest:
                 self.term(term, dot, scope)
-            return shape
-        shapes = [self.term(term, dot, scope) for term in rest] + ([] if piped is None else [piped])
-        return self.call(
-            first.name, [term.value if isinstance(term, StringNode) else None for term in rest], shapes, first.start
-        )
+            return _Piped(shape, isinstance(shape, Plain | Names) or isinstance(first, _CONSTANTS))
+        self.count(first, counts)
+        shapes = [self.term(term, dot, scope) for term in rest] + ([] if piped is None else [piped.shape])
+        texts = [term.value if isinstance(term, StringNode) else None for term in rest]
+        return _Piped(self.call(first.name, texts, shapes, first.start), always_made(first.name))
+
+    def count(self, function: IdentifierNode, counts: Sequence[int]) -> None:
+        """Say what is wrong with a call if no number that its arguments may have is right."""
+        wrong = [misuse(function.name, count) for count in counts]
+        if all(wrong):
+            self.say(function.start, wrong[0])
 
     def term(self, term: Any, dot: Shape, scope: _Scope) -> Shape:
         match term:
@@ -181,6 +210,9 @@ class _Walk:
             case VariableNode():
                 known = scope.get(term.name)
                 return self.follow(known.shape, term.fields, term.start) if known else ANYTHING
+            case IdentifierNode():
+                self.count(term, [0])
+                return self.call(term.name, [], [], term.start)
             case ParenthesizedNode():
                 return self.follow(self.pipe(term.pipeline, dot, scope), term.fields, term.start)
             case _:

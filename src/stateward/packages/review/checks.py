@@ -21,20 +21,21 @@ from stateward.packages.review.sampling import check_rendered
 PLAN_DEPLOY = "deploy"
 
 
-def check_package(package: Package, *, every_branch: bool = True) -> list[Problem]:
+def check_package(package: Package, *, unused: bool = True) -> list[Problem]:
     """Return everything that is wrong or doubtful.
 
-    Without `every_branch`, names in branches that the values do not take are not checked: a package that works is not
-    refused for them.
+    Without `unused`, branches that the values do not take, and plans that no user can request, are not checked: a
+    package that works is not refused for them.
     """
     problems = [
         *check_name(package.name),
         *_versions(package),
+        *(_plan_names(package) if unused else ()),
         *_plans(package),
         *_tasks(package),
         *_namespace(package),
         *_parameters(package),
-        *_templates(package, every_branch=every_branch),
+        *_templates(package, every_branch=unused),
         *_unused(package),
     ]
     if not any(problem.severity is Severity.ERROR for problem in problems):
@@ -83,6 +84,17 @@ def _plans(package: Package) -> Iterator[Problem]:
         yield Problem(f"{OPERATOR}: plans", ", ".join(plans), "must have a plan `deploy`: it installs the package")
     for name, plan in plans.items():
         yield from _plan(package, name, plan)
+
+
+def _plan_names(package: Package) -> Iterator[Problem]:
+    """Yield the names that no request for a plan can have: what follows its first slash is not of the name."""
+    for name in package.operator.plans:
+        if not name or name != name.strip() or "/" in name or not name.isprintable():
+            accepted = (
+                "must be a name without slashes, line ends, and spaces at its ends: a request"
+                " (stateward.dev/run-plan) names the plan before its first slash"
+            )
+            yield Problem(f"{OPERATOR}: plans", name, accepted)
 
 
 def _plan(package: Package, name: str, plan: Plan) -> Iterator[Problem]:

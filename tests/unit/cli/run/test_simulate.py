@@ -20,7 +20,7 @@ def simulated(*words: str) -> Result:
 
 
 def test_a_seed_prints_its_trace() -> None:
-    result = simulated("--seed", "5", "--hours", "0", "--trace")
+    result = simulated("--seed", "5", "--hours", "0.001", "--trace")
     assert result.exit_code == 0, result.output
     assert "  0:00:00.0  the user creates the cluster resource\n" in result.output
     assert "the operator creates the objects of logs-" in result.output
@@ -29,7 +29,7 @@ def test_a_seed_prints_its_trace() -> None:
 
 
 def test_a_campaign_lists_what_was_met_and_what_was_not() -> None:
-    result = simulated("--seeds", "2", "--hours", "0", "--jobs", "2")
+    result = simulated("--seeds", "2", "--hours", "0.001", "--jobs", "2")
     assert result.exit_code == 0, result.output
     lines = [line.split() for line in result.output.splitlines()]
     assert ["fault", "zone", "lost", "never"] in lines
@@ -39,7 +39,7 @@ def test_a_campaign_lists_what_was_met_and_what_was_not() -> None:
 
 
 def test_what_was_never_met_is_a_failure_where_all_is_required() -> None:
-    assert simulated("--seed", "5", "--hours", "0", "--require-all").exit_code == 1
+    assert simulated("--seed", "5", "--hours", "0.001", "--require-all").exit_code == 1
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -70,7 +70,7 @@ def test_ordinary_days_are_those_of_databases_with_shards() -> None:
 
 
 def test_a_seed_of_foundationdb_prints_its_trace() -> None:
-    result = simulated("--engine", "foundationdb", "--seed", "6", "--hours", "0", "--trace")
+    result = simulated("--engine", "foundationdb", "--seed", "6", "--hours", "0.001", "--trace")
     assert result.exit_code == 0, result.output
     assert "the operator creates the database" in result.output
     assert result.output.splitlines()[-1].startswith("1 run, 0 with violations; ")

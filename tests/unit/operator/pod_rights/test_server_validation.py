@@ -9,12 +9,12 @@ from stateward.kube.objects.errors import FieldCause as Cause
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import kind_of
-from stateward.operator.pod_rights.finished import final_templates
+from stateward.operator.pod_rights.finished import DASHBOARDS, METRICS, final_templates
 from stateward.operator.pod_rights.labels import PodRights
 from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, is_client_service, parts
 from stateward.planning.model.observation import Refusal
 from tests.unit.kube.memory_api import MemoryApi
-from tests.unit.operator.pod_rights.clusters import SEARCH, container, foundation, search
+from tests.unit.operator.pod_rights.clusters import SEARCH, container, elastic, foundation, search
 
 UNTYPED = "failed to create typed patch object (data/logs-hot-0; apps/v1, Kind=StatefulSet): "
 
@@ -136,6 +136,71 @@ async def test_the_round_of_a_cluster_asks_the_server_too() -> None:
     rights = PodRights(server, unconnected(kind_of(cluster)), labelled=False)
     existing: Any = type("Existing", (), {"cluster": cluster, "secrets": ()})
     assert {each.subject for each in await rights.refusals(existing)} == {"spec.podTemplate.spec.bogus"}
+
+
+async def refusals_beside(server: Server, cluster: Any) -> list[str]:
+    found = await ServerValidation(server, unconnected(kind_of(cluster))).refusals_beside(cluster)
+    assert all(each.reason == NOT_ACCEPTED for each in found)
+    return [each.message for each in found]
+
+
+@pytest.mark.parametrize("make", [search, elastic])
+async def test_pods_of_dashboards_are_asked_about_with_their_own_place_in_the_spec(make: Any) -> None:
+    template = {"spec": {"bogus": 1, **container("dashboards", imagePulPolicy="Always")["spec"]}}
+    error = unknown("spec.template.spec.bogus", 'spec.template.spec.containers[name="dashboards"].imagePulPolicy')
+    server = Server(error, "deployments")
+    assert await refusals_beside(server, make(dashboards={"podTemplate": template})) == [
+        f"{DASHBOARDS}.spec.bogus: the API server says: unknown field",
+        f"{DASHBOARDS}.spec.containers[dashboards].imagePulPolicy: the API server says: unknown field",
+    ]
+    assert server.calls == [("apply", "deployments", Key("data", "logs-dashboards"))]
+
+
+@pytest.mark.parametrize("make", [search, elastic, foundation])
+async def test_pods_of_exporters_are_asked_about_with_their_own_place_in_the_spec(make: Any) -> None:
+    template = {"spec": {"terminationGracePeriodSeconds": -1}}
+    error = invalid("spec.template.spec.terminationGracePeriodSeconds", "must be greater than 0")
+    server = Server(error, "deployments")
+    assert await refusals_beside(server, make(metrics={"podTemplate": template})) == [
+        f"{METRICS}.spec.terminationGracePeriodSeconds: the API server says: must be greater than 0"
+    ]
+    assert server.calls == [("apply", "deployments", Key("data", "logs-metrics"))]
+
+
+async def test_a_fault_in_a_container_of_the_user_beside_the_operators_own_is_named_by_it() -> None:
+    extra = {"spec": {"containers": [{"name": "mine", "image": "x", "imagePullPolicy": "No"}]}}
+    cluster = foundation(metrics={"podTemplate": extra})
+    names = ["exporter", "fdbcli", "mine"]
+    server = Server(
+        invalid(f"spec.template.spec.containers[{names.index('mine')}].imagePullPolicy", "Unsupported value"),
+        "deployments",
+    )
+    (found,) = await refusals_beside(server, cluster)
+    assert found.startswith(f"{METRICS}.spec.containers[mine].imagePullPolicy: ")
+
+
+async def test_the_service_of_dashboards_is_asked_about_too() -> None:
+    cluster = search(dashboards={"service": {"spec": {"portz": []}}})
+    server = Server(unknown("spec.portz"), "services")
+    assert await refusals_beside(server, cluster) == [
+        "spec.dashboards.service.spec.portz: the API server says: unknown field"
+    ]
+    assert server.calls == [("apply", "services", Key("data", "logs-dashboards"))]
+
+
+async def test_what_is_beside_a_cluster_is_asked_about_only_if_the_spec_describes_it_and_is_valid() -> None:
+    server = Server(unknown("spec.template.spec.bogus"), "deployments")
+    template = {"spec": {"bogus": 1}}
+    plain = search(dashboards={"replicas": 2}, metrics={"resources": {"limits": {"memory": "1Gi"}}})
+    assert await refusals_beside(server, plain) == []
+    wrong = search(dashboards={"podTemplate": template, "image": "no tag"}, metrics={"podTemplate": template})
+    assert await refusals_beside(server, wrong) == []
+    assert server.calls == []
+
+
+async def test_what_is_beside_a_cluster_stops_no_round_of_its_database() -> None:
+    server = Server(unknown("spec.template.spec.bogus"), "deployments")
+    assert await refusals(server, search(metrics={"podTemplate": {"spec": {"bogus": 1}}})) == ()
 
 
 def test_paths_of_the_server_are_read_in_both_of_its_forms() -> None:

@@ -1,13 +1,19 @@
 """What is found in a template without rendering it: names that cannot exist, in every branch, and no others."""
 
 import json
+import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import gotpl
 import pytest
+from gotpl.parse.semantic import BUILTIN_FUNCTIONS
 
 from stateward.api.values.problem import Severity
+from stateward.packages.format.work_budget import TANK, Fuel
 from stateward.packages.rendering import inspection
+from stateward.packages.rendering.functions import functions
 from stateward.packages.rendering.inspection import inspect
 from stateward.packages.rendering.shapes import ANYTHING, Names, Plain, Shape, root_of
 from stateward.packages.rendering.templates import TemplateProblem, Variables, parse, render
@@ -109,6 +115,84 @@ def test_what_may_exist_is_no_finding(source: str) -> None:
     assert found(source) == []
 
 
+VALUE = "is a value: it takes no argument, and nothing can be piped into it"
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("{{ if false }}{{ upper }}{{ end }}", "wrong number of args for upper: want 1 got 0"),
+        ("{{ if false }}{{ upper .Name .Name }}{{ end }}", "wrong number of args for upper: want 1 got 2"),
+        ("{{ range .Params.HOSTS }}{{ trunc 3 }}{{ end }}", "wrong number of args for trunc: want 2 got 1"),
+        ("{{ with .Params.HOSTS }}{{ $.Name | trunc }}{{ end }}", "wrong number of args for trunc: want 2 got 1"),
+        ('{{ .Name | replace "a" }}', "wrong number of args for replace: want 3 got 2"),
+        ('{{ .Name | replace "a" "b" "c" }}', "wrong number of args for replace: want 3 got 4"),
+        ("{{ .Name | quote | trunc 3 4 }}", "wrong number of args for trunc: want 2 got 3"),
+        ('{{ "x" | trunc 3 4 }}', "wrong number of args for trunc: want 2 got 3"),
+        ("{{ if and .Name (trunc 3) }}{{ end }}", "wrong number of args for trunc: want 2 got 1"),
+        ("{{ or .Name (eq .Name) }}", "wrong number of args for eq: want at least 2 got 1"),
+        ("{{ print upper }}", "wrong number of args for upper: want 1 got 0"),
+        ("{{ $x := trunc 3 }}{{ $x }}", "wrong number of args for trunc: want 2 got 1"),
+        ("{{ range until }}{{ end }}", "wrong number of args for until: want 1 got 0"),
+        ('{{ define "a" }}{{ hello 1 }}{{ end }}', "wrong number of args for hello: want 0 got 1"),
+        ('{{ template "a" upper }}{{ define "a" }}{{ end }}', "wrong number of args for upper: want 1 got 0"),
+        ("{{ dig .Params.SETTINGS }}", "wrong number of args for dig: want at least 3 got 1"),
+        ("{{ if false }}{{ and }}{{ end }}", "function 'and' requires an argument"),
+        ("{{ if false }}{{ or }}{{ end }}", "function 'or' requires an argument"),
+        ("{{ if false }}{{ call .Name }}{{ end }}", "function 'call' not defined"),
+        ("{{ index .Params.SETTINGS `a` | replace `b` }}", "wrong number of args for replace: want 3 got 2"),
+        ('{{ if false }}{{ .Name "x" }}{{ end }}', f".Name {VALUE}"),
+        ('{{ define "a" }}{{ .whatever 1 }}{{ end }}', f".whatever {VALUE}"),
+        ('{{ $x := 1 }}{{ if false }}{{ $x "y" }}{{ end }}', f"$x {VALUE}"),
+        ('{{ if false }}{{ ("a") "b" }}{{ end }}', f'("a") {VALUE}'),
+        ('{{ if false }}{{ "a" "b" }}{{ end }}', f'"a" {VALUE}'),
+        ("{{ if false }}{{ .Name | .Namespace }}{{ end }}", f".Namespace {VALUE}"),
+        ('{{ with (dict "a" 1) "b" }}{{ end }}', f'(dict "a" 1) {VALUE}'),
+        ("{{ quote (.Params.COUNT 1) }}", f".Params.COUNT {VALUE}"),
+    ],
+)
+def test_what_takes_no_such_arguments_is_found_in_every_branch_with_its_line(source: str, says: str) -> None:
+    assert found("\n" + source) == [f"2: {says}"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '{{ .Name | trunc 3 | upper | quote }}{{ print }}{{ list }}{{ list 1 2 3 | join "," }}{{ default list .Name }}',
+        '{{ and .Name }}{{ .Name | and }}{{ or .Name .Namespace "x" }}{{ .Name | or "" }}{{ and (eq .Name "a" "b") }}',
+        "{{ round 1.5 2 }}{{ round 1.5 2 0.5 }}{{ add }}{{ add 1 2 3 }}{{ .Name | default }}{{ eq 1 1 1 1 }}",
+        '{{ dict }}{{ dict "a" }}{{ printf "%s" }}{{ .Name | printf "%s" }}{{ index .Params.SETTINGS }}{{ (.Name) }}',
+        # What is piped may be no value, and then does not count: this renders with one argument.
+        '{{ index .Params.SETTINGS "a" | upper "x" }}',
+        '{{ $x := index .Params.SETTINGS "a" }}{{ $x | upper "x" }}{{ $x | .Name }}',
+        '{{ default (index .Params.SETTINGS "a") "" | upper "x" }}',
+    ],
+)
+def test_variadic_functions_pipes_and_values_that_may_be_missing_are_no_finding(source: str) -> None:
+    assert found(source) == []
+    render("t.yaml", source, Variables("web", "prod", "shop", "1", "", {"SETTINGS": {}}))
+
+
+@pytest.mark.parametrize("piped", ["", "1 | "])
+def test_the_number_of_arguments_is_judged_as_the_engine_judges_it(piped: str) -> None:
+    fuel = Fuel()
+    fuel.fill(TANK)
+    known = functions(fuel)
+    policy = gotpl.SandboxPolicy.strict(allow_functions=known)
+    differs: list[str] = []
+    for name, count in product(sorted({*known, *BUILTIN_FUNCTIONS}), range(5)):
+        source = f"{{{{ {piped}{' '.join((name, *['1'] * count))} }}}}"
+        try:
+            gotpl.Template(source, functions=known, sandbox=policy).render({})
+            said = ""
+        except gotpl.TemplateExecutionError as error:
+            said = error.message
+        refused = re.search("wrong number of args|requires an argument|at least|is not defined", said) is not None
+        if bool(found(source)) is not refused:
+            differs.append(f"{source}: {said}")
+    assert differs == []
+
+
 @pytest.mark.parametrize(
     "source", ['{{ index .Params "NEW" }}', '{{ get .Params "NEW" }}', '{{ index . "Params" "NEW" }}']
 )
@@ -138,7 +222,7 @@ def test_nothing_is_found_in_what_the_formats_own_engine_has_rendered() -> None:
     assert looked > 500
 
 
-@pytest.mark.parametrize("call", ["{{ nope }}", "{{ $nope }}", "{{ nope .Name | quote }}", "{{ env `HOME` }}"])
+@pytest.mark.parametrize("call", ["{{ nope }}", "{{ $nope }}", "{{ env `HOME` }}", "{{ upper }}", "{{ .Name `x` }}"])
 @pytest.mark.parametrize(
     "around",
     [
@@ -150,7 +234,7 @@ def test_nothing_is_found_in_what_the_formats_own_engine_has_rendered() -> None:
         '{{ block "x" . }}%s{{ end }}',
     ],
 )
-def test_an_unknown_function_or_variable_is_found_in_every_branch(around: str, call: str) -> None:
+def test_an_unknown_function_or_variable_and_a_wrong_call_are_found_in_every_branch(around: str, call: str) -> None:
     package = shop({"templates/extra.yaml": "\n" + around % call})
     (said,) = [str(problem) for problem in check_package(package) if problem.severity is Severity.ERROR]
     assert said.startswith("templates/extra.yaml:2: ")

@@ -36,11 +36,24 @@ def test_a_package_that_is_well_has_no_findings() -> None:
     assert found(shop()) == []
 
 
+@pytest.mark.parametrize("name", ["re-size", "back_up.daily", "2", "back up", "Größe"])
+def test_a_plan_that_users_can_request_may_have_any_name(name: str) -> None:
+    package = shop(operator=("  backup:\n", f'  "{name}":\n'), params=("trigger: backup", f'trigger: "{name}"'))
+    assert found(package) == []
+
+
 @pytest.mark.parametrize(
     ("package", "words"),
     [
         (shop(operator=("name: shop", "name: my shop")), "operator.yaml: name: 'my shop': must be at most 63 letters"),
         (shop(operator=("  deploy:\n", "  install:\n")), "operator.yaml: plans: 'install, backup': must have a plan"),
+        (shop(operator=("  backup:\n", '  "":\n')), "operator.yaml: plans: '': must be a name without"),
+        (
+            shop(operator=("  backup:\n", "  back/up:\n")),
+            "operator.yaml: plans: 'back/up': must be a name without slashes",
+        ),
+        (shop(operator=("  backup:\n", '  " backup":\n')), "operator.yaml: plans: ' backup': must be a name without"),
+        (shop(operator=("  backup:\n", '  "a\\nb":\n')), "operator.yaml: plans: 'a\\nb': must be a name without"),
         (
             shop(operator=("tasks: [app, extra]", "tasks: [apps]")),
             "steps[0].tasks[0]: 'apps': is not a task; there are",

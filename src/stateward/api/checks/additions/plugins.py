@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from stateward.api.kinds.additions.plugins import NO_PLUGINS, ONE_SOURCE
 from stateward.api.kinds.products import product_of
 from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.images import MALFORMED, VERSION_PLACE, is_reference
 from stateward.api.values.problem import Problem, Severity
 
 
@@ -17,6 +18,8 @@ def check(cluster: SearchCluster) -> Iterator[Problem]:
             yield Problem("spec.pluginSource", next(iter(chosen), ""), NO_PLUGINS)
         if len(chosen) != 1:
             yield Problem("spec.pluginSource", ", ".join(chosen), ONE_SOURCE)
+        if source.image is not None and not is_reference(source.image.replace(VERSION_PLACE, spec.version)):
+            yield Problem("spec.pluginSource.image", source.image, MALFORMED)
     for i, plugin in enumerate(spec.plugins or ()):
         if product.includes(plugin.name, spec.version):
             first = product.included_plugins[plugin.name]

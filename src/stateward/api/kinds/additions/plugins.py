@@ -44,14 +44,6 @@ FolderUrl = Annotated[
         extra={"accepts": "must be an https:// address without a query, for example https://mirror.example/plugins"},
     ),
 ]
-PluginImage = Annotated[
-    str,
-    Meta(
-        pattern=r"^[a-z0-9]([-._:/@A-Za-z0-9]|\{version\})*$",
-        max_length=500,
-        extra={"accepts": "must be an image, for example registry.example/plugins:{version}"},
-    ),
-]
 ClaimName = Annotated[
     str,
     Meta(
@@ -69,7 +61,7 @@ class PluginSource(Record):
         FolderUrl | None, Meta(description="Address of a folder with the files, for example a mirror of the company.")
     ] = None
     image: Annotated[
-        PluginImage | None,
+        Annotated[str, Meta(max_length=500)] | None,
         Meta(
             description="Image with the files in /plugins, and with cp. {version} stands for the version of the member."
         ),

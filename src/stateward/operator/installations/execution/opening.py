@@ -37,7 +37,7 @@ def open_package(body: PackageObject) -> Package:
         raise NoPackageError(
             "PackageBroken", f"{where} says its digest is {body.spec.digest}, and it is {found.digest}"
         )
-    wrong = [problem for problem in check_package(found, every_branch=False) if problem.severity.value == "error"]
+    wrong = [problem for problem in check_package(found, unused=False) if problem.severity.value == "error"]
     if wrong:
         raise NoPackageError("PackageBroken", f"{where}: " + "; ".join(str(problem) for problem in wrong[:3]))
     return found

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from stateward.api.values.problem import errors
+from stateward.packages.format.reading import read_package
+from stateward.packages.review.checks import check_package
 from stateward.simulation.apiserver.store import Event
 from tests.unit.operator.installations.world import World
 from tests.unit.packages.samples import files
@@ -158,6 +161,18 @@ async def test_a_package_that_loses_something_is_refused_with_the_reason(world: 
     async with world.operator():
         await world.until(lambda: world.condition("Stalled").get("reason") == "PackageBroken")
         assert "Job deploy-job is applied and deleted in step main/away" in world.condition("Stalled")["message"]
+
+
+async def test_a_package_that_works_is_installed_with_the_mistakes_in_what_it_does_not_use(world: World) -> None:
+    """`verify` refuses it; an operator that learned to do so must not stop what runs."""
+    named = ("  backup:\n", "  back/up:\n"), ("trigger: backup", "trigger: back/up")
+    untaken = ("  mode:", '{{ if eq .Params.EXTRA "true" }}{{ .Params.LOST }}{{ end }}\n  mode:')
+    changed = files(None, operator=named[0], params=named[1], config=untaken)
+    assert len(errors(check_package(read_package(changed)))) == 2
+    world.package("shop-1.2.0", changed)
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
 
 
 async def test_an_upgrade_with_a_value_of_another_plan_runs_both_and_is_ready_only_after_the_second(
