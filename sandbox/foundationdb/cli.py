@@ -37,11 +37,10 @@ class Client:
         answer = await self._leader(found.leader, request) if found.leader else None
         if request["op"] == "status":
             path, now = str(self.file.path), time.time()
-            return (
-                status.alone(found.reached, path, now)
-                if answer is None
-                else status.joined(answer, found.reached, path, now)
-            )
+            if answer is None or "untrusted" in answer:
+                message = status.UNREACHED if answer is None else status.UNTRUSTED
+                return status.empty(found.reached, path, now, message)
+            return status.joined(answer, found.reached, path, now)
         if answer is not None and "connection" in answer:
             self.file.follow(answer["connection"])
         return answer

@@ -85,7 +85,7 @@ def parse(words: Sequence[str], program: str = "/usr/bin/fdbserver") -> Options:
     if not is_process(address):
         raise UsageError(f"ERROR: public address `{address}' is no address")
     tls = certificates(found) if address.endswith(":tls") else None
-    if tls is None and address.endswith(":tls"):
+    if address.endswith(":tls") and (tls is None or not tls.certificate):
         raise UsageError(f"ERROR: there are no certificates for the address `{address}'")
     listen = found.get("listen_address", "public")
     listen = address if listen == "public" else listen

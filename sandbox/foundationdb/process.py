@@ -42,8 +42,10 @@ class Process:
         """Run until killed."""
         host, _, port = self.options.listen.removesuffix(":tls").rpartition(":")
         tls = self.options.tls
-        context = tls.context(ssl.Purpose.CLIENT_AUTH) if tls is not None else None
-        server = await wire.serve(host.strip("[]"), int(port), self.answer, tls, context)
+        accepts = self.protocol >= protocol("7.3")
+        context = tls.context(ssl.Purpose.CLIENT_AUTH, needed=not accepts) if tls is not None else None
+        stranger = self.answer_stranger if accepts else None
+        server = await wire.serve(host.strip("[]"), int(port), self.answer, tls, context, stranger)
         if tls is not None and context is not None:
             self._later(wire.refresh(tls, context, self.options.refresh))
         print(f"FDBD joined cluster {self.file.current} as {self.options.address}", flush=True)
@@ -73,6 +75,16 @@ class Process:
         answer = await self.leader.answer(message["request"])
         self._later(self._execute())
         return {"answer": answer}
+
+    async def answer_stranger(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Answer a peer without a certificate: it learns where the database is, and nothing that is in it."""
+        op, request = message["op"], message.get("request", {})
+        if op == "leader" or message["protocol"] != self.protocol or request.get("op") == "where":
+            return await self.answer(message)
+        if op != "ask":
+            raise ValueError(f"a peer without a certificate asks for {op}")
+        leads = self.leader is not None and self.leader.current.key == message.get("key", "")
+        return {"answer": {"untrusted": True} if leads else None}
 
     async def _live(self) -> None:
         while True:

@@ -34,12 +34,16 @@ class Tls:
     trusted: str
     rules: str = ""
 
-    def context(self, purpose: ssl.Purpose) -> ssl.SSLContext:
-        """Return the TLS context of a connection, read each time: the files change while a program runs."""
+    def context(self, purpose: ssl.Purpose, *, needed: bool = True) -> ssl.SSLContext:
+        """Return the TLS context of a connection, read each time: the files change while a program runs.
+
+        If it is not needed, a peer may have no certificate; one that it has must be valid.
+        """
         made = ssl.create_default_context(purpose, cafile=self.trusted)
         made.check_hostname = False
-        made.verify_mode = ssl.CERT_REQUIRED
-        made.load_cert_chain(self.certificate, self.key)
+        made.verify_mode = ssl.CERT_REQUIRED if needed else ssl.CERT_OPTIONAL
+        if self.certificate:
+            made.load_cert_chain(self.certificate, self.key)
         return made
 
     def believes(self, writer: asyncio.StreamWriter) -> bool:
@@ -75,13 +79,16 @@ def _changed(tls: Tls) -> list[int]:
 
 
 def certificates(options: Mapping[str, str]) -> Tls | None:
-    """Return where certificates are, by the options or the environment; None where no one says."""
+    """Return where certificates are, by the options or the environment; None where no one says.
+
+    A client may have none of its own.
+    """
 
     def said(name: str) -> str:
         return options.get(f"tls_{name}") or os.environ.get(f"FDB_TLS_{name.upper()}", "")
 
     own, key, trusted = said("certificate_file"), said("key_file"), said("ca_file")
-    return Tls(own, key, trusted, said("verify_peers")) if own and key and trusted else None
+    return Tls(own, key, trusted, said("verify_peers")) if trusted and bool(own) is bool(key) else None
 
 
 async def ask(address: str, message: Message, patience: float = PATIENCE) -> Message:
@@ -138,16 +145,21 @@ async def serve(
     answer: Callable[[Message], Awaitable[Message]],
     tls: Tls | None = None,
     context: ssl.SSLContext | None = None,
+    stranger: Callable[[Message], Awaitable[Message]] | None = None,
 ) -> asyncio.Server:
-    """Answer requests; a connection without a valid request is closed."""
+    """Answer requests; a connection without a valid request is closed.
+
+    `stranger` answers a peer without a certificate; without it, such a connection is closed, too.
+    """
 
     async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(10):
-                if tls is not None and not tls.believes(writer):
+                answers = answer if tls is None or tls.believes(writer) else stranger
+                if answers is None or (answers is stranger and writer.get_extra_info("peercert")):
                     return
                 message = json.loads(await reader.readline())
-                writer.write(json.dumps(await answer(message)).encode() + b"\n")
+                writer.write(json.dumps(await answers(message)).encode() + b"\n")
                 await writer.drain()
         except (TimeoutError, OSError, ValueError, KeyError):
             pass

@@ -39,6 +39,11 @@ FULL = (
 )
 
 
+UNTRUSTED = "ERROR: Client tried to access unauthorized data (6000)"
+UNTRUSTED_KILL = "ERROR: A untrusted client tried to send a message to a private endpoint (6001)"
+"""What 7.3 says to a client without a certificate."""
+
+
 class FailedError(Exception):
     """A failed command with its output; the following commands do not run."""
 
@@ -94,10 +99,12 @@ class Run:
         del words
         raise FailedError("ERROR: Unknown command. Try `help'?")
 
-    async def _do(self, **request: Any) -> dict[str, Any]:
-        """Repeat the request until a cluster responds."""
+    async def _do(self, untrusted: str = UNTRUSTED, **request: Any) -> dict[str, Any]:
+        """Repeat the request until a cluster responds; raise FailedError if it does not trust this client."""
         while (answer := await self.ask(request)) is None:
             await self.sleep(0.5)
+        if "untrusted" in answer:
+            raise FailedError(untrusted)
         return answer
 
     async def _status(self, words: list[str]) -> None:
@@ -192,7 +199,7 @@ class Run:
 
     async def _kill(self, words: list[str]) -> None:
         if not words or words == ["list"]:
-            found = (await self._do(op="workers"))["workers"]
+            found = (await self._do(UNTRUSTED_KILL, op="workers"))["workers"]
             self.listed = {endpoint(worker["address"]) for worker in found} if not words else self.listed
             self.lines.append(f"\nThe following {len(self.listed)} addresses can be killed:")
             self.lines += [*sorted(self.listed), ""]

@@ -30,6 +30,8 @@ DESCRIPTIONS = {
 PATIENCE = 30.0
 """Seconds for which a client waits for the cluster's part."""
 TIMED_OUT = {"name": "status_incomplete_timeout", "description": "Timed out fetching cluster status."}
+UNREACHED = {"name": "quorum_not_reachable", "description": "Unable to reach a quorum of coordinators."}
+UNTRUSTED = {"name": "status_incomplete_error", "description": "Cluster encountered an error fetching status."}
 
 UNREADABLE = {"name": "unreadable_configuration", "description": "Unable to read database configuration."}
 
@@ -41,7 +43,11 @@ def timed_out(document: Document) -> bool:
 
 def alone(coordinators: dict[str, bool], file: str, now: float) -> Document:
     """Return the status of a client that reaches no cluster."""
-    message = {"name": "quorum_not_reachable", "description": "Unable to reach a quorum of coordinators."}
+    return empty(coordinators, file, now, UNREACHED)
+
+
+def empty(coordinators: dict[str, bool], file: str, now: float, message: dict[str, str]) -> Document:
+    """Return the status of a client that gets nothing from a cluster, with the reason."""
     return {
         "client": client(coordinators, file, now, available=False, healthy=False) | {"messages": [message]},
         "cluster": {"layers": {"_valid": False}},
@@ -71,8 +77,7 @@ def whole(cluster: Cluster, coordinators: dict[str, bool], file: str, now: float
 def joined(part: Document, coordinators: dict[str, bool], file: str, now: float) -> Document:
     """Return the complete status from the cluster's part and the client's part; an empty one did not come in time."""
     if not part:
-        own = client(coordinators, file, now, available=False, healthy=False) | {"messages": [TIMED_OUT]}
-        return {"client": own, "cluster": {"layers": {"_valid": False}}}
+        return empty(coordinators, file, now, TIMED_OUT)
     available, healthy = bool(part.get("database_available")), bool(part.get("full_replication"))
     return {
         "client": client(coordinators, file, now, available=available, healthy=available and healthy),

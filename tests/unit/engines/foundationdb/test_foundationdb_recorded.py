@@ -16,8 +16,10 @@ from stateward.engines.foundationdb.database.exclusion import (
 )
 from stateward.engines.foundationdb.database.maintenance import is_own
 from stateward.engines.foundationdb.database.members import view
-from stateward.engines.foundationdb.database.picture import silent
+from stateward.engines.foundationdb.database.picture import absent, silent
 from stateward.engines.foundationdb.database.status import Status, parse_status
+from stateward.planning.model.observation import Unformed, Unknown
+from tests.unit.engines.foundationdb_model import Model, cluster
 from tests.unit.simulation.foundationdb.model_processes import ModelProcesses
 
 RECORDED = Path(__file__).parents[1] / "data/foundationdb/recorded-7.3.62"
@@ -58,6 +60,16 @@ def status(label: str) -> Status:
         ("maintenance-on", Outcome.DONE),
         ("maintenance-off", Outcome.DONE),
         ("kill", Outcome.DONE),
+        ("include-tls", Outcome.REFUSED),
+        ("tls-exclude-proof", Outcome.DONE),
+        ("tls-coordinators", Outcome.DONE),
+        ("tls-coordinators-plain", Outcome.REFUSED),
+        ("tls-kill", Outcome.DONE),
+        ("tls-kill-refused", Outcome.REFUSED),
+        ("uncertified-configure", Outcome.REFUSED),
+        ("uncertified-exclude", Outcome.REFUSED),
+        ("uncertified-kill", Outcome.REFUSED),
+        ("uncertified-set", Outcome.REFUSED),
     ],
 )
 def test_the_outcome_of_each_command(label: str, outcome: Outcome) -> None:
@@ -67,7 +79,15 @@ def test_the_outcome_of_each_command(label: str, outcome: Outcome) -> None:
 def test_only_a_blocking_exclusion_that_names_its_targets_is_a_proof() -> None:
     assert not_empty_problem(printed("exclude-proof")) is None
     assert not_empty_problem(printed("exclude-address-gone")) is None
-    for label in ("exclude-proof-gone", "exclude-no-wait", "mark", "never-created-exclude", "exclude-tls"):
+    assert not_empty_problem(printed("tls-exclude-proof")) is None
+    for label in (
+        "exclude-proof-gone",
+        "exclude-no-wait",
+        "mark",
+        "never-created-exclude",
+        "exclude-tls",
+        "uncertified-exclude",
+    ):
         assert not_empty_problem(printed(label)) is not None
 
 
@@ -129,3 +149,27 @@ def test_a_process_that_ended_is_listed_without_its_locality_or_not_at_all() -> 
         seen = view(status(label), {"storage-3": frozenset({"10.0.0.1:45008"})})
         assert seen is not None
         assert "storage-3" not in seen.members or not seen.members["storage-3"].reached
+
+
+@pytest.mark.parametrize("label", ["uncertified-status", "stranger-status"])
+def test_a_database_that_does_not_trust_the_client_is_unknown_and_not_absent(label: str) -> None:
+    """Otherwise the operator would create a database over one whose certificates do not fit."""
+    found = absent(Model(cluster()).target(), parse_status(TRANSCRIPTS[label]["output"]))
+    assert isinstance(found, Unknown)
+    assert not isinstance(found, Unformed)
+
+
+def test_processes_with_tls_are_listed_with_it() -> None:
+    seen = view(status("tls"), {})
+    assert seen is not None
+    assert {address for member in seen.members.values() for address in member.addresses} == {
+        f"10.0.0.1:4500{number}:tls" for number in (1, 2, 3, 4)
+    }
+
+
+def test_data_is_not_known_to_be_replicated_while_its_distribution_begins() -> None:
+    """Such a database reports full replication, because that is said of regions, and nothing of its teams."""
+    found = status("tls")
+    assert found.cluster.full_replication is True
+    assert unclear_data_problem(found) is None
+    assert replication_problem(found) == "the database does not report whether all data is replicated"

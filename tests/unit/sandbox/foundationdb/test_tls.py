@@ -19,6 +19,7 @@ from stateward import pki
 from tests.support.ports import lasting_port
 
 NOW = time.time()
+DATA = Path(__file__).parents[2] / "engines/data/foundationdb/recorded-7.3.62"
 
 
 def write(folder: Path, authority: pki.Pair, name: str, trusted: str) -> dict[str, str]:
@@ -36,7 +37,7 @@ def write(folder: Path, authority: pki.Pair, name: str, trusted: str) -> dict[st
 class Place:
     """One process with TLS, and its command line."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, version: str = "7.1.67") -> None:
         self.root = root
         self.authority = pki.new_authority("ours", NOW).signs
         self.port = lasting_port()
@@ -44,7 +45,7 @@ class Place:
         self.file.write_text(f"test:first@127.0.0.1:{self.port}:tls\n")
         (root / "data").mkdir()
         for name in ("fdbserver", "fdbcli"):
-            (root / name).write_bytes(program(name, "7.1.67"))
+            (root / name).write_bytes(program(name, version))
         self.server = self.certificate("member.one")
 
     def certificate(self, name: str, authority: pki.Pair | None = None) -> dict[str, str]:
@@ -68,14 +69,18 @@ class Place:
 
     def available(self, variables: dict[str, str], seconds: float = 30.0) -> bool:
         """Return whether a client reaches the coordinator within a time."""
-        command = self.words("fdbcli", "-C", str(self.file), "--exec", "status json")
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
-            if json.loads(done.stdout)["client"]["coordinators"]["quorum_reachable"]:
+            if json.loads(self.printed(variables, "status json")[1])["client"]["coordinators"]["quorum_reachable"]:
                 return True
             time.sleep(0.2)
         return False
+
+    def printed(self, variables: dict[str, str], command: str) -> tuple[int, str]:
+        """Return the exit code of a command, and what it printed."""
+        words = self.words("fdbcli", "-C", str(self.file), "--timeout", "20", "--exec", command)
+        done = subprocess.run(words, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
+        return done.returncode, f"{done.stdout}{done.stderr}".strip()
 
 
 @pytest.fixture
@@ -91,6 +96,31 @@ def test_only_clients_with_a_certificate_of_the_cluster_are_answered(place: Plac
         assert not place.available(place.certificate("client.two"), 2.0), "with a name that is not believed"
         assert not place.available(place.certificate("client.one", stranger), 2.0), "of another authority"
         assert place.available(place.certificate("client.one"))
+
+
+def test_a_client_of_7_3_without_a_certificate_is_answered_as_by_real_processes(tmp_path: Path) -> None:
+    recorded = json.loads((DATA / "transcripts.json").read_text(encoding="utf-8"))
+    real = {entry["label"].removeprefix("uncertified-"): entry for entry in recorded if "uncertified" in entry["label"]}
+    place = Place(tmp_path, "7.3.62")
+    stranger = pki.new_authority("another", NOW).signs
+    bare = {key: value for key, value in place.server.items() if "CERTIFICATE" not in key and "KEY" not in key}
+    with place.runs():
+        member = place.certificate("member.one")
+        assert place.available(member)
+        assert place.printed(member, "configure new single ssd") == (0, "Database created")
+        for name in ("kill", "exclude", "configure"):
+            assert place.printed(bare, real[name]["command"]) == (1, real[name]["output"]), name
+        code, text = place.printed(bare, "coordinators")
+        assert (code, text.count(":tls")) == (0, 1)
+        found, same = (
+            json.loads(document) for document in (place.printed(bare, "status json")[1], real["status"]["output"])
+        )
+        assert found["cluster"] == same["cluster"]
+        assert found["client"]["messages"] == same["client"]["messages"]
+        assert found["client"]["coordinators"]["quorum_reachable"] is True
+        assert found["client"]["database_status"] == same["client"]["database_status"]
+        assert not place.available(place.certificate("client.two"), 2.0), "with a name that is not believed"
+        assert not place.available(place.certificate("client.one", stranger), 2.0), "of another authority"
 
 
 def test_a_new_certificate_is_shown_without_a_restart(place: Place) -> None:
