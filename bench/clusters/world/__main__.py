@@ -43,11 +43,15 @@ async def pretend(kubeconfig: Path, count: int, mode: Mode) -> None:
             secrets.subscribe(opened.heard)
             stores.append(secrets)
             endless.append(Reflector(api, WHOLE_SECRETS, ours, secrets).run())
-        tasks = [asyncio.create_task(work) for work in endless]
-        for store in stores:
-            await store.wait_synced()
-        await opened.opened()
-        print("ready", flush=True)
+
+        async def ready() -> None:
+            for store in stores:
+                await store.wait_synced()
+            await opened.opened()
+            print("ready", flush=True)
+            await stop.wait()
+
+        tasks = [asyncio.create_task(work) for work in (*endless, ready())]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
