@@ -1,7 +1,7 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, answers, agent, rollout, simulation, sandbox, inplace, forecasts, arrival, packages, many, scale; by
-default all.
+Names: micro, answers, agent, rollout, simulation, sandbox, inplace, forecasts, arrival, packages, many, secured,
+failing, scale; by default all.
 """
 
 import argparse
@@ -10,7 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from bench import machine, sandbox_figures
-from bench.clusters import scale
+from bench.clusters import many, scale
+from bench.clusters.fleet import Mode
 from bench.databases import agent, arrival, forecasts, inplace
 from bench.packages import installations
 from bench.planner import micro, observing, rollout, simulated
@@ -64,9 +65,12 @@ def _packages(chosen: argparse.Namespace) -> list[Row]:
     )
 
 
-def _many(chosen: argparse.Namespace) -> list[Row]:
-    extent = scale.QUICK if chosen.quick else scale.Extent()
-    return scale.measure_replayed(dataclasses.replace(extent, sizes=chosen.sizes or (100, 500)))
+def _many(mode: Mode) -> Measurement:
+    def measured(chosen: argparse.Namespace) -> list[Row]:
+        extent = scale.QUICK if chosen.quick else scale.Extent()
+        return many.measure(dataclasses.replace(extent, sizes=chosen.sizes or (100, 500), mode=mode))
+
+    return measured
 
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -80,7 +84,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "forecasts": lambda _: forecasts.measure(),
     "arrival": lambda _: arrival.measure(),
     "packages": _packages,
-    "many": _many,
+    "many": _many(Mode.PLAIN),
+    "secured": _many(Mode.SECURED),
+    "failing": _many(Mode.FAILING),
     "scale": _scale,
 }
 """By name, in the order in which they run: the short ones first."""

@@ -1,5 +1,6 @@
 """The clusters that are measured: what they are called, what they ask for, where their stand-in databases answer."""
 
+from enum import StrEnum
 from typing import Any
 
 from stateward.kube.objects.metadata import Key
@@ -18,6 +19,20 @@ SHARED = {"services": 3, "configmaps": 2}
 """Objects that a cluster has once; its budgets are not in it, for their number depends on its state."""
 
 _PER_NET = 250
+
+
+class Mode(StrEnum):
+    """How the databases are secured, and whether the operator gets in."""
+
+    PLAIN = "plain"
+    SECURED = "secured"
+    FAILING = "failing"
+    """Secured, but the databases present certificates of another CA."""
+
+    @property
+    def secured(self) -> bool:
+        """Whether the clusters ask for security."""
+        return self is not Mode.PLAIN
 
 
 def name(index: int) -> str:
@@ -45,11 +60,13 @@ def cluster_at(host: str) -> str:
     return name(int(net) * _PER_NET + int(place) - 1)
 
 
-def body(index: int, edit: str = "") -> dict[str, Any]:
+def body(index: int, edit: str = "", *, secured: bool = False) -> dict[str, Any]:
     """Return a cluster as a manifest; a different `edit` is a change without restarts."""
     storage = {"storageClass": STORAGE_CLASS}
     pools = [{**pool, "storage": {**pool["storage"], **storage}} for pool in POOLS]
     spec: dict[str, Any] = {"version": VERSION, "pools": pools}
+    if secured:
+        spec["security"] = {"enabled": True}
     if edit:
         spec["service"] = {"labels": {"edit": edit}}
     return {

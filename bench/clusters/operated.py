@@ -117,10 +117,11 @@ class StandInFamily(OpenSearchFamily):
     """OpenSearch clusters whose databases answer at the addresses of their stand-ins."""
 
     def target(self, existing: ClusterObjects) -> Target:
-        """Return the stand-in's address, once there is a pod that could be asked."""
+        """Return the stand-in's address, as often as there are pods that could be asked."""
         target = super().target(existing)
-        address = f"http://{fleet.address(existing.cluster.metadata.name)}:{fleet.PORT}"
-        return msgspec.structs.replace(target, endpoints=(address,) if target.endpoints else ())
+        place = f"{fleet.address(existing.cluster.metadata.name)}:{fleet.PORT}"
+        schemes = (url.partition("://")[0] for url in target.endpoints)
+        return msgspec.structs.replace(target, endpoints=tuple(f"{scheme}://{place}" for scheme in schemes))
 
 
 def report(operator: Operator, tally: Tally) -> Report:

@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
+from bench.clusters.certificates import renamed
 from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import RawRequest
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import SECRETS
 from stateward.operator.objects.caches import CLUSTERS, OWNED, SHARED
 
 Object = dict[str, Any]
@@ -48,7 +50,7 @@ def version(item: Object) -> int:
 def multiplied(recorded: Recording, name: str, others: list[str]) -> Recording:
     """Return a recording in which the cluster `name` is there under each of the other names as well.
 
-    Each has UIDs of its own, in all places where the recorded ones occur.
+    Each has UIDs of its own, in all places where the recorded ones occur, and certificates of its own if it has any.
     """
     shared = {kind.path() for kind in SHARED}
     owned = {path: items for path, items in recorded.objects.items() if path not in shared}
@@ -56,9 +58,11 @@ def multiplied(recorded: Recording, name: str, others: list[str]) -> Recording:
     uids = {item["metadata"]["uid"] for items in owned.values() for item in items}
     objects = {path: list(items) for path, items in recorded.objects.items()}
     for number, other in enumerate(others, start=1):
+        changes = {uid: f"{uid[:-6]}{number:06x}" for uid in uids}
+        changes |= renamed(recorded.objects.get(SECRETS.path(), []), name, other)
         copy = text.replace(name, other)
-        for uid in uids:
-            copy = copy.replace(uid, f"{uid[:-6]}{number:06x}")
+        for before, after in changes.items():
+            copy = copy.replace(before, after)
         for path, items in msgspec.json.decode(copy, type=dict[str, list[Object]]).items():
             objects[path] += items
     return Recording(objects, recorded.version)

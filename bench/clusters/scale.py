@@ -12,16 +12,15 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import msgspec
 import yaml
 
-from bench.children import LOGS, Child, child
+from bench.children import Child, child
 from bench.clusters import fleet
+from bench.clusters.fleet import Mode
 from bench.clusters.operated import Report
-from bench.clusters.recording import Recording, record, save
 from bench.machine import Ticks
 from bench.process import Usage, usage
 from bench.table import Row
@@ -51,6 +50,7 @@ class Extent:
     """How much is measured; times in seconds."""
 
     sizes: tuple[int, ...] = (100, 500)
+    mode: Mode = Mode.PLAIN
     silence: float = 600.0
     """How long the settled clusters of the first size are watched for writes."""
     idle: float = 300.0
@@ -69,72 +69,22 @@ def measure(extent: Extent) -> list[Row]:
     try:
         sandbox.up(nodes=0, pretend_nodes=PRETEND_NODES)
         kubeconfig = str(sandbox.kubeconfig_path)
-        asyncio.run(_prepare(kubeconfig))
-        with child("clusters.world", kubeconfig, str(max(extent.sizes))) as world:
+        asyncio.run(prepare(kubeconfig))
+        with child("clusters.world", kubeconfig, str(max(extent.sizes)), extent.mode) as world:
             world.wait_for("ready", 60)
             return _grow(extent, kubeconfig, world)
     finally:
         sandbox.down()
 
 
-def measure_replayed(extent: Extent) -> list[Row]:
-    """Record one settled cluster on a sandbox, serve it under many names, and return the figures of the operator.
-
-    Nothing else of Kubernetes runs then, and the clusters are there at once.
-    """
-    file = LOGS / "recording.json"
-    save(_recorded(extent), file)
-    return replayed(extent, file)
-
-
-def replayed(extent: Extent, file: Path) -> list[Row]:
-    """Return the figures of the operator with the clusters of a recording."""
-    kubeconfig = LOGS / "replay.kubeconfig"
-    rows: list[Row] = []
-    for size in extent.sizes:
-        with child("clusters.replay", str(file), str(size)) as server:
-            port = server.wait_for("ready on port", 120)
-            kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{port}")))
-            with child("clusters.world", str(kubeconfig), str(size)) as world, _operator(str(kubeconfig)) as scene:
-                world.wait_for("ready", 60)
-                rows += asyncio.run(Stage(scene, world, extent, size).replayed())
-    return rows
-
-
-def _recorded(extent: Extent) -> Recording:
-    sandbox = Sandbox(SANDBOX)
-    sandbox.down()
-    try:
-        sandbox.up(nodes=0, pretend_nodes=3)
-        kubeconfig = str(sandbox.kubeconfig_path)
-        asyncio.run(_prepare(kubeconfig))
-        with child("clusters.world", kubeconfig, "1") as world, _operator(kubeconfig) as scene:
-            world.wait_for("ready", 60)
-            asyncio.run(Stage(scene, world, extent, 1).settled())
-            return asyncio.run(record(kubeconfig))
-    finally:
-        sandbox.down()
-
-
-def _kubeconfig(server: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "replay",
-        "clusters": [{"name": "replay", "cluster": {"server": server}}],
-        "users": [{"name": "replay", "user": {}}],
-        "contexts": [{"name": "replay", "context": {"cluster": "replay", "user": "replay"}}],
-    }
-
-
 def _grow(extent: Extent, kubeconfig: str, world: Child) -> list[Row]:
     rows: list[Row] = []
-    with _operator(kubeconfig) as scene:
+    with operating(kubeconfig) as scene:
         there = 0
         for size in extent.sizes:
             rows += asyncio.run(Stage(scene, world, extent, size).all(there))
             there = size
-    with _operator(kubeconfig) as scene:
+    with operating(kubeconfig) as scene:
         rows += asyncio.run(Stage(scene, world, extent, there).restarted())
     return rows
 
@@ -150,14 +100,15 @@ class Scene:
 
 
 @contextmanager
-def _operator(kubeconfig: str) -> Generator[Scene]:
+def operating(kubeconfig: str) -> Generator[Scene]:
+    """Run the operator while the block runs."""
     began = time.monotonic()
     with child("clusters.operated", kubeconfig) as process:
         port = process.wait_for("answers on port", 120)
         yield Scene(process, f"http://127.0.0.1:{port}/report", kubeconfig, began)
 
 
-async def _prepare(kubeconfig: str) -> None:
+async def prepare(kubeconfig: str) -> None:
     """Install the kind and the namespace, and wait until the API server serves the kind, a moment later."""
     async with HttpApi(connect(kubeconfig=kubeconfig)) as api:
         await api.apply(CRD, Key("", "osclusters.stateward.dev"), yaml.safe_load(DEFINITION.read_text()), _APPLY)
@@ -205,8 +156,11 @@ class Stage:
         return [first, await self._idle(self._extent.idle, "idle after a restart")]
 
     async def replayed(self) -> list[Row]:
-        """Measure an operator that has come to settled clusters."""
+        """Measure an operator that has come to settled clusters, or to such whose databases it cannot trust now."""
         rows = await self.restarted()
+        if self._extent.mode is Mode.FAILING:
+            # What is kept of failed connections shows only after a while.
+            return [*rows, await self._idle(self._extent.silence, "failing, later")]
         silent = await self._idle(self._extent.silence, "settled", writes=True)
         return [*rows, silent, await self._reaction()]
 
@@ -223,7 +177,8 @@ class Stage:
 
             async def apply(index: int) -> None:
                 async with slots:
-                    await api.apply(CLUSTERS, fleet.key(index), fleet.body(index), _APPLY)
+                    body = fleet.body(index, secured=self._extent.mode.secured)
+                    await api.apply(CLUSTERS, fleet.key(index), body, _APPLY)
 
             await asyncio.gather(*(apply(index) for index in new))
         applied = time.monotonic() - began
@@ -280,7 +235,8 @@ class Stage:
             for number in range(self._extent.edits):
                 index = number % self._size
                 edit = f"e{number // self._size}-{before}"
-                await api.apply(CLUSTERS, fleet.key(index), fleet.body(index, edit), _APPLY)
+                body = fleet.body(index, edit, secured=self._extent.mode.secured)
+                await api.apply(CLUSTERS, fleet.key(index), body, _APPLY)
                 await asyncio.sleep(0.2)
         expected = before + self._extent.edits
         await self._until("reacted", lambda r: len(r.reactions) >= expected and r.settled >= self._size)

@@ -18,7 +18,8 @@ async def serve(file: Path, count: int) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    replay = Replay(multiplied(load(file), fleet.name(0), [fleet.name(index) for index in range(1, count)]))
+    others = [fleet.name(index) for index in range(1, count)]
+    replay = Replay(multiplied(load(file), fleet.name(0), others))
     gc.freeze()
     runner = web.ServerRunner(web.Server(replay.answer, access_log=None), shutdown_timeout=1)
     await runner.setup()

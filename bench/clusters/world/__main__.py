@@ -1,12 +1,15 @@
-"""`python -m bench.clusters.world KUBECONFIG CLUSTERS`: the pretended world, until ended; says `ready` when it is."""
+"""`python -m bench.clusters.world KUBECONFIG CLUSTERS MODE`: the pretended world, until ended; says `ready`."""
 
 import asyncio
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
+from bench.clusters.fleet import Mode
 from bench.clusters.world import volumes
-from bench.clusters.world.databases import Databases, serving
+from bench.clusters.world.databases import Databases
+from bench.clusters.world.doors import WHOLE_SECRETS, Secret, doors
 from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import Reflector
@@ -18,24 +21,37 @@ from stateward.kube.objects.resources import CLAIMS, PODS
 from stateward.kube.objects.storage import PersistentVolumeClaim
 
 
-async def pretend(kubeconfig: Path, count: int) -> None:
+async def pretend(kubeconfig: Path, count: int, mode: Mode) -> None:
     """Pretend everything for the first `count` clusters until a signal asks to stop."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     databases = Databases()
-    async with HttpApi(connect(kubeconfig=str(kubeconfig))) as api, serving(databases, count):
+    async with HttpApi(connect(kubeconfig=str(kubeconfig))) as api, doors(databases, mode, count) as opened:
         await volumes.create_class(api)
         pods, claims = Store[Pod]("pods"), Store[PersistentVolumeClaim]("claims")
         pods.subscribe(databases.heard)
         volumes.Volumes(api, claims)
         ours = Selection(labels=names.LABEL_CLUSTER)
-        endless = (
+        stores: list[Store[Any]] = [pods, claims]
+        endless = [
             Reflector(api, PODS, ours, pods).run(),
             Reflector(api, CLAIMS, ours, claims).run(),
-        )
-        tasks = [asyncio.create_task(work) for work in endless]
-        print("ready", flush=True)
+        ]
+        if mode is Mode.SECURED:
+            secrets = Store[Secret]("secrets")
+            secrets.subscribe(opened.heard)
+            stores.append(secrets)
+            endless.append(Reflector(api, WHOLE_SECRETS, ours, secrets).run())
+
+        async def ready() -> None:
+            for store in stores:
+                await store.wait_synced()
+            await opened.opened()
+            print("ready", flush=True)
+            await stop.wait()
+
+        tasks = [asyncio.create_task(work) for work in (*endless, ready())]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
@@ -44,4 +60,4 @@ async def pretend(kubeconfig: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(pretend(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(pretend(Path(sys.argv[1]), int(sys.argv[2]), Mode(sys.argv[3])))

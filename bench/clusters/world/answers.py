@@ -49,6 +49,7 @@ def formed(cluster: str, identity: str, members: Iterable[Running]) -> Mapping[s
         driver.INFO: {**told, "nodes": {member.identifier: _info(member) for member in up}},
         driver.STATS: {**told, "nodes": {member.identifier: _stats(member, placed) for member in up}},
         driver.SETTINGS: {"persistent": {}, "transient": {}},
+        driver.USERS: {"admin": {}},
     }
     return {path: msgspec.json.encode(answer) for path, answer in answers.items()}
 

@@ -1,8 +1,6 @@
 """Stand-in databases: one HTTP server that answers for every cluster, each at an address of its own."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 
 from aiohttp import web
 
@@ -71,21 +69,6 @@ class Databases:
         if found is None:
             return web.json_response({"error": f"a stand-in has no answer to {request.method}"}, status=400)
         return web.Response(body=found, content_type="application/json")
-
-
-@asynccontextmanager
-async def serving(databases: Databases, count: int) -> AsyncGenerator[None]:
-    """Answer for the first `count` clusters while the block runs; raise OSError where the port is taken."""
-    server = web.Server(databases.answer, access_log=None)
-    loop = asyncio.get_running_loop()
-    hosts = [fleet.address(fleet.name(index)) for index in range(count)]
-    sockets = [await loop.create_server(server, host, fleet.PORT) for host in hosts]
-    try:
-        yield
-    finally:
-        for each in sockets:
-            each.close()
-        await server.shutdown()
 
 
 def forms(pod: Pod) -> bool:
