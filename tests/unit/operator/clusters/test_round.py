@@ -1,5 +1,6 @@
 """Single decisions of a round of a cluster; what rounds lead to is simulated."""
 
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -145,12 +146,38 @@ async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failu
             await self._round(KEY, found)
 
     monkeypatch.setattr(reconcile, "ending", always(()))
-    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=failure)))
+    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=failure, tightened=False)))
     status = SimpleNamespace(record_first=soon(turn), write=soon(), failed=always(None))
-    loop = Performing(status=status, performer=performer, reads=reads, exit_watch=Recorded())
+    loop = Performing(status=status, performer=performer, reads=reads, exit_watch=Recorded(), tightened=Counter[Key]())
     with pytest.raises(Done if failure is None else KeyError):
         await loop.round()
     assert reads.done == (["keep"] if failure is None else [])
+
+
+async def test_after_a_budget_was_tightened_everything_is_read_again_and_soon_the_status_says_so() -> None:
+    existing = SimpleNamespace(live=True, cluster=STAYS)
+    turn = SimpleNamespace(plan=SimpleNamespace(actions=()), existing=existing, observed=None)
+
+    class Performing(Loop):
+        async def _decided(self, key: Key, existing: Any) -> Any:
+            return 0.0, existing, turn
+
+        async def _administrator_created(self, turn: Any) -> Any:
+            raise Done
+
+        async def round(self) -> float | None:
+            found: Any = existing
+            return await self._round(KEY, found)
+
+    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=None, tightened=True)))
+    loop = Performing(
+        status=SimpleNamespace(record_first=soon(turn)), performer=performer, reads=reads, tightened=Counter[Key]()
+    )
+    for _ in range(reconcile.NOT_KEPT - 1):
+        assert await loop.round() == reconcile.EDITED_SECONDS
+    with pytest.raises(Done):
+        await loop.round()
+    assert reads.done == ["forget"] * reconcile.NOT_KEPT
 
 
 @pytest.mark.parametrize("target", [None, Target((), "logs")])
