@@ -122,7 +122,7 @@ class Run:
     async def _configure(self, words: list[str]) -> None:
         words = [word for word in words if word != "FORCE"]
         new = words[:1] == ["new"]
-        request = {"op": "configure", "new": new, "options": words[1:] if new else words}
+        request: dict[str, Any] = {"op": "configure", "new": new, "options": words[1:] if new else words}
         while (answer := await self._do(**request))["result"] == "waits":
             await self.sleep(0.5)
         text, good = CONFIGURED[answer["result"]]
