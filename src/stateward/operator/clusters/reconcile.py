@@ -369,11 +369,7 @@ class Reconciler:
             async with self._fence():
                 await self._family.engine.add_user(self._family.target(turn.existing), name, password)
         except (ApiError, EngineError) as error:
-            _log.warning(
-                "the first administrator is not created yet, and is tried again",
-                error=f"{type(error).__name__}: {error}",
-            )
-            return turn, error
+            return turn, error  # The queue logs it when the round has ended.
         known = msgspec.structs.replace(known, administrator=True)
         return replace(turn, observed=msgspec.structs.replace(turn.observed, protection=known)), None
 
