@@ -1,6 +1,6 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
-Names: micro, answers, agent, rollout, simulation, sandbox, inplace, forecasts, arrival, packages, many, secured,
+Names: micro, cli, answers, agent, rollout, simulation, sandbox, inplace, forecasts, arrival, packages, many, secured,
 failing, scale; by default all.
 """
 
@@ -9,7 +9,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from bench import machine, sandbox_figures
+from bench import commands, machine, sandbox_figures
 from bench.clusters import many, scale
 from bench.clusters.fleet import Mode
 from bench.databases import agent, arrival, forecasts, inplace
@@ -75,6 +75,7 @@ def _many(mode: Mode) -> Measurement:
 
 MEASUREMENTS: dict[str, Measurement] = {
     "micro": lambda _: micro.measure(),
+    "cli": lambda _: commands.measure(),
     "answers": lambda _: observing.measure(),
     "agent": lambda _: agent.measure(),
     "rollout": lambda chosen: rollout.rows((6, 30) if chosen.quick else rollout.SIZES),

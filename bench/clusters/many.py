@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from bench.children import LOGS, child
+from bench.clusters import fleet
 from bench.clusters.fleet import Mode
 from bench.clusters.recording import Recording, record, save
 from bench.clusters.scale import SANDBOX, Extent, Stage, operating, prepare
@@ -31,7 +32,7 @@ def replayed(extent: Extent, file: Path) -> list[Row]:
     for size in extent.sizes:
         with child("clusters.replay", str(file), str(size)) as server:
             port = server.wait_for("ready on port", 240)
-            kubeconfig.write_text(yaml.safe_dump(_kubeconfig(f"http://127.0.0.1:{port}")))
+            kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(f"http://127.0.0.1:{port}")))
             with child("clusters.world", str(kubeconfig), str(size), extent.mode) as world:
                 world.wait_for("ready", 240)
                 with operating(str(kubeconfig)) as scene:
@@ -55,12 +56,13 @@ def _recorded(extent: Extent) -> Recording:
         sandbox.down()
 
 
-def _kubeconfig(server: str) -> dict[str, Any]:
+def kubeconfig_of(server: str) -> dict[str, Any]:
+    """Return a kubeconfig for a replay at this address."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "replay",
         "clusters": [{"name": "replay", "cluster": {"server": server}}],
         "users": [{"name": "replay", "user": {}}],
-        "contexts": [{"name": "replay", "context": {"cluster": "replay", "user": "replay"}}],
+        "contexts": [{"name": "replay", "context": {"cluster": "replay", "user": "replay", "namespace": fleet.NAMESPACE}}],
     }
