@@ -87,6 +87,8 @@ class Scheduler:
         taint = next((t for t in items(node.doc, "spec", "taints") if not _tolerated(t, pod)), None)
         if taint is not None:
             return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
+        if not any(c["type"] == "Ready" and c["status"] == "True" for c in items(node.doc, "status", "conditions")):
+            return "node(s) had untolerated taint {node.kubernetes.io/not-ready: }"
         wanted = part(pod.doc, "spec", "nodeSelector")
         if any(node.labels.get(name) != value for name, value in wanted.items()):
             return "node(s) didn't match Pod's node affinity/selector"
