@@ -60,9 +60,8 @@ def _row(words: tuple[str, ...], kubeconfig: Path) -> Row:
     seconds = min(_cpu_seconds(words, kubeconfig) for _ in range(RUNS))
     found = fastest([*imports(_with_times(words, kubeconfig))] for _ in range(TIMED))
     shown = "stateward " + " ".join("NAME" if word == fleet.name(0) else word for word in words)
-    return Row(
-        f"`{shown}`: CPU time", f"{seconds:.2f} s", AIM if words in AIMED else "", f"{len(found)} modules; {most(found)}"
-    )
+    aim, note = AIM if words in AIMED else "", f"{len(found)} modules; {most(found)}"
+    return Row(f"`{shown}`: CPU time", f"{seconds:.2f} s", aim, note)
 
 
 def imports(text: str) -> Iterator[Import]:

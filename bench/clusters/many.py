@@ -58,11 +58,12 @@ def _recorded(extent: Extent) -> Recording:
 
 def kubeconfig_of(server: str) -> dict[str, Any]:
     """Return a kubeconfig for a replay at this address."""
+    context = {"cluster": "replay", "user": "replay", "namespace": fleet.NAMESPACE}
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "replay",
         "clusters": [{"name": "replay", "cluster": {"server": server}}],
         "users": [{"name": "replay", "user": {}}],
-        "contexts": [{"name": "replay", "context": {"cluster": "replay", "user": "replay", "namespace": fleet.NAMESPACE}}],
+        "contexts": [{"name": "replay", "context": context}],
     }

@@ -263,3 +263,19 @@ async def test_31_while_a_member_is_evicted_as_a_rollout_begins_no_other_one_sto
         await scenario.settle()
         assert evicted
         assert scenario.most_down == 1
+
+
+async def test_no_pod_is_scheduled_on_a_node_that_is_not_ready() -> None:
+    """Of the model: Kubernetes taints such a node."""
+    with Scenario(managers(), hot(2)).logged() as scenario:
+        await scenario.begin()
+        names = list(scenario.world.nodes.names)
+        for name in names:
+            scenario.world.nodes.lose(name, power=True)
+        await asyncio.sleep(60.0)
+        scenario.pools(managers(), hot(3))
+        assert await scenario.until(lambda: scenario.object(PODS, "logs-hot-2-0") is not None, 300.0)
+        await asyncio.sleep(30.0)
+        pod = scenario.object(PODS, "logs-hot-2-0")
+        assert pod is not None
+        assert not pod.doc["spec"].get("nodeName")

@@ -100,6 +100,8 @@ def test_the_words_of_the_command_line() -> None:
         "agent",
         "answers",
         "arrival",
+        "cli",
+        "failing",
         "forecasts",
         "inplace",
         "many",
@@ -108,5 +110,6 @@ def test_the_words_of_the_command_line() -> None:
         "rollout",
         "sandbox",
         "scale",
+        "secured",
     }
     assert set(MEASUREMENTS) == usual | {"simulation"}

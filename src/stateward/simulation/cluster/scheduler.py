@@ -84,11 +84,9 @@ class Scheduler:
         """Return why a node cannot take a pod, in kube-scheduler's words; empty if it can."""
         if node.doc["spec"].get("unschedulable"):
             return "node(s) were unschedulable"
-        taint = next((t for t in items(node.doc, "spec", "taints") if not _tolerated(t, pod)), None)
+        taint = next((t for t in _taints(node) if not _tolerated(t, pod)), None)
         if taint is not None:
             return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
-        if not any(c["type"] == "Ready" and c["status"] == "True" for c in items(node.doc, "status", "conditions")):
-            return "node(s) had untolerated taint {node.kubernetes.io/not-ready: }"
         wanted = part(pod.doc, "spec", "nodeSelector")
         if any(node.labels.get(name) != value for name, value in wanted.items()):
             return "node(s) didn't match Pod's node affinity/selector"
@@ -142,6 +140,12 @@ def _memory(pod: Stored) -> int:
     containers = items(pod.doc, "spec", "containers")
     asked = (part(c, "resources", kind).get("memory") for c in containers for kind in ("requests", "limits"))
     return max((parse_bytes(str(size)) for size in asked if size), default=0)
+
+
+def _taints(node: Stored) -> list[Doc]:
+    """Return the taints of a node, and the one that Kubernetes adds to a node that is not ready."""
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in items(node.doc, "status", "conditions"))
+    return [*items(node.doc, "spec", "taints"), *([] if ready else [{"key": "node.kubernetes.io/not-ready"}])]
 
 
 def _tolerated(taint: Doc, pod: Stored) -> bool:
