@@ -153,7 +153,7 @@ async def test_a_member_that_was_out_of_reach_while_all_coordinators_changed_fin
         await scenario.begin()
         before = scenario.coordinators()
         pods = scenario.world.foundationdb.pods.values()
-        alone = next(p.container for p in pods if "-log-" in p.container.pod.name)
+        alone = next(p.container for p in pods if p.container.pod.name == "logs-log-1-0")
         scenario.world.isolate(alone.node, on=True)
         scenario.world.nodes.cordon(alone.node, on=True)  # a successor that lands there would not join
         scenario.edit(members={"replace": sorted(before)})

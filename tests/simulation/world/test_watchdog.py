@@ -33,7 +33,7 @@ async def test_a_member_that_holds_the_copies_of_shards_or_votes_is_not_released
         await scenario.begin()
         watchdog, held = scenario.run.watchdog, {copy.node for copy in scenario.database.shards[0].copies}
         holder = next(node.name for node in scenario.nodes() if node.id in held)
-        for name, properties in ((holder, ["b", "d"]), ("logs-managers-0", ["c", "d"])):
+        for name, properties in ((holder, ["b", "d", "t"]), ("logs-managers-0", ["c", "d"])):
             member = scenario.object(SETS, name)
             assert member is not None
             assert let_go(watchdog, scenario.world.clusters, member) == properties

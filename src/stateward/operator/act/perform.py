@@ -4,9 +4,6 @@ Any other failure ends the round: it is then unknown whether the state still mat
 does. So it ends only what depends on the refused step, and is reported until the step succeeds. A pod that is not
 allowed counts as a refusal: nothing was sent.
 
-No member stops in a round that tightens a disruption budget. The disaster this prevents: a node is drained while a
-rollout begins, the eviction of one member is allowed just after the plan was made, and its steps stop another one.
-
 The disaster this prevents: a database that refuses to move a member's data (because its disks are too full) blocks the
 repair of another member, and the creation of the new one that would have taken the data.
 """
@@ -97,25 +94,24 @@ class Performer:
     announcer: Announcer
     metrics: Metrics
 
-    async def perform(self, existing: ClusterObjects, observed: Observation, plan: Plan) -> Outcome:
-        """Perform a plan; only unexpected errors are raised."""
+    async def perform(
+        self, existing: ClusterObjects, observed: Observation, plan: Plan, *, closed: bool = True
+    ) -> Outcome:
+        """Perform a plan, its steps only if the disruption budgets are closed; only unexpected errors are raised."""
         target, refused = self.family.target(existing), list[RefusedAction]()
         failure: Exception | None = None
-        tightened = False
         try:
             await self._all(plan.endings, existing, target, refused)
             if observed.desired.pools:
-                tightened = await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
+                await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
                 await self.agent_requests.credentials.keep(existing)
-            # An eviction may have been allowed after the reads of this plan: the next one begins with new reads.
-            tightened = tightened and plan.disrupts
-            if not tightened:
+            if closed:
                 await self._all(plan.steps, existing, target, refused)
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
         refusals = tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError))
-        return Outcome(refusals, barred, failure, tightened)
+        return Outcome(refusals, barred, failure, tightened=not closed)
 
     async def _all(
         self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]

@@ -23,7 +23,7 @@ from stateward.kube.election.fence import Fence
 from stateward.kube.objects.errors import ApiError, Conflict, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock
-from stateward.operator.act.act import Actor
+from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.perform import Performer
@@ -226,22 +226,20 @@ class Reconciler:
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
+        closed = await self._close_budgets(key, turn)
+        if not closed and self._tightened[key] < NOT_KEPT:
+            return EDITED_SECONDS
         try:
-            turn = await self._status.record_first(key, turn)
+            turn = await self._status.record_first(key, turn) if closed else turn
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
-        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan)
-        if turn.plan.actions or outcome.tightened:
+        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, closed=closed)
+        if turn.plan.actions:
             self._reads.forget(key)
-        if outcome.tightened:
-            self._tightened[key] += 1
-            if self._tightened[key] < NOT_KEPT:
-                return EDITED_SECONDS
-        else:
-            self._tightened.pop(key, None)
-            if existing.live and outcome.failure is None:
-                self._reads.keep(key, began, existing, turn.plan.actions)
+        if existing.live and outcome.failure is None and closed:
+            self._reads.keep(key, began, existing, turn.plan.actions)
+        if closed:
             self._exit_watch.keep(key, turn.existing, ending(turn.observed, turn.plan))
         if outcome.failure is None:
             turn, failure = await self._administrator_created(turn)
@@ -260,6 +258,26 @@ class Reconciler:
         self._done[key] = turn.plan.actions
         following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
         return min(following, written.held) if written.held > 0 else following
+
+    async def _close_budgets(self, key: Key, turn: Round) -> bool:
+        """Tighten the budgets before a member stops; return False if this plan must be made again from new reads.
+
+        The disaster this prevents: a node is drained while a rollout begins, the eviction of one member is allowed just
+        after the reads of this plan, and its steps stop another one. What the plan records comes later: a departure
+        that is recorded and did not begin would hold the next one back.
+        """
+        if not turn.plan.disrupts:
+            return True
+        try:
+            tightened = await self._shared_objects.apply(turn.existing, turn.plan.budgets, settled=turn.plan.settled)
+        except (ApiError, NotOwnedError):
+            return True  # The plan's first step is the same write; its failure is reported, and no member stops.
+        if not tightened:
+            self._tightened.pop(key, None)
+            return True
+        self._reads.forget(key)
+        self._tightened[key] += 1
+        return False
 
     async def _decided(self, key: Key, existing: ClusterObjects) -> tuple[float, ClusterObjects, Round]:
         """Return when the reads began, what was read, and the plan to perform; raises NotFound, ApiError."""

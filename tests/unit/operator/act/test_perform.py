@@ -30,9 +30,8 @@ RECORD = a.RecordRemoval(why="it is replaced", member="c-hot-2")
 class Hands:
     """Whatever carries steps out; some of them fail."""
 
-    def __init__(self, failing: dict[a.Action, Exception], *, tightens: bool = False) -> None:
+    def __init__(self, failing: dict[a.Action, Exception]) -> None:
         self._failing = failing
-        self._tightens = tightens
         self.done: list[a.Action] = []
 
     async def carry_out(self, action: a.Action, *_: object) -> None:
@@ -40,9 +39,8 @@ class Hands:
             raise self._failing[action]
         self.done.append(action)
 
-    async def apply(self, *_: object, **__: object) -> bool:
-        """Write what members share, and return whether a budget was tightened."""
-        return self._tightens
+    async def apply(self, *_: object, **__: object) -> None:
+        """Write what members share."""
 
     async def keep(self, *_: object) -> None:
         """Keep credentials."""
@@ -51,10 +49,9 @@ class Hands:
         """Announce."""
 
 
-async def perform(*steps: a.Action, tightens: bool = False, **failing: Any) -> tuple[list[a.Action], Outcome]:
+async def perform(*steps: a.Action, closed: bool = True, **failing: Any) -> tuple[list[a.Action], Outcome]:
     """Carry out steps of which some fail, named by their kind."""
-    fails = {step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing}
-    applier = Hands(fails, tightens=tightens)
+    applier = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
     agent_requests: Any = SimpleNamespace(credentials=applier)
     anyone: Any = applier
@@ -63,9 +60,9 @@ async def perform(*steps: a.Action, tightens: bool = False, **failing: Any) -> t
     existing: Any = SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
     endings = tuple(step for step in steps if runs_first(step))
-    rest, disrupts = tuple(step for step in steps if step not in endings), any(step is DELETE for step in steps)
-    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False, disrupts=disrupts)
-    outcome = await performer.perform(existing, observed, plan)
+    rest = tuple(step for step in steps if step not in endings)
+    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False)
+    outcome = await performer.perform(existing, observed, plan, closed=closed)
     return applier.done, outcome
 
 
@@ -127,15 +124,8 @@ async def test_pods_that_are_not_allowed_keep_no_other_member_from_being_started
     assert wait.message == "a step is not taken (it starts again): spec.hostPID: must be false"
 
 
-async def test_no_member_stops_in_the_round_that_tightens_a_budget_and_what_only_ends_something_is_done() -> None:
+async def test_while_budgets_are_not_closed_only_what_ends_something_is_done_and_the_status_says_why() -> None:
     ends = a.RestoreAllocation(why="c-hot-0 is back")
-    done, outcome = await perform(ends, LIMIT, DELETE, tightens=True)
+    done, outcome = await perform(ends, LIMIT, DELETE, closed=False)
     assert done == [ends]
-    assert outcome.tightened
-
-
-async def test_what_stops_no_member_that_serves_does_not_wait_for_budgets() -> None:
-    create = a.Create(why="it is missing", member="c-hot-1", pool="hot", ordinal=1, version="2.19.5")
-    done, outcome = await perform(create, DRAIN, tightens=True)
-    assert done == [create, DRAIN]
-    assert not outcome.tightened
+    assert [wait.reason for wait in outcome.waits("c")] == ["BudgetNotKept"]
