@@ -1,4 +1,4 @@
-"""A round that fails is one line of the log, whatever it is about and whoever else hears of the failure.
+"""A round that fails is one line of the log, whatever it is about, also if a listener hears of the failure.
 
 A second line of the same failure looks like a second failure, to people and to alerts on logs.
 """
@@ -199,7 +199,7 @@ def test_a_failing_round_of_a_declared_object_is_one_line(
 
 @dataclass
 class Heard:
-    """A listener that counts what it is told; perhaps it fails itself."""
+    """A listener that counts failures; perhaps it fails itself."""
 
     trouble: Exception | None = None
     told: list[int] = field(default_factory=list[int])
