@@ -38,6 +38,13 @@ structlog.configure(
         structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
     ]
 )
+LOGS = structlog.get_config()
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> None:
+    """Logging is set for the whole process: a command that an earlier test ran may have left out all but errors."""
+    structlog.configure(**LOGS)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -95,14 +95,23 @@ class Performer:
     metrics: Metrics
 
     async def perform(
-        self, existing: ClusterObjects, observed: Observation, plan: Plan, *, closed: bool = True
+        self,
+        existing: ClusterObjects,
+        observed: Observation,
+        plan: Plan,
+        *,
+        closed: bool = True,
+        failure: Exception | None = None,
     ) -> Outcome:
-        """Perform a plan, its steps only if the disruption budgets are closed; only unexpected errors are raised."""
+        """Perform a plan, its steps only if the disruption budgets are closed; `failure`: why they could not be.
+
+        Only unexpected errors are raised.
+        """
         target, refused = self.family.target(existing), list[RefusedAction]()
-        failure: Exception | None = None
+        tightened = not closed and failure is None
         try:
             await self._all(plan.endings, existing, target, refused)
-            if observed.desired.pools:
+            if observed.desired.pools and failure is None:
                 await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
                 await self.agent_requests.credentials.keep(existing)
             if closed:
@@ -111,7 +120,7 @@ class Performer:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
         refusals = tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError))
-        return Outcome(refusals, barred, failure, tightened=not closed)
+        return Outcome(refusals, barred, failure, tightened)
 
     async def _all(
         self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]

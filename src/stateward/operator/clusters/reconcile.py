@@ -226,15 +226,15 @@ class Reconciler:
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
-        closed = await self._close_budgets(key, turn)
-        if not closed and self._tightened[key] < NOT_KEPT:
+        closed, failure = await self._close_budgets(key, turn)
+        if not closed and failure is None and self._tightened[key] < NOT_KEPT:
             return EDITED_SECONDS
         try:
             turn = await self._status.record_first(key, turn) if closed else turn
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
-        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, closed=closed)
+        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, closed=closed, failure=failure)
         if turn.plan.actions:
             self._reads.forget(key)
         if existing.live and outcome.failure is None and closed:
@@ -259,25 +259,27 @@ class Reconciler:
         following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
         return min(following, written.held) if written.held > 0 else following
 
-    async def _close_budgets(self, key: Key, turn: Round) -> bool:
-        """Tighten the budgets before a member stops; return False if this plan must be made again from new reads.
+    async def _close_budgets(self, key: Key, turn: Round) -> tuple[bool, Exception | None]:
+        """Tighten the budgets before a member stops; return whether the reads show them closed, and what failed.
+
+        If they were open, or it is not known whether they are, the plan must be made again from new reads.
 
         The disaster this prevents: a node is drained while a rollout begins, the eviction of one member is allowed just
         after the reads of this plan, and its steps stop another one. What the plan records comes later: a departure
         that is recorded and did not begin would hold the next one back.
         """
         if not turn.plan.disrupts:
-            return True
+            return True, None
         try:
             tightened = await self._shared_objects.apply(turn.existing, turn.plan.budgets, settled=turn.plan.settled)
-        except (ApiError, NotOwnedError):
-            return True  # The plan's first step is the same write; its failure is reported, and no member stops.
+        except (ApiError, NotOwnedError) as error:
+            return False, error
         if not tightened:
             self._tightened.pop(key, None)
-            return True
+            return True, None
         self._reads.forget(key)
         self._tightened[key] += 1
-        return False
+        return False, None
 
     async def _decided(self, key: Key, existing: ClusterObjects) -> tuple[float, ClusterObjects, Round]:
         """Return when the reads began, what was read, and the plan to perform; raises NotFound, ApiError."""

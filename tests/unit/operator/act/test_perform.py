@@ -49,7 +49,9 @@ class Hands:
         """Announce."""
 
 
-async def perform(*steps: a.Action, closed: bool = True, **failing: Any) -> tuple[list[a.Action], Outcome]:
+async def perform(
+    *steps: a.Action, closed: bool = True, failure: Exception | None = None, **failing: Any
+) -> tuple[list[a.Action], Outcome]:
     """Carry out steps of which some fail, named by their kind."""
     applier = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
@@ -62,7 +64,7 @@ async def perform(*steps: a.Action, closed: bool = True, **failing: Any) -> tupl
     endings = tuple(step for step in steps if runs_first(step))
     rest = tuple(step for step in steps if step not in endings)
     plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False)
-    outcome = await performer.perform(existing, observed, plan, closed=closed)
+    outcome = await performer.perform(existing, observed, plan, closed=closed, failure=failure)
     return applier.done, outcome
 
 
@@ -129,3 +131,12 @@ async def test_while_budgets_are_not_closed_only_what_ends_something_is_done_and
     done, outcome = await perform(ends, LIMIT, DELETE, closed=False)
     assert done == [ends]
     assert [wait.reason for wait in outcome.waits("c")] == ["BudgetNotKept"]
+
+
+async def test_after_a_failed_write_of_a_budget_no_later_write_of_the_same_round_lets_a_member_stop() -> None:
+    """The second write may succeed, and an eviction may have been admitted before it."""
+    ends, refused = a.RestoreAllocation(why="c-hot-0 is back"), refusal(504, "Timeout", "later")
+    done, outcome = await perform(ends, LIMIT, DELETE, closed=False, failure=refused)
+    assert done == [ends]
+    assert outcome.failure is refused
+    assert [wait.reason for wait in outcome.waits("c")] == ["StepFailed"]

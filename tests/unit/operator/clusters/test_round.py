@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from stateward.engines.connection.base import Speed, Target
+from stateward.kube.objects.errors import ServerTimeout
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.controller import Controller
 from stateward.operator.clusters.reconcile import Reconciler
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.objects.waves import Turn
 from stateward.planning.model.observation import Unknown
 from tests.unit.engines.search_clusters import cluster
@@ -154,32 +156,49 @@ async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failu
     assert reads.done == (["keep"] if failure is None else [])
 
 
+class Stopping(Loop):
+    """A loop whose plan stops a member."""
+
+    async def _decided(self, key: Key, existing: Any) -> Any:
+        plan = SimpleNamespace(actions=(), disrupts=True, budgets=(), settled=False)
+        return 0.0, existing, SimpleNamespace(plan=plan, existing=existing, observed=None)
+
+    async def round(self) -> float | None:
+        found: Any = SimpleNamespace(live=True, cluster=STAYS)
+        return await self._round(KEY, found)
+
+
 async def test_after_a_budget_was_tightened_everything_is_read_again_and_soon_the_status_says_so() -> None:
     """Nothing is recorded before: a departure that is recorded and did not begin would hold the next one back."""
-    existing = SimpleNamespace(live=True, cluster=STAYS)
-    plan = SimpleNamespace(actions=(), disrupts=True, budgets=(), settled=False)
-    turn = SimpleNamespace(plan=plan, existing=existing, observed=None)
 
-    class Performing(Loop):
-        async def _decided(self, key: Key, existing: Any) -> Any:
-            return 0.0, existing, turn
-
-        async def round(self) -> float | None:
-            found: Any = existing
-            return await self._round(KEY, found)
-
-    async def perform(*_: Any, closed: bool) -> Any:
-        assert not closed
+    async def perform(*_: Any, closed: bool, failure: object) -> Any:
+        assert (closed, failure) == (False, None)
         raise Done
 
     reads, performer = Recorded(), SimpleNamespace(perform=perform)
     opened = SimpleNamespace(apply=soon(value=True))
-    loop = Performing(performer=performer, reads=reads, shared_objects=opened, tightened=Counter[Key]())
+    loop = Stopping(performer=performer, reads=reads, shared_objects=opened, tightened=Counter[Key]())
     for _ in range(reconcile.NOT_KEPT - 1):
         assert await loop.round() == reconcile.EDITED_SECONDS
     with pytest.raises(Done):
         await loop.round()
     assert reads.done == ["forget"] * reconcile.NOT_KEPT
+
+
+@pytest.mark.parametrize("error", [ServerTimeout("later"), NotOwnedError("it is not ours")])
+async def test_members_do_not_stop_in_a_round_in_which_a_budget_could_not_be_written(error: Exception) -> None:
+    """The disaster this prevents: the second write succeeds, and an eviction was allowed before it."""
+
+    async def perform(*_: Any, closed: bool, failure: object) -> Any:
+        assert (closed, failure) == (False, error)
+        raise Done
+
+    async def refused(*_: object, **__: object) -> bool:
+        raise error
+
+    parts = {"performer": SimpleNamespace(perform=perform), "shared_objects": SimpleNamespace(apply=refused)}
+    with pytest.raises(Done):
+        await Stopping(tightened=Counter[Key](), **parts).round()
 
 
 @pytest.mark.parametrize("target", [None, Target((), "logs")])
