@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.values.base import Json
-from stateward.simulation.world.world import NAMESPACE
+from stateward.simulation.world.world import NAMESPACE, Layout
 from tests.simulation.scenario import CLAIMS, PODS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -15,6 +15,12 @@ POLICY: Json = {"enabled": True, "after": "10m"}
 
 def node_of(scenario: Scenario, member: str) -> str:
     return next(p.doc["spec"]["nodeName"] for p in scenario.world.store.all(PODS) if p.key.name == f"{member}-0")
+
+
+def placed(scenario: Scenario, member: str) -> str:
+    """Return the machine that a member's pod was given; empty as long as there is none."""
+    pods = (pod for pod in scenario.world.store.all(PODS) if pod.key.name == f"{member}-0")
+    return next((pod.doc["spec"].get("nodeName", "") for pod in pods), "")
 
 
 def in_database(scenario: Scenario) -> set[str]:
@@ -55,6 +61,20 @@ async def test_a_member_whose_machine_stays_away_is_replaced_and_its_old_pod_doe
         assert member not in in_database(scenario)
         assert any(claim.key.name.endswith(member) for claim in scenario.world.store.all(CLAIMS))
         assert set(scenario.disrupted()) <= {member}
+
+
+async def test_a_new_member_whose_machine_is_lost_before_it_joins_does_not_hold_the_replacement() -> None:
+    with Scenario(managers(), hot(), layout=Layout(nodes_per_zone=4), replacement=POLICY).logged() as scenario:
+        await scenario.begin()
+        member, machine = lone_data_node(scenario)
+        scenario.world.nodes.lose(machine, power=True)
+        assert await scenario.until(lambda: bool(placed(scenario, "logs-hot-3")), 1800.0)
+        scenario.world.nodes.lose(placed(scenario, "logs-hot-3"), power=True)
+        assert await scenario.until(lambda: "logs-hot-4" in in_database(scenario), 1800.0)
+        assert await scenario.until(lambda: removals(scenario).get(member) == "Terminating", 900.0)
+        assert "logs-hot-3" not in in_database(scenario)
+        assert scenario.database.health == "green"
+        assert set(scenario.disrupted()) <= {member, "logs-hot-3"}
 
 
 async def test_keep_cancels_a_replacement_while_it_continues() -> None:

@@ -237,6 +237,28 @@ def test_replacements_continue_in_one_zone_only_where_zones_are_requested() -> N
     assert held("hot-2", per_zone=True) == []
 
 
+def test_new_members_that_never_joined_are_replaced_one_at_a_time_beside_those_whose_places_they_were_to_take() -> None:
+    facts = facts_of([managers(1), hot(5)], [])
+    new = ("hot-3", "hot-4")
+    records = {name: record for name, record in facts.obs.records.items() if name not in new}
+    database = facts.obs.database
+    for name in new:
+        database = without(replace(facts.obs, database=database), name)
+    members = tuple(
+        replace(m, pod=replace(m.pod, ready=False)) if m.name in new and m.pod else m for m in facts.obs.members
+    )
+    obs = replace(facts.obs, members=members, records=records, database=database, slots=0)
+
+    def held(name: str, *removed: str) -> list[str]:
+        removals = {name: o.Removal(reason="gone", since=0.0, automatic=True) for name in removed}
+        made = derive(replace(obs, removals=removals), NOW)
+        return list(limits(made, made.members[name], removals))
+
+    assert held("hot-3", "hot-0") == []
+    assert held("hot-3", "hot-0", "hot-4") == ["hot-4 is replaced first"]
+    assert held("hot-1", "hot-4")[0] == "hot-4 is replaced first"
+
+
 def test_a_kept_volume_is_no_member_that_could_take_data_and_a_member_that_is_down_is_one() -> None:
     facts = facts_of([hot(2)], [("hot-0",)], down="hot-1")
     assert not is_only_data_member(facts, facts.members["hot-0"])
