@@ -5,11 +5,11 @@ A suite subclasses it and offers a fixture `world`. Each test works in a namespa
 
 import pytest
 
-from stateward.kube.client.client import ApplyOptions
+from stateward.kube.client.client import ApplyOptions, PatchKind
 from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Resource
-from stateward.kube.objects.resources import CONFIG_MAPS, PODS, STATEFUL_SETS
+from stateward.kube.objects.resources import CLAIMS, CONFIG_MAPS, PODS, STATEFUL_SETS
 from tests.contract.deleting_contract import gone
 from tests.contract.world import World
 from tests.contract.writing_contract import merge
@@ -36,6 +36,18 @@ class ApplyContract:
         await world.apply_map("one", "us", {"a": "1", "b": "2"})
         await world.apply_map("one", "us", {"a": "1"})
         assert await world.data("one") == {"a": "1"}
+
+    async def test_what_the_server_sets_in_a_new_object_belongs_to_no_manager(self, world: World) -> None:
+        """Also if a controller adds to it, as that of volumes does to the status of a claim."""
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        key, status = world.key("data"), {"capacity": {"storage": "1Gi"}}
+        for label in ("first", "second"):
+            meta = {"labels": {"applied": label}}
+            body = world.manifest(CLAIMS, "data", metadata=meta, spec={**spec, "storageClassName": "none"})
+            claim = await world.api.apply(CLAIMS.raw(), key, body, ApplyOptions("us"))
+            assert claim["metadata"]["labels"] == meta["labels"]
+            assert claim["status"]["phase"] == "Pending"
+            await world.api.patch(CLAIMS, key, {"status": status}, kind=PatchKind.MERGE, subresource="status")
 
     async def test_the_field_of_another_manager_conflicts_unless_forced(self, world: World) -> None:
         await world.apply_map("one", "them", {"a": "1"})

@@ -197,10 +197,10 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_m
 
     async def refused(
         self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool
-    ) -> bool:
+    ) -> None:
         if refusing[0]:
             raise Forbidden("a policy refuses PodDisruptionBudgets")
-        return await apply(self, existing, budgets, settled=settled)
+        await apply(self, existing, budgets, settled=settled)
 
     def told(what: str) -> None:
         refusing[0] = refusing[0] or what == "POST /_flush"
@@ -223,18 +223,18 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_m
 async def test_members_do_not_stop_while_another_client_opens_the_budgets_and_the_status_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    apply = SharedObjects.apply
+    close = SharedObjects.close
 
     async def opened(
-        self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool
+        self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool, began: float
     ) -> bool:
-        await apply(self, existing, budgets, settled=settled)
-        return True
+        await close(self, existing, budgets, settled=settled, began=began)
+        return False
 
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
         with monkeypatch.context() as patch:
-            patch.setattr(SharedObjects, "apply", opened)
+            patch.setattr(SharedObjects, "close", opened)
             scenario.edit(config={"indices.first": 1})
             assert await scenario.until(lambda: "BudgetNotKept" in scenario.waits, 120)
             await asyncio.sleep(300.0)

@@ -56,13 +56,13 @@ def any_owner(patch: pytest.MonkeyPatch) -> None:
 
 
 def tightened_budgets(patch: pytest.MonkeyPatch) -> None:
-    original = shared_objects.SharedObjects.apply
+    original = shared_objects.SharedObjects.close
 
-    async def apply(self: shared_objects.SharedObjects, *rest: Any, **more: Any) -> bool:
+    async def close(self: shared_objects.SharedObjects, *rest: Any, **more: Any) -> bool:
         await original(self, *rest, **more)
-        return False
+        return True
 
-    patch.setattr(shared_objects.SharedObjects, "apply", apply)
+    patch.setattr(shared_objects.SharedObjects, "close", close)
 
 
 def collecting(patch: pytest.MonkeyPatch) -> None:

@@ -45,12 +45,26 @@ class SharedObjects:
         self._family = family
         self._applier = applier
         self._taken = taken
+        self._clock = clock
+        self._tightened: dict[Key, float] = {}
+        """When a budget of a cluster was tightened last, or may have been."""
 
-    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool) -> bool:
+    async def close(
+        self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool, began: float
+    ) -> bool:
+        """Apply the shared objects, and return whether the budgets were as tight before a read that `began` then.
+
+        Until a budget was tightened an eviction may have been allowed that no earlier read shows. Raises ApiError,
+        NotOwnedError.
+        """
+        await self.apply(existing, budgets, settled=settled)
+        meta = existing.cluster.metadata
+        return self._tightened.get(Key(meta.namespace, meta.name), began) <= began
+
+    async def apply(self, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool) -> None:
         """Apply the shared objects of a cluster, which is settled or has work in progress.
 
-        Returns whether a budget was tightened: until then an eviction may have been allowed that no read shows. Raises
-        ApiError, NotOwnedError.
+        Raises ApiError, NotOwnedError.
         """
         meta = existing.cluster.metadata
         key = Key(meta.namespace, meta.name)
@@ -58,7 +72,7 @@ class SharedObjects:
         written = self._written(existing)
         budgets = self._budget_pace.paced(key, budgets, written, settled=settled)
         relaxed = {b.name for b in budgets if b.min_available < written.get(b.name, 0)}
-        wanted, tightened = set[str](), False
+        wanted = set[str]()
         for body in self._family.cluster_objects(existing, budgets):
             kind = BY_KIND[body["kind"]]
             if existing.barred and kind is kinds.SERVICES:
@@ -67,16 +81,20 @@ class SharedObjects:
             known = store.get(key_in(body))
             if known is None or known.metadata.controller_uid != meta.uid:
                 await self._taken.exists(kind, key_in(body), existing.cluster)
-            applied = await self._applier.apply(kind, body, store=store, expectations=expectations)
-            if kind is kinds.BUDGETS and applied.outcome in (Outcome.CREATED, Outcome.CHANGED):
+            name = body["metadata"]["name"]
+            open_before = kind is kinds.BUDGETS and name.removeprefix(f"{meta.name}-") not in relaxed
+            try:
+                applied = await self._applier.apply(kind, body, store=store, expectations=expectations)
                 # Another client may have changed it, also where the cache shows it as it should be.
-                tightened = tightened or body["metadata"]["name"].removeprefix(f"{meta.name}-") not in relaxed
-            wanted.add(f"{kind.kind}/{body['metadata']['name']}")
+                open_before = open_before and applied.outcome in (Outcome.CREATED, Outcome.CHANGED)
+            finally:
+                if open_before:  # Also if the answer was lost.
+                    self._tightened[key] = self._clock.monotonic()
+            wanted.add(f"{kind.kind}/{name}")
         await self._prune(existing, wanted, expectations)
         gone = await delete_config_map(self._api, self._caches, existing)
         if gone is not None:
             self._applier.forget(kinds.CONFIG_MAPS, gone)
-        return tightened
 
     def changes(self, existing: ClusterObjects, status: ClusterStatus, budgets: tuple[Budget, ...]) -> bool:
         """Return whether a status would change the objects: they contain the identity of the database."""
@@ -87,6 +105,7 @@ class SharedObjects:
     def forget(self, key: Key) -> None:
         """Drop what is known of a cluster that is gone."""
         self._budget_pace.forget(key)
+        self._tightened.pop(key, None)
 
     def _written(self, existing: ClusterObjects) -> dict[str, int]:
         """Return how many pods the cluster's budgets keep available as they are written now, by the budget's name."""

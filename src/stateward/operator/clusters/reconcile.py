@@ -226,7 +226,7 @@ class Reconciler:
         except NotFound:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
-        closed, failure = await self._close_budgets(key, turn)
+        closed, failure = await self._close_budgets(key, turn, began)
         if not closed and failure is None and self._tightened[key] < NOT_KEPT:
             return EDITED_SECONDS
         try:
@@ -259,7 +259,7 @@ class Reconciler:
         following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
         return min(following, written.held) if written.held > 0 else following
 
-    async def _close_budgets(self, key: Key, turn: Round) -> tuple[bool, Exception | None]:
+    async def _close_budgets(self, key: Key, turn: Round, began: float) -> tuple[bool, Exception | None]:
         """Tighten the budgets before a member stops; return whether the reads show them closed, and what failed.
 
         If they were open, or it is not known whether they are, the plan must be made again from new reads.
@@ -270,16 +270,17 @@ class Reconciler:
         """
         if not turn.plan.disrupts:
             return True, None
+        plan = turn.plan
         try:
-            tightened = await self._shared_objects.apply(turn.existing, turn.plan.budgets, settled=turn.plan.settled)
+            closed = await self._shared_objects.close(turn.existing, plan.budgets, settled=plan.settled, began=began)
         except (ApiError, NotOwnedError) as error:
             return False, error
-        if not tightened:
+        if closed:
             self._tightened.pop(key, None)
-            return True, None
-        self._reads.forget(key)
-        self._tightened[key] += 1
-        return False, None
+        else:
+            self._reads.forget(key)
+            self._tightened[key] += 1
+        return closed, None
 
     async def _decided(self, key: Key, existing: ClusterObjects) -> tuple[float, ClusterObjects, Round]:
         """Return when the reads began, what was read, and the plan to perform; raises NotFound, ApiError."""
@@ -288,21 +289,22 @@ class Reconciler:
             existing = await self._live(key)  # A watch may have lost an event: nothing that it shows counts.
         turn = await self._decide(existing)
         if turn.plan.needs_live and not existing.live:
-            began = self._reads.begin()
-            existing, turn = await self._decide_live(key, existing, turn.plan)
+            began, existing, turn = await self._decide_live(key, existing, turn.plan)
         if turn.plan.needs_live and self._reads.is_old(began):
             turn = await self._decide_again(turn)
         return began, existing, turn
 
-    async def _decide_live(self, key: Key, existing: ClusterObjects, made: Plan) -> tuple[ClusterObjects, Round]:
-        """Plan again from live reads; raises NotFound, ApiError."""
-        last = self._reads.take(key, self._caches.cluster_objects(key) or existing)
+    async def _decide_live(self, key: Key, cached: ClusterObjects, made: Plan) -> tuple[float, ClusterObjects, Round]:
+        """Plan again from live reads; return when they began, and what `_decided` does; raises NotFound, ApiError."""
+        last = self._reads.take(key, self._caches.cluster_objects(key) or cached)
         if last is not None and is_restart(made):
-            turn = await self._decide(last)
+            began, existing = last
+            turn = await self._decide(existing)
             if is_restart(turn.plan):
-                return last, turn
-        existing = await self._live(key, existing)
-        return existing, await self._decide(existing)
+                return began, existing, turn
+        began = self._reads.begin()
+        existing = await self._live(key, cached)
+        return began, existing, await self._decide(existing)
 
     async def _decide_again(self, late: Round) -> Round:
         """Plan again with the pods of now; raises ApiError.

@@ -66,12 +66,15 @@ class LastReads:
         """Forget the read of a cluster: something else was done, or it is gone."""
         self._reads.pop(key, None)
 
-    def take(self, key: Key, cached: ClusterObjects) -> ClusterObjects | None:
-        """Return the cached objects as a live read, if they are still those of the last one; it is taken once."""
+    def take(self, key: Key, cached: ClusterObjects) -> tuple[float, ClusterObjects] | None:
+        """Return the cached objects as a live read and when that began, if they still are those of the last one.
+
+        It is taken once.
+        """
         last = self._reads.pop(key, None)
         if last is None or not cached.caught_up or self.is_old(last.at):
             return None
-        return replace(cached, live=True) if _is_same(last.existing, cached, last.staged) else None
+        return (last.at, replace(cached, live=True)) if _is_same(last.existing, cached, last.staged) else None
 
 
 def is_restart(plan: Plan) -> bool:

@@ -162,9 +162,15 @@ class Facts(Struct, frozen=True):
     def seconds_not_serving(self, member: Member) -> float:
         """Return how long, in seconds, the member has not served; rather too short than too long.
 
+        What the status remembers is from before: a member that serves now counts as back at once, also while its
+        restart is not recorded as ended. The disaster this prevents: the database is silent for a while, answers again
+        with all members, and one of them is recreated because it was away for so long.
+
         The time continues through all states. The disaster this prevents: each change of state resets it, and two steps
         that wait for a member alternately hand it to each other forever.
         """
+        if self.database is not None and serves(member, self.database):
+            return 0.0
         since = self.obs.away.get(member.name, self.now)
         return max(0.0, self.now - (since if member.pod is None else max(since, member.pod.created)))
 

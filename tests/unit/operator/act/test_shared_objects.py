@@ -1,5 +1,6 @@
 """The shared objects of a cluster: budgets without members are deleted, and nothing else."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from stateward.api.values import names
 from stateward.kube.cache.apply import Applier
 from stateward.kube.client.client import DeleteOptions, ListOptions, Page
 from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.errors import TransportError
 from stateward.kube.objects.metadata import Key, T
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.objects.workloads import PodDisruptionBudget
@@ -59,7 +61,7 @@ async def test_a_budget_that_another_client_has_loosened_counts_as_tightened_bef
     loose = {**budget("logs-data", uid="b", resourceVersion="101"), "spec": {"minAvailable": 0}}
     api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = loose
     shared, existing = shared_objects(api, caches, Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
-    assert await shared.apply(existing, (Budget("data", ("data",), 3, 0),), settled=False)
+    assert not await closed(shared, existing, (Budget("data", ("data",), 3, 0),), settled=False)
 
 
 async def test_a_relaxed_budget_is_not_tightened() -> None:
@@ -68,7 +70,12 @@ async def test_a_relaxed_budget_is_not_tightened() -> None:
     caches.of(kinds.BUDGETS).wrote(msgspec.convert(body, PodDisruptionBudget))
     api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = body
     shared, existing = shared_objects(api, caches, Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
-    assert not await shared.apply(existing, (Budget("data", ("data",), 3, 1),), settled=True)
+    assert await closed(shared, existing, (Budget("data", ("data",), 3, 1),), settled=True)
+
+
+async def closed(shared: SharedObjects, *given: Any, **more: Any) -> bool:
+    """Return whether a read that begins now shows the budgets closed."""
+    return await shared.close(*given, **more, began=SystemClock().monotonic())
 
 
 def shared_objects(api: Any, caches: Caches, family: Any) -> SharedObjects:
@@ -116,7 +123,28 @@ async def test_it_is_told_whether_a_budget_was_tightened(
         api.objects["poddisruptionbudgets", Key("prod", "logs-data")] = body
     shared, existing = shared_objects(api, caches, Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
     wants = (Budget("data", ("data",), wanted, 0),)
-    assert await shared.apply(existing, wants, settled=False) is tightened
+    assert await closed(shared, existing, wants, settled=False) is not tightened
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_read_from_before_a_budget_was_tightened_shows_it_open_whichever_round_tightened_it(
+    monkeypatch: pytest.MonkeyPatch, *, fails: bool
+) -> None:
+    """Also if the answer to the write was lost: the next one finds nothing to change."""
+    api = Deletions()
+    shared, existing = shared_objects(api, Caches(), Tight()), ClusterObjects(cluster(), (), (), (), (), {}, {})
+    wants, began, plain = (Budget("data", ("data",), 3, 0),), SystemClock().monotonic(), api.apply
+
+    async def lost(*given: Any, **more: Any) -> Any:
+        await plain(*given, **more)
+        raise TransportError("the connection broke before the answer came")
+
+    with monkeypatch.context() as patch, pytest.raises(TransportError) if fails else nullcontext():
+        if fails:
+            patch.setattr(api, "apply", lost)
+        await shared.apply(existing, wants, settled=False)
+    assert not await shared.close(existing, wants, settled=False, began=began)
+    assert await closed(shared, existing, wants, settled=False)
 
 
 @pytest.mark.parametrize("barred", [False, True])

@@ -129,6 +129,19 @@ async def test_a_plan_that_needs_live_reads_is_made_of_them_once(
         assert kept.calls["take"] == (KEY, cached), "a cluster that the cache has lost meanwhile is as it was read"
 
 
+@pytest.mark.parametrize("taken", [True, False])
+async def test_a_read_that_is_relied_on_again_began_when_it_was_made(
+    monkeypatch: pytest.MonkeyPatch, *, taken: bool
+) -> None:
+    """A budget may have been tightened since, in a round in which the database did not answer."""
+    monkeypatch.setattr(reconcile, "suspected", always(False))
+    monkeypatch.setattr(reconcile, "is_restart", always(True))
+    cached = SimpleNamespace(live=False, cluster=STAYS)
+    kept = Recorded(begin=7.0, is_old=False, take=(5.0, cached) if taken else None)
+    began, *_ = await Reading(reads=kept, clock=VirtualClock(), caches=Recorded(cluster_objects=None)).decided(cached)
+    assert began == (5.0 if taken else 7.0)
+
+
 @pytest.mark.parametrize("failure", [None, KeyError("x")])
 async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failure(
     monkeypatch: pytest.MonkeyPatch, failure: Exception | None
@@ -176,7 +189,7 @@ async def test_after_a_budget_was_tightened_everything_is_read_again_and_soon_th
         raise Done
 
     reads, performer = Recorded(), SimpleNamespace(perform=perform)
-    opened = SimpleNamespace(apply=soon(value=True))
+    opened = SimpleNamespace(close=soon(value=False))
     loop = Stopping(performer=performer, reads=reads, shared_objects=opened, tightened=Counter[Key]())
     for _ in range(reconcile.NOT_KEPT - 1):
         assert await loop.round() == reconcile.EDITED_SECONDS
@@ -196,7 +209,7 @@ async def test_members_do_not_stop_in_a_round_in_which_a_budget_could_not_be_wri
     async def refused(*_: object, **__: object) -> bool:
         raise error
 
-    parts = {"performer": SimpleNamespace(perform=perform), "shared_objects": SimpleNamespace(apply=refused)}
+    parts = {"performer": SimpleNamespace(perform=perform), "shared_objects": SimpleNamespace(close=refused)}
     with pytest.raises(Done):
         await Stopping(tightened=Counter[Key](), **parts).round()
 

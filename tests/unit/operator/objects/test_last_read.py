@@ -57,11 +57,13 @@ def taken(
 ) -> ClusterObjects | None:
     clock = MovedClock()
     reads = LastReads(clock)
-    reads.keep(KEY, reads.begin(), read or objects(live=True), done)
+    began = reads.begin()
+    reads.keep(KEY, began, read or objects(live=True), done)
     clock.later(after)
     found = reads.take(KEY, cached)
     assert reads.take(KEY, cached) is None, "it is taken once"
-    return found
+    assert found is None or found[0] == began
+    return found and found[1]
 
 
 def test_what_the_caches_show_unchanged_counts_as_read_live() -> None:

@@ -112,8 +112,10 @@ class Server:
     def _insert(self, kind: str, key: Key, doc: Doc, manager: Manager, *, dry: bool) -> Stored:
         meta = {n: v for n, v in part(doc, "metadata").items() if n not in _SERVER_OWNED and n != "generateName"}
         meta |= {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-        doc = self.admission.on_create(kind, key, {**doc, "metadata": meta})
-        owned = after_update(kind, {"metadata": {}}, {**doc, "metadata": meta}, {}, manager)
+        stated, doc = doc.keys() | {"metadata"}, self.admission.on_create(kind, key, {**doc, "metadata": meta})
+        # The status that a new object begins with is the server's.
+        written = {n: v for n, v in doc.items() if n in stated} | {"metadata": meta}
+        owned = after_update(kind, {"metadata": {}}, written, {}, manager)
         meta = {**doc["metadata"], "uid": self.store.new_uid(), "creationTimestamp": self.store.timestamp()}
         if kind_of(kind).generation:
             meta["generation"] = 1

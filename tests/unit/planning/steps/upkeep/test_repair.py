@@ -7,7 +7,15 @@ from stateward.planning.facts.change import Change, immutable_inputs
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.steps.upkeep.repair import BEREFT, configuration_is_lost, repair_change, repair_member, unsafe
+from stateward.planning.model.phase import Phase
+from stateward.planning.steps.upkeep.repair import (
+    BEREFT,
+    broken,
+    configuration_is_lost,
+    repair_change,
+    repair_member,
+    unsafe,
+)
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.world import gateway, hot, managers, mixed, settled
@@ -68,6 +76,22 @@ def test_a_member_alone_that_crashes_is_given_its_change_at_once() -> None:
     world.edit(stumbling={"c-hot-1"}).pass_time()
     world.ticks(3)
     assert world.did(a.DeletePod)[:1] == ["c-hot-1"]
+
+
+def test_a_member_that_serves_again_was_not_away_while_the_database_was_silent_also_if_its_restart_is_not_ended() -> (
+    None
+):
+    """The disaster this prevents: it is recreated as broken, although another member is down."""
+    facts = facts_of([managers(3), hot(3)], [("hot-0", "hot-1")])
+    started = tuple(
+        replace(m, pod=replace(m.pod, phase=Phase.START, begun=True)) if m.pod and m.name == "hot-2" else m
+        for m in facts.obs.members
+    )
+    away = derive(replace(facts.obs, members=started, away={"hot-2": NOW - 3600}), NOW)
+    assert "hot-2" not in away.up
+    assert not broken(away, away.members["hot-2"])
+    silent = derive(replace(away.obs, database=o.Unknown("the database does not answer")), NOW)
+    assert silent.overdue(silent.members["hot-2"])
 
 
 def test_a_member_whose_trouble_goes_away_once_its_next_template_is_written_does_not_wait_for_what_is_gone() -> None:
