@@ -1,19 +1,26 @@
 """Failures of nodes, pods and whole clusters during a change. Numbers are those of docs/scenarios.md."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.engines.search.database.driver import SearchEngine
+from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
 from stateward.kube.objects.errors import Forbidden
+from stateward.kube.objects.metadata import Key
 from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.planning.model.observation import Unknown
 from stateward.planning.safety.disruption_budget import Budget
 from stateward.simulation.apiserver.audit import Write
+from stateward.simulation.apiserver.store import Event
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
+
+BUDGETS = "policy/poddisruptionbudgets"
 
 
 @pytest.mark.parametrize("power", [True, False])
@@ -220,27 +227,59 @@ async def test_a_shared_object_that_cannot_be_written_keeps_nothing_set_and_no_m
         await scenario.settle()
 
 
-async def test_members_do_not_stop_while_another_client_opens_the_budgets_and_the_status_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    close = SharedObjects.close
-
-    async def opened(
-        self: SharedObjects, existing: ClusterObjects, budgets: tuple[Budget, ...], *, settled: bool, began: float
-    ) -> bool:
-        await close(self, existing, budgets, settled=settled, began=began)
-        return False
-
+async def test_members_do_not_stop_while_another_client_opens_the_budgets_and_the_status_says_so() -> None:
     with Scenario(managers(), hot(3)).logged() as scenario:
         await scenario.begin()
-        with monkeypatch.context() as patch:
-            patch.setattr(SharedObjects, "close", opened)
-            scenario.edit(config={"indices.first": 1})
-            assert await scenario.until(lambda: "BudgetNotKept" in scenario.waits, 120)
-            await asyncio.sleep(300.0)
-            assert len(scenario.nodes()) == 6
-            assert not scenario.run.watchdog.disruptions
+        opening = [True]
+
+        def opened(kind: str, event: Event) -> None:
+            new = event.new
+            if opening[0] and kind == BUDGETS and new is not None and new.doc["spec"]["minAvailable"]:
+                asyncio.get_running_loop().call_soon(patched, new.key)
+
+        def patched(key: Key) -> None:
+            body = {"spec": {"minAvailable": 0}}
+            scenario.world.server.patch(BUDGETS, key, body, PatchKind.MERGE, manager="another")
+
+        scenario.world.store.subscribers.append(opened)
+        scenario.edit(config={"indices.first": 1})
+        assert await scenario.until(lambda: "BudgetNotKept" in scenario.waits, 120)
+        await asyncio.sleep(300.0)
+        assert len(scenario.nodes()) == 6
+        assert not scenario.run.watchdog.disruptions
+        opening[0] = False
         await scenario.settle()
+
+
+async def test_a_budget_that_is_closed_while_the_database_is_silent_was_open_for_the_reads_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seed 1610083: a template is written, one round gets no answer and closes the budgets, and the member restarts."""
+    silent = [False]
+    observe = SearchEngine.observe
+
+    async def asked(self: SearchEngine, *given: Any, **more: Any) -> Any:
+        if silent[0]:
+            silent[0] = False
+            return Unknown("the connection broke before the answer came")
+        return await observe(self, *given, **more)
+
+    monkeypatch.setattr(SearchEngine, "observe", asked)
+    with Scenario(managers(), hot(3)).logged() as scenario:
+        await scenario.begin()
+        staged: list[str] = []
+
+        def written(kind: str, event: Event) -> None:
+            new, old = event.new, event.old
+            if kind == SETS and new is not None and old is not None and new.doc["spec"] != old.doc["spec"]:
+                silent[0] = not staged
+                staged.append(new.key.name)
+
+        scenario.world.store.subscribers.append(written)
+        scenario.edit(config={"indices.first": 1})
+        await scenario.settle()
+        assert len(staged) == 6
+        assert not silent[0]
 
 
 async def test_31_while_a_member_is_evicted_as_a_rollout_begins_no_other_one_stops() -> None:
@@ -253,7 +292,7 @@ async def test_31_while_a_member_is_evicted_as_a_rollout_begins_no_other_one_sto
         def writing(write: Write) -> None:
             checked(write)
             pod = scenario.object(PODS, "logs-hot-0-0")
-            if write.kind == "policy/poddisruptionbudgets" and not evicted and pod is not None:
+            if write.kind == BUDGETS and not evicted and pod is not None:
                 evicted.append(pod.uid)
                 exact = Preconditions(pod.uid, pod.meta["resourceVersion"])
                 scenario.world.server.evict(pod.key, DeleteOptions(exact))

@@ -100,19 +100,21 @@ class Performer:
         observed: Observation,
         plan: Plan,
         *,
-        closed: bool = True,
+        began: float,
         failure: Exception | None = None,
     ) -> Outcome:
-        """Perform a plan, its steps only if the disruption budgets are closed; `failure`: why they could not be.
+        """Perform a plan that was made from reads that `began` then; `failure`: why its budgets could not be closed.
 
-        Only unexpected errors are raised.
+        Its steps are left for the next round if they stop a member and these reads do not show the budgets closed. Only
+        unexpected errors are raised.
         """
         target, refused = self.family.target(existing), list[RefusedAction]()
-        tightened = not closed and failure is None
+        closed = known = failure is None
         try:
             await self._all(plan.endings, existing, target, refused)
-            if observed.desired.pools and failure is None:
-                await self.shared_objects.apply(existing, plan.budgets, settled=plan.settled)
+            if observed.desired.pools and known:
+                shut = await self.shared_objects.close(existing, plan.budgets, settled=plan.settled, began=began)
+                closed = shut or not plan.disrupts
                 await self.agent_requests.credentials.keep(existing)
             if closed:
                 await self._all(plan.steps, existing, target, refused)
@@ -120,7 +122,7 @@ class Performer:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
         refusals = tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError))
-        return Outcome(refusals, barred, failure, tightened)
+        return Outcome(refusals, barred, failure, tightened=known and not closed)
 
     async def _all(
         self, actions: Iterable[Action], existing: ClusterObjects, target: Target, refused: list[RefusedAction]

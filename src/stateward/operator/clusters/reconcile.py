@@ -234,7 +234,8 @@ class Reconciler:
         except Conflict as error:
             _log.info("looking again", why=error.message)
             return EDITED_SECONDS
-        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, closed=closed, failure=failure)
+        outcome = await self._performer.perform(turn.existing, turn.observed, turn.plan, began=began, failure=failure)
+        closed = closed and not outcome.tightened
         if turn.plan.actions:
             self._reads.forget(key)
         if existing.live and outcome.failure is None and closed:

@@ -82,6 +82,11 @@ class Facts(Struct, frozen=True):
         """Return whether the database lists the member now."""
         return self.node(name) is not None
 
+    def took_part(self, name: str) -> bool:
+        """Return whether a member has ever been in the database, as far as anything shows it."""
+        voting = self.database is not None and name in self.database.voters
+        return name in self.obs.records or self.joined(name) or voting or name in self.down
+
     def votes(self, member: Member) -> bool:
         """Return whether the member may vote, from the database, or else from its pool and what it was made for.
 
@@ -121,8 +126,7 @@ class Facts(Struct, frozen=True):
         Such a member may leave without asking the database; otherwise a wrong storage class could not be corrected
         before the cluster is formed.
         """
-        voting = self.database is not None and member.name in self.database.voters
-        if member.name in self.obs.records or self.joined(member.name) or voting:
+        if self.took_part(member.name):
             return False
         pod, claim = member.pod, member.claim
         unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims

@@ -30,8 +30,9 @@ RECORD = a.RecordRemoval(why="it is replaced", member="c-hot-2")
 class Hands:
     """Whatever carries steps out; some of them fail."""
 
-    def __init__(self, failing: dict[a.Action, Exception]) -> None:
+    def __init__(self, failing: dict[a.Action, Exception], *, closed: bool) -> None:
         self._failing = failing
+        self._closed = closed
         self.done: list[a.Action] = []
 
     async def carry_out(self, action: a.Action, *_: object) -> None:
@@ -39,8 +40,9 @@ class Hands:
             raise self._failing[action]
         self.done.append(action)
 
-    async def apply(self, *_: object, **__: object) -> None:
+    async def close(self, *_: object, **__: object) -> bool:
         """Write what members share."""
+        return self._closed
 
     async def keep(self, *_: object) -> None:
         """Keep credentials."""
@@ -53,7 +55,8 @@ async def perform(
     *steps: a.Action, closed: bool = True, failure: Exception | None = None, **failing: Any
 ) -> tuple[list[a.Action], Outcome]:
     """Carry out steps of which some fail, named by their kind."""
-    applier = Hands({step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing})
+    bad = {step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing}
+    applier = Hands(bad, closed=closed)
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
     agent_requests: Any = SimpleNamespace(credentials=applier)
     anyone: Any = applier
@@ -63,8 +66,9 @@ async def perform(
     observed: Any = SimpleNamespace(desired=SimpleNamespace(pools=("hot",)))
     endings = tuple(step for step in steps if runs_first(step))
     rest = tuple(step for step in steps if step not in endings)
-    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False)
-    outcome = await performer.perform(existing, observed, plan, closed=closed, failure=failure)
+    disrupts = DELETE in steps
+    plan: Any = SimpleNamespace(endings=endings, steps=rest, budgets=(), settled=False, disrupts=disrupts)
+    outcome = await performer.perform(existing, observed, plan, began=0.0, failure=failure)
     return applier.done, outcome
 
 
@@ -133,10 +137,16 @@ async def test_while_budgets_are_not_closed_only_what_ends_something_is_done_and
     assert [wait.reason for wait in outcome.waits("c")] == ["BudgetNotKept"]
 
 
+async def test_steps_that_stop_no_member_do_not_wait_for_budgets() -> None:
+    done, outcome = await perform(STAGE, RECORD, closed=False)
+    assert done == [STAGE, RECORD]
+    assert not outcome.tightened
+
+
 async def test_after_a_failed_write_of_a_budget_no_later_write_of_the_same_round_lets_a_member_stop() -> None:
     """The second write may succeed, and an eviction may have been admitted before it."""
     ends, refused = a.RestoreAllocation(why="c-hot-0 is back"), refusal(504, "Timeout", "later")
-    done, outcome = await perform(ends, LIMIT, DELETE, closed=False, failure=refused)
+    done, outcome = await perform(ends, LIMIT, DELETE, closed=True, failure=refused)
     assert done == [ends]
     assert outcome.failure is refused
     assert [wait.reason for wait in outcome.waits("c")] == ["StepFailed"]

@@ -161,7 +161,7 @@ async def test_a_live_read_is_relied_on_again_only_after_a_round_without_a_failu
             await self._round(KEY, found)
 
     monkeypatch.setattr(reconcile, "ending", always(()))
-    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=failure)))
+    reads, performer = Recorded(), SimpleNamespace(perform=soon(SimpleNamespace(failure=failure, tightened=False)))
     status = SimpleNamespace(record_first=soon(turn), write=soon(), failed=always(None))
     loop = Performing(status=status, performer=performer, reads=reads, exit_watch=Recorded())
     with pytest.raises(Done if failure is None else KeyError):
@@ -184,8 +184,8 @@ class Stopping(Loop):
 async def test_after_a_budget_was_tightened_everything_is_read_again_and_soon_the_status_says_so() -> None:
     """Nothing is recorded before: a departure that is recorded and did not begin would hold the next one back."""
 
-    async def perform(*_: Any, closed: bool, failure: object) -> Any:
-        assert (closed, failure) == (False, None)
+    async def perform(*_: Any, began: float, failure: object) -> Any:
+        assert (began, failure) == (0.0, None)
         raise Done
 
     reads, performer = Recorded(), SimpleNamespace(perform=perform)
@@ -202,8 +202,8 @@ async def test_after_a_budget_was_tightened_everything_is_read_again_and_soon_th
 async def test_members_do_not_stop_in_a_round_in_which_a_budget_could_not_be_written(error: Exception) -> None:
     """The disaster this prevents: the second write succeeds, and an eviction was allowed before it."""
 
-    async def perform(*_: Any, closed: bool, failure: object) -> Any:
-        assert (closed, failure) == (False, error)
+    async def perform(*_: Any, began: float, failure: object) -> Any:
+        assert (began, failure) == (0.0, error)
         raise Done
 
     async def refused(*_: object, **__: object) -> bool:

@@ -176,11 +176,6 @@ def edit_doubt(facts: Facts, member: Member, found: Missing) -> Iterator[str]:
         yield "no other member of its pool serves with the same configuration, so a new one might not start either"
 
 
-def took_part(facts: Facts, name: str) -> bool:
-    """Return whether a member has ever been in the database, as far as anything shows it."""
-    return name in facts.obs.records or facts.joined(name) or name in facts.down
-
-
 def limits(facts: Facts, member: Member, listed: Mapping[str, Removal]) -> Iterator[str]:
     """Yield which limit on replacements is used up.
 
@@ -189,8 +184,8 @@ def limits(facts: Facts, member: Member, listed: Mapping[str, Removal]) -> Itera
     was to take uses up the limit, so that both wait until the node is back.
     """
     policy, flying = facts.obs.desired.replacement, in_flight(facts.obs, listed)
-    if not took_part(facts, member.name):
-        yield from (f"{name} is replaced first" for name in flying if not took_part(facts, name))
+    if not facts.took_part(member.name):
+        yield from (f"{name} is replaced first" for name in flying if not facts.took_part(name))
         return
     zone = facts.zone(member.name)
     other = next((n for n in flying if facts.zone(n) != zone), None) if policy.per_zone else None
