@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
-import aiohttp
 import msgspec
 from aiohttp import web
 
@@ -20,7 +19,7 @@ from bench.clusters import fleet
 from stateward.api.kinds.cluster import Cluster
 from stateward.engines import opensearch
 from stateward.engines.connection.base import Target
-from stateward.engines.connection.http import HttpTransport
+from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.kube.access.config import connect
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.client.client import ApplyOptions, Body, DeleteOptions, PatchKind
@@ -37,6 +36,7 @@ from stateward.operator.objects.kinds import OPENSEARCH
 from stateward.operator.runtime import logs
 from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
+from stateward.operator.runtime.memory import return_large_blocks
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.operator.runtime.signals import until_signalled
 
@@ -151,7 +151,7 @@ async def operate(kubeconfig: str) -> None:
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(CountingApi(connect(kubeconfig=kubeconfig)))
         api.tally = tally = Tally()
-        session = await stack.enter_async_context(aiohttp.ClientSession())
+        session = await stack.enter_async_context(open_session())
         operator = Operator(api, (StandInFamily(opensearch.driver(HttpTransport(session))),), options)
         # Renewed as often as ever, but not lost while a busy machine keeps the API server from answering.
         timing = LeaseTiming(duration=120, renew_deadline=100)
@@ -170,4 +170,5 @@ async def operate(kubeconfig: str) -> None:
 
 if __name__ == "__main__":
     logs.configure("info")
+    return_large_blocks()
     asyncio.run(operate(sys.argv[1]))

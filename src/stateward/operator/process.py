@@ -41,6 +41,7 @@ from stateward.operator.exporters.health import ExporterQuestions
 from stateward.operator.installations.execution.background import WorkerPool
 from stateward.operator.runtime.health import health_routes, metrics_routes
 from stateward.operator.runtime.listener import serve
+from stateward.operator.runtime.memory import return_large_blocks
 from stateward.operator.runtime.options import OperatorOptions
 from stateward.operator.runtime.signals import until_signalled
 from stateward.operator.runtime.traces import open_traces
@@ -55,6 +56,7 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
 
     Raises ConfigError, OSError or LostLease.
     """
+    return_large_blocks()
     connection = connect(kubeconfig=options.kubeconfig, context=options.context)
     options = replace(
         options,

@@ -16,6 +16,10 @@ LARGEST = USUAL
 PLAIN = {"Accept": "application/json", "Accept-Encoding": "identity"}
 """Asks for uncompressed answers."""
 
+_KEPT_SECONDS = 5.0
+"""How long an unused connection is kept: longer than the pause between two observations of a cluster with work in
+progress, far shorter than that of a settled one. Each connection with TLS has buffers of 300 KiB.
+"""
 _CHUNK = 1 << 16
 
 
@@ -134,4 +138,4 @@ def too_large(call: Call, size: int, usual: int) -> TooLargeError:
 
 def open_session() -> aiohttp.ClientSession:
     """Return a session for databases; it never decompresses answers."""
-    return aiohttp.ClientSession(auto_decompress=False)
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(keepalive_timeout=_KEPT_SECONDS), auto_decompress=False)

@@ -36,6 +36,12 @@ requests.
 """
 SETTLED_SECONDS = 60.0
 """The resync interval of a cluster that matches its spec."""
+SILENT_SHARE = 1 / 10
+"""The share of the time without progress that may pass until a database that does not answer is asked again, at most
+`SETTLED_SECONDS`. Usually a pod that becomes Ready reports the end of its silence, and that causes a reconciliation at
+once. If the network or a certificate is the cause, all databases may be silent together: 500 of them would need a whole
+core every three seconds.
+"""
 STATUS_SECONDS = 10.0
 """The shortest time between a write of a status and the next one if only sentences, counts and times have changed."""
 STATE_SECONDS = 5.0
@@ -45,13 +51,18 @@ LASTING_SECONDS = 2.0
 never last are written with the sentences."""
 
 
-def next_reconciliation(key: Key, *, settled: bool, now: float, closely: bool = False, idle: float = 0.0) -> float:
+def next_reconciliation(
+    key: Key, *, settled: bool, now: float, closely: bool = False, silent: bool = False, idle: float = 0.0
+) -> float:
     """Return the seconds until the next reconciliation at time `now` (seconds since the epoch).
 
-    `idle` is the time in seconds without progress of a cluster that is not settled. The first resync of a settled
+    `idle` is the time in seconds without progress of a cluster that is not settled; `silent` is whether its database
+    did not answer. The first resync of a settled
     cluster comes after 0.5 to 1.5 periods, all later ones after one. The moment depends only on the name, so it is the
     same in every process.
     """
+    if not settled and silent and not closely:
+        return max(BUSY_SECONDS, min(SETTLED_SECONDS, idle * SILENT_SHARE))
     if not settled:
         return max(CLOSELY_SECONDS if closely else BUSY_SECONDS, min(STUCK_SECONDS, idle * STUCK_SHARE))
     moment = crc32(str(key).encode()) / 2**32 * SETTLED_SECONDS

@@ -68,7 +68,6 @@ from stateward.planning.plan import Plan, plan
 
 _log = structlog.get_logger(__name__)
 
-
 EDITED_SECONDS = 0.5
 """Seconds until the next reconciliation if the cluster was edited while its status was being written, or if a budget
 was tightened: an eviction that was allowed before has deleted its pod by then.
@@ -257,8 +256,9 @@ class Reconciler:
         closely = changes_soon(turn.observed, turn.plan, written.idle)
         idle = written.idle if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
         self._done[key] = turn.plan.actions
-        following = next_reconciliation(key, settled=written.settled, now=self._now(), closely=closely, idle=idle)
-        return min(following, written.held) if written.held > 0 else following
+        silent, settled = isinstance(turn.observed.database, Unknown), written.settled
+        left = next_reconciliation(key, settled=settled, now=self._now(), closely=closely, silent=silent, idle=idle)
+        return min(left, written.held) if written.held > 0 else left
 
     async def _close_budgets(self, key: Key, turn: Round, began: float) -> tuple[bool, Exception | None]:
         """Tighten the budgets before a member stops; return whether the reads show them closed, and what failed.

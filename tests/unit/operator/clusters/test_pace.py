@@ -80,6 +80,24 @@ def test_the_longer_nothing_moves_the_rarer_are_the_checks(*, closely: bool, idl
     )
 
 
+@pytest.mark.parametrize(
+    ("closely", "idle", "seconds"),
+    [
+        (False, 0.0, BUSY_SECONDS),
+        (False, 30.0, 3.0),
+        (False, 300.0, 30.0),
+        (False, 600.0, SETTLED_SECONDS),
+        (False, 1e7, SETTLED_SECONDS),
+        (True, 100.0, CLOSELY_SECONDS),
+    ],
+)
+def test_a_silent_database_is_asked_again_after_a_tenth_of_its_silence(
+    *, closely: bool, idle: float, seconds: float
+) -> None:
+    found = next_reconciliation(Key("x", "a"), settled=False, now=1e9, closely=closely, silent=True, idle=idle)
+    assert found == pytest.approx(seconds)
+
+
 def test_what_ends_soon_without_an_event_is_looked_at_closely() -> None:
     calm = settled()
     nothing = plan(calm, START)
