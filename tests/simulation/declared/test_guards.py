@@ -34,7 +34,7 @@ TRIES = 12
         (guards.refused_indices, "p", 4),
         (guards.own_settings, "l", 2),
         (guards.existing_settings, "l", 2),
-        (guards.dropped_settings, "gm", 4),
+        (guards.dropped_settings, "gm", 18),
         (guards.removed_settings, "m", 6),
         (guards.damaged, "q", 15),
         (guards.writable, "q", 3),
