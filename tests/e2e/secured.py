@@ -23,6 +23,11 @@ from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH
 from tests.e2e.clusters import Clusters, Database, pool, settled
 from tests.e2e.operators import OperatorPods
 
+on_both_majors = pytest.mark.parametrize(
+    "version",
+    [pytest.param(version, marks=pytest.mark.images(f"opensearch:{version}")) for version in ("2.19.3", "3.4.0")],
+)
+"""Runs a case on each major version of OpenSearch whose image can be secured."""
 on_both_engines = pytest.mark.parametrize(
     ("cluster_kind", "version", "manager"),
     [
