@@ -4,6 +4,7 @@ import io
 import shutil
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_the_module_has_one_class_of_ours_and_none_that_the_database_has_as_well
     """The database refuses to start with two classes of one name."""
     library = tmp_path / pins.COLLECTIONS.file_name
     library.write_bytes(b"library")
-    monkeypatch.setattr(rule_framework, "fetch", lambda artifact, progress: library)
+    monkeypatch.setattr(rule_framework, "fetch", Mock(return_value=library))
     files = rule_framework.module_files("3.4.0", Progress())
     assert files.keys() == {"plugin-descriptor.properties", "rule-framework-3.4.0.jar", library.name}
     with zipfile.ZipFile(io.BytesIO(files["rule-framework-3.4.0.jar"])) as jar:
