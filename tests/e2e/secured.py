@@ -23,11 +23,6 @@ from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH
 from tests.e2e.clusters import Clusters, Database, pool, settled
 from tests.e2e.operators import OperatorPods
 
-on_both_majors = pytest.mark.parametrize(
-    "version",
-    [pytest.param(version, marks=pytest.mark.images(f"opensearch:{version}")) for version in ("2.19.3", "3.4.0")],
-)
-"""Runs a case on each major version of OpenSearch whose image can be secured."""
 on_both_engines = pytest.mark.parametrize(
     ("cluster_kind", "version", "manager"),
     [
@@ -37,6 +32,12 @@ on_both_engines = pytest.mark.parametrize(
     ids=["opensearch", "elasticsearch"],
 )
 """Runs a case on each: the kind, a version that can be secured, and the role of a member that manages the cluster."""
+
+
+def on_versions(*versions: str) -> pytest.MarkDecorator:
+    """Run a case on each of these versions of OpenSearch, whose images can be secured."""
+    images = (pytest.param(version, marks=pytest.mark.images(f"opensearch:{version}")) for version in versions)
+    return pytest.mark.parametrize("version", images)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tests.e2e.declared.single_sign_on import people_sign_on
 from tests.e2e.declared.snapshots import LARGER
 from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import client, on_both_majors, ready
+from tests.e2e.secured import client, on_versions, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -38,7 +38,7 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 APPLICATION = ("role/reader", {"index_permissions": [{"index_patterns": ["logs-*"], "allowed_actions": ["read"]}]})
 
 
-@on_both_majors
+@on_versions("2.19.3", "3.4.0")
 @pytest.mark.images("stateward.dev/slapd:1", "stateward.dev/identity:1")
 async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str

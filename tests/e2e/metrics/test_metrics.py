@@ -13,7 +13,7 @@ from tests.e2e.clusters import Clusters, pool
 from tests.e2e.lives import MEMORY
 from tests.e2e.metrics.scraping import OPENSEARCH, scraped, served, total
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import client, on_both_majors, places, ready
+from tests.e2e.secured import client, on_versions, places, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -21,7 +21,7 @@ STEP = 5.2
 """Seconds after which the exporter asks the database again."""
 
 
-@on_both_majors
+@on_versions("2.19.3", "3.4.0")
 async def test_a_secured_cluster_shows_its_own_metrics_and_no_member_changes(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:

@@ -11,14 +11,14 @@ from stateward.planning.model.times import parse_time
 from tests.e2e.clusters import Clusters, condition, pool, settled
 from tests.e2e.lives import MEMORY
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import client, on_both_majors, ready, switch_on_and_off
+from tests.e2e.secured import client, on_versions, ready, switch_on_and_off
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 SECURED = "2.19.3"
 
 
-@on_both_majors
+@on_versions("2.19.3", "3.4.0")
 async def test_a_secured_cluster_lives_and_its_certificates_are_renewed_without_a_restart(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:
@@ -73,7 +73,7 @@ async def shown(clusters: Clusters, sandbox: Sandbox, name: str, ends: float) ->
             await asyncio.sleep(2)
 
 
-@on_both_majors
+@on_versions("2.19.3", "3.4.0")
 async def test_security_is_switched_on_and_off_with_data_in_kept_pods(
     clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:
