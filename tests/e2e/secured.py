@@ -36,7 +36,7 @@ on_both_engines = pytest.mark.parametrize(
 
 def on_versions(*versions: str) -> pytest.MarkDecorator:
     """Run a case on each of these versions of OpenSearch, whose images can be secured."""
-    images = (pytest.param(version, marks=pytest.mark.images(f"opensearch:{version}")) for version in versions)
+    images = [pytest.param(version, marks=pytest.mark.images(f"opensearch:{version}")) for version in versions]
     return pytest.mark.parametrize("version", images)
 
 
