@@ -1,6 +1,6 @@
 """Database images laid out like the official ones, so that the manifests of production run unchanged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from sandbox.images.oci import Blob, Execution, Image, assemble
 from sandbox.images.pins import Artifact
 from sandbox.images.store import blob_store, processor, remembered_image
 from sandbox.layout import sources
+from sandbox.plugins import rule_framework
 from sandbox.progress import Progress
 from sandbox.toolchain import digest
 
@@ -74,7 +75,8 @@ def elasticsearch_image(version: str, native: Path, progress: Progress) -> Image
 
 def made_of(native: Path) -> list[Path]:
     """Return the files of ours that images of databases are made of; what is for other images has a folder."""
-    return [Path(__file__), *(path for path in sorted(_FILES.iterdir()) if path.is_file()), native / "nofile.so"]
+    own = (path for path in sorted(_FILES.iterdir()) if path.is_file())
+    return [Path(__file__), *own, *rule_framework.made_of(), native / "nofile.so"]
 
 
 def _image(
@@ -82,11 +84,12 @@ def _image(
 ) -> Image:
     repository, _, version = name.rpartition(":")
     base = java_base(pins.java_of(repository, version), progress)
-    recipe = digest.of_files(made_of(native), name, base.digest, home.sha256, plugin.sha256 if plugin else "")
+    security = (plugin.sha256, pins.COLLECTIONS.sha256) if plugin else ()
+    recipe = digest.of_files(made_of(native), name, base.digest, home.sha256, *security)
 
     def make() -> Image:
         progress.say(f"making the image {name}")
-        content = layer(blob_store(), name.replace("/", "_"), _content(engine, home, plugin, progress))
+        content = layer(blob_store(), name.replace("/", "_"), _content(engine, version, home, plugin, progress))
         glue = layer(blob_store(), f"{engine.user}-glue", list(_glue(engine, base, native)))
         execution = Execution(
             entrypoint=engine.words,
@@ -103,7 +106,9 @@ def _image(
     return remembered_image(recipe, make)
 
 
-def _content(engine: _Engine, home: Artifact, plugin: Artifact | None, progress: Progress) -> Iterator[Entry]:
+def _content(
+    engine: _Engine, version: str, home: Artifact, plugin: Artifact | None, progress: Progress
+) -> Iterator[Entry]:
     yield Entry(engine.home, None, mode=0o775, owner=_USER, group=_USER)
     small_machine = append((_FILES / "small-machine.sh").read_bytes())
     environment = substitute(*engine.distribution, small_machine) if engine.distribution else small_machine
@@ -115,6 +120,7 @@ def _content(engine: _Engine, home: Artifact, plugin: Artifact | None, progress:
     yield from unpacked(fetch(home, progress), engine.home, owner=_USER, edits=edits)
     if plugin is not None:
         yield from _plugin(engine, fetch(plugin, progress))
+        yield from _module(engine, rule_framework.NAME, rule_framework.module_files(version, progress))
     yield Entry(f"{engine.home}/data", None, mode=0o775, owner=_USER, group=_USER)
 
 
@@ -127,6 +133,13 @@ def _plugin(engine: _Engine, archive: Path) -> Iterator[Entry]:
         configuration = inside == "config" or inside.startswith("config/")
         target = f"config/{name}{inside.removeprefix('config')}" if configuration else f"plugins/{name}/{inside}"
         yield Entry(f"{engine.home}/{target}", entry.content, None, entry.mode, _USER, _USER)
+
+
+def _module(engine: _Engine, name: str, files: Mapping[str, bytes]) -> Iterator[Entry]:
+    if files:
+        yield Entry(f"{engine.home}/modules/{name}", None, mode=0o775, owner=_USER, group=_USER)
+    for path, content in files.items():
+        yield Entry(f"{engine.home}/modules/{name}/{path}", content, mode=0o664, owner=_USER, group=_USER)
 
 
 def _glue(engine: _Engine, base: Blob, native: Path) -> Iterator[Entry]:

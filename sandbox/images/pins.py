@@ -38,12 +38,18 @@ OPENSEARCH_HOMES = {
     "2.19.5": "caccd4ab24c88a9278922ef626cd1d92990427aa3a3063f9278200d86dbf49b3",
     "3.4.0": "6540e95fe8bfaedc3eb1c58e829912ea2203af2ac1f88f76411c20a2fc5254a6",
 }
-# Only these have a security plugin in the repository that starts; the other images are without it. That of 3.4.0 needs
-# a module (rule-framework) that the repository does not have.
+# Only these have a security plugin in the repository that starts; the other images are without it. That of 3.4.0
+# extends a module (rule-framework) that the repository does not have: sandbox.plugins.rule_framework stands in for it.
 OPENSEARCH_SECURITY = {
     "2.19.1": ("2.19.1.0", "94a04f12ac6033902209fac1e4e512618d45beee604bbf0e42c3ed79c55220cf"),
     "2.19.3": ("2.19.3.0", "ae79a0cf1094446e357758904552717c52c2d9b30ec153271b52ec73497510df"),
+    "3.4.0": ("3.4.0.0", "fc164c084979f7f793d295b6bca56bf8bee76dafb762adef9f14fa872e0a7596"),
 }
+# The library that the security plugin of 3.4.0 takes from that module.
+COLLECTIONS = Artifact(
+    "org.apache.commons:commons-collections4:4.4:jar",
+    "1df8b9430b5c8ed143d7815e403e33ef5371b2400aadbe9bda0883762e0846d1",
+)
 # A real plug-in of the repository, by the version of OpenSearch that it is for.
 OPENSEARCH_PLUGINS = {
     "2.17.1": "647f6ae8b8d63debb7abecb54a9ba39f47ab0af216895907b253ad964aed1114",

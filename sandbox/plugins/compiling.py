@@ -1,4 +1,4 @@
-"""Compiles a plug-in of ours against the libraries of the version that it is for."""
+"""Compiles a plug-in of ours against the libraries of the version that it is for, or against declarations of ours."""
 
 import io
 import tempfile
@@ -16,16 +16,27 @@ def compiled(home: Path, sources: Path, directories: tuple[str, ...]) -> bytes:
     `directories` are those of the home, as its zip file has them, with the libraries.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        libraries, classes = Path(scratch) / "libraries", Path(scratch) / "classes"
-        libraries.mkdir()
         with zipfile.ZipFile(home) as archive:
             for name in archive.namelist():
                 if name.endswith(".jar") and name.partition("/")[2].rpartition("/")[0] in directories:
-                    (libraries / Path(name).name).write_bytes(archive.read(name))
-        words = ["--release", str(JAVA), "-nowarn", "-d", str(classes), "-cp", f"{libraries}/*"]
-        run(["javac", *words, *map(str, sorted(sources.glob("*.java")))], timeout=300)
+                    (Path(scratch) / Path(name).name).write_bytes(archive.read(name))
+        return _jar(sources, ["-cp", f"{scratch}/*"])
+
+
+def compiled_with(declarations: Path, sources: Path) -> bytes:
+    """Return a jar of the classes, without the declarations that they are compiled against.
+
+    For a version whose own classes are of a newer Java, which this machine's compiler may not be able to read.
+    """
+    return _jar(sources, ["-sourcepath", str(declarations), "-implicit:none"])
+
+
+def _jar(sources: Path, words: list[str]) -> bytes:
+    with tempfile.TemporaryDirectory() as classes:
+        options = ["--release", str(JAVA), "-nowarn", "-d", classes, *words]
+        run(["javac", *options, *map(str, sorted(sources.glob("*.java")))], timeout=300)
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as archive:
-            for path in sorted(classes.rglob("*.class")):
+            for path in sorted(Path(classes).rglob("*.class")):
                 archive.writestr(zipfile.ZipInfo(str(path.relative_to(classes))), path.read_bytes())
     return made.getvalue()

@@ -34,6 +34,12 @@ on_both_engines = pytest.mark.parametrize(
 """Runs a case on each: the kind, a version that can be secured, and the role of a member that manages the cluster."""
 
 
+def on_versions(*versions: str) -> pytest.MarkDecorator:
+    """Run a case on each of these versions of OpenSearch, whose images can be secured."""
+    images = [pytest.param(version, marks=pytest.mark.images(f"opensearch:{version}")) for version in versions]
+    return pytest.mark.parametrize("version", images)
+
+
 @dataclass
 class Client:
     """A user's client: it trusts the cluster's CA, verifies the name, and has the administrator's password."""

@@ -1,43 +1,33 @@
-"""Declared objects, snapshots and restores on the newest versions: OpenSearch 3, and a secured Elasticsearch 9.
-
-The security plugin of OpenSearch 3 cannot be had for the sandbox.
-"""
+"""Declared objects, snapshots and restores on the newest versions: OpenSearch 3 and Elasticsearch 9, secured."""
 
 import pytest
 
 from sandbox import Sandbox
 from stateward.operator.objects.kinds import ELASTICSEARCH, OPENSEARCH
-from tests.e2e.clusters import Clusters, pool, settled
+from tests.e2e.clusters import Clusters, pool
 from tests.e2e.declared.objects import BODIES, SearchObjects, live_and_die
 from tests.e2e.declared.snapshots import LARGER, REPOSITORIES, save_and_restore
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import Client, client, ready
+from tests.e2e.secured import client, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
 @pytest.mark.parametrize(
-    ("cluster_kind", "version", "manager", "secured"),
+    ("cluster_kind", "version", "manager"),
     [
-        pytest.param(OPENSEARCH, "3.4.0", "cluster_manager", False, marks=pytest.mark.images("opensearch:3.4.0")),
-        pytest.param(ELASTICSEARCH, "9.2.0", "master", True, marks=pytest.mark.images("elasticsearch:9.2.0")),
+        pytest.param(OPENSEARCH, "3.4.0", "cluster_manager", marks=pytest.mark.images("opensearch:3.4.0")),
+        pytest.param(ELASTICSEARCH, "9.2.0", "master", marks=pytest.mark.images("elasticsearch:9.2.0")),
     ],
     ids=["opensearch", "elasticsearch"],
 )
 async def test_objects_are_declared_and_documents_saved_and_restored(
-    clusters: Clusters,
-    stateward: Sandbox,
-    operator: OperatorPods,
-    version: str,
-    manager: str,
-    *,
-    secured: bool,
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str, manager: str
 ) -> None:
     nodes = pool("nodes", 1, manager, "data", "ingest", resources=LARGER)
     config = {"path.repo": [REPOSITORIES]}
-    await clusters.apply("new", version=version, pools=[nodes], security={"enabled": secured}, config=config)
-    await clusters.until("new", ready if secured else settled, seconds=600)
-    host = f"new.{clusters.namespace}.svc"
-    async with client(stateward, clusters, "new") if secured else Client.plain(stateward, host) as person:
+    await clusters.apply("new", version=version, pools=[nodes], security={"enabled": True}, config=config)
+    await clusters.until("new", ready, seconds=600)
+    async with client(stateward, clusters, "new") as person:
         await live_and_die(SearchObjects(clusters, "new"), BODIES, person, operator)
         await save_and_restore(clusters, "new", person, operator)

@@ -10,13 +10,13 @@ from tests.e2e.declared.authentication import CHANGEABLE, people_of_a_directory_
 from tests.e2e.declared.objects import BODIES as COMMON
 from tests.e2e.declared.objects import SearchObjects, applied, live_and_die, stalled
 from tests.e2e.declared.single_sign_on import people_sign_on
+from tests.e2e.declared.snapshots import LARGER
 from tests.e2e.declared.users import application_uses
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import client, ready
+from tests.e2e.secured import client, on_versions, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-SECURED = "2.19.3"
 REPOSITORIES = "/tmp/repositories"  # noqa: S108 - in the pod
 BODIES: dict[str, tuple[str, dict[str, Any]]] = {
     **COMMON,
@@ -38,13 +38,14 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
 APPLICATION = ("role/reader", {"index_permissions": [{"index_patterns": ["logs-*"], "allowed_actions": ["read"]}]})
 
 
-@pytest.mark.images("opensearch:2.19.3", "stateward.dev/slapd:1", "stateward.dev/identity:1")
+@on_versions("2.19.3", "3.4.0")
+@pytest.mark.images("stateward.dev/slapd:1", "stateward.dev/identity:1")
 async def test_objects_of_a_secured_database_are_declared_corrected_and_deleted(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:
-    nodes = pool("nodes", 1, "cluster_manager", "data", "ingest")
+    nodes = pool("nodes", 1, "cluster_manager", "data", "ingest", resources=LARGER)
     config = {"path.repo": [REPOSITORIES], **CHANGEABLE}
-    await clusters.apply("safe", version=SECURED, pools=[nodes], security={"enabled": True}, config=config)
+    await clusters.apply("safe", version=version, pools=[nodes], security={"enabled": True}, config=config)
     await clusters.until("safe", ready, seconds=600)
     objects = SearchObjects(clusters, "safe")
     async with client(stateward, clusters, "safe") as person:

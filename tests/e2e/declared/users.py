@@ -2,6 +2,8 @@
 
 import asyncio
 import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -67,19 +69,25 @@ async def application_uses(
     await objects.until("role", applied)
     await declare_user(clusters, cluster, "shop", roles=["reader"])
     found = await secret(clusters.api, clusters.namespace, "shop-connection")
+    async with application_of(stateward, found) as application:
+        assert (await application.ask("logs-1/_search"))[0] in {200, 404}
+        assert (await application.ask("other", "PUT", {}))[0] == 403
+        await operator.kill()
+        await declare_user(clusters, cluster, "shop", roles=["reader"], attributes={"team": "web"})
+        assert (await secret(clusters.api, clusters.namespace, "shop-connection")) == found
+        assert (await application.ask("logs-1/_search"))[0] in {200, 404}
+        await delete_user(clusters, "shop")
+        async with asyncio.timeout(60):
+            while (await application.ask("logs-1/_search"))[0] != 401:
+                await asyncio.sleep(0.5)
+    await objects.delete("role")
+
+
+@asynccontextmanager
+async def application_of(stateward: Sandbox, found: dict[str, str]) -> AsyncGenerator[Client]:
+    """Give the client of an application that has read the Secret of its user."""
     with stateward.relay(found["host"], int(found["port"])) as port:
         trust = ssl.create_default_context(cadata=found["ca.crt"])
         headers = {"Authorization": aiohttp.encode_basic_auth(found["username"], found["password"])}
         async with aiohttp.ClientSession() as session:
-            application = Client(session, f"https://127.0.0.1:{port}", found["host"], trust, headers)
-            assert (await application.ask("logs-1/_search"))[0] in {200, 404}
-            assert (await application.ask("other", "PUT", {}))[0] == 403
-            await operator.kill()
-            await declare_user(clusters, cluster, "shop", roles=["reader"], attributes={"team": "web"})
-            assert (await secret(clusters.api, clusters.namespace, "shop-connection")) == found
-            assert (await application.ask("logs-1/_search"))[0] in {200, 404}
-            await delete_user(clusters, "shop")
-            async with asyncio.timeout(60):
-                while (await application.ask("logs-1/_search"))[0] != 401:
-                    await asyncio.sleep(0.5)
-    await objects.delete("role")
+            yield Client(session, f"https://127.0.0.1:{port}", found["host"], trust, headers)

@@ -10,9 +10,10 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
 from tests.e2e.clusters import Clusters, pool
+from tests.e2e.lives import MEMORY
 from tests.e2e.metrics.scraping import OPENSEARCH, scraped, served, total
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import client, places, ready
+from tests.e2e.secured import client, on_versions, places, ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -20,12 +21,12 @@ STEP = 5.2
 """Seconds after which the exporter asks the database again."""
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_versions("2.19.3", "3.4.0")
 async def test_a_secured_cluster_shows_its_own_metrics_and_no_member_changes(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:
-    nodes = pool("nodes", 2, "cluster_manager", "data", "ingest")
-    spec: dict[str, Any] = {"version": "2.19.3", "pools": [nodes], "security": {"enabled": True}}
+    nodes = pool("nodes", 2, "cluster_manager", "data", "ingest", resources=MEMORY)
+    spec: dict[str, Any] = {"version": version, "pools": [nodes], "security": {"enabled": True}}
     await clusters.apply("logs", **spec)
     await clusters.until("logs", ready, seconds=600)
     before = await places(clusters, "logs")

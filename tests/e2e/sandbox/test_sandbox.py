@@ -162,8 +162,11 @@ def test_every_database_image_starts_as_a_plain_stateful_set(sandbox: Sandbox, n
 
 
 @pytest.mark.full
-def test_the_security_plugin_answers_with_its_demonstration_certificates(sandbox: Sandbox, namespace: str) -> None:
-    image = sandbox.load_image("opensearch:2.19.3")
+@pytest.mark.parametrize("version", ["2.19.3", "3.4.0"])
+def test_the_security_plugin_answers_with_its_demonstration_certificates(
+    sandbox: Sandbox, namespace: str, version: str
+) -> None:
+    image = sandbox.load_image(f"opensearch:{version}")
     values = _opensearch("single", image)
     password = "Sandbox-only-7z!"
     values["SETTINGS"] = f"- {{name: OPENSEARCH_INITIAL_ADMIN_PASSWORD, value: '{password}'}}"

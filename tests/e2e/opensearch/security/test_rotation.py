@@ -8,12 +8,13 @@ from sandbox import Sandbox
 from tests.e2e.clusters import Clusters
 from tests.e2e.operators import OperatorPods
 from tests.e2e.rotated import rotate
+from tests.e2e.secured import on_versions
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_versions("2.19.3", "3.4.0")
 async def test_one_ca_follows_another_without_a_restart(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, tmp_path: Path
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, tmp_path: Path, version: str
 ) -> None:
-    await rotate(clusters, stateward, operator, tmp_path, "2.19.3", ("cluster_manager", "data", "ingest"))
+    await rotate(clusters, stateward, operator, tmp_path, version, ("cluster_manager", "data", "ingest"))

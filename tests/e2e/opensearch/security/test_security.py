@@ -9,22 +9,23 @@ from sandbox import Sandbox
 from stateward.api.kinds.cluster import Cluster
 from stateward.planning.model.times import parse_time
 from tests.e2e.clusters import Clusters, condition, pool, settled
+from tests.e2e.lives import MEMORY
 from tests.e2e.operators import OperatorPods
-from tests.e2e.secured import client, ready, switch_on_and_off
+from tests.e2e.secured import client, on_versions, ready, switch_on_and_off
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 SECURED = "2.19.3"
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_versions("2.19.3", "3.4.0")
 async def test_a_secured_cluster_lives_and_its_certificates_are_renewed_without_a_restart(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:
     """Access needs a password, a renewal causes no restart, and the operator may be killed meanwhile."""
-    nodes = pool("nodes", 2, "cluster_manager", "data", "ingest")
+    nodes = pool("nodes", 2, "cluster_manager", "data", "ingest", resources=MEMORY)
     security = {"enabled": True, "certificateLifetime": "6m"}
-    await clusters.apply("safe", version=SECURED, pools=[nodes], security=security)
+    await clusters.apply("safe", version=version, pools=[nodes], security=security)
     born = await clusters.until("safe", ready, seconds=600)
     assert born.status.health == "green"
     pods = {name: pod.metadata.uid for name, pod in (await clusters.pods("safe")).items()}
@@ -72,11 +73,11 @@ async def shown(clusters: Clusters, sandbox: Sandbox, name: str, ends: float) ->
             await asyncio.sleep(2)
 
 
-@pytest.mark.images("opensearch:2.19.3")
+@on_versions("2.19.3", "3.4.0")
 async def test_security_is_switched_on_and_off_with_data_in_kept_pods(
-    clusters: Clusters, stateward: Sandbox, operator: OperatorPods
+    clusters: Clusters, stateward: Sandbox, operator: OperatorPods, version: str
 ) -> None:
-    await switch_on_and_off(clusters, stateward, operator, SECURED, ("cluster_manager", "data", "ingest"))
+    await switch_on_and_off(clusters, stateward, operator, version, ("cluster_manager", "data", "ingest"))
 
 
 @pytest.mark.images("opensearch:2.19.3")
