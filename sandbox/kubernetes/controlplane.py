@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from sandbox import settings as settings_file
 from sandbox.host.files import write_if_changed
 from sandbox.host.records import Records
 from sandbox.kubernetes import kubeconfig
@@ -160,7 +161,19 @@ class ControlPlane:
             # Webhooks and aggregated APIs are called at the pods' addresses: no Service proxy is needed for it.
             "--enable-aggregator-routing=true",
             "--allow-privileged=true",
+            *self._audit(),
         ]
+
+    def _audit(self) -> list[str]:
+        """Return the flags that log each request of the audited user once, and of no one else."""
+        settings = settings_file.load(self.layout.settings)
+        if settings is None or not settings.audited:
+            return []
+        rules = [{"level": "Metadata", "users": [settings.audited]}, {"level": "None"}]
+        policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
+        file = self.layout.pki / "audit.yaml"
+        write_if_changed(file, yaml.safe_dump(policy, sort_keys=False))
+        return [f"--audit-policy-file={file}", f"--audit-log-path={self.layout.audit_log}"]
 
     def _controller_manager(self) -> list[str]:
         config = self._file("kube-controller-manager.kubeconfig")
