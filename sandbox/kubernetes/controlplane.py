@@ -27,6 +27,22 @@ WEBHOOKS_SHOWN = "*"
 """Whom the API server shows it: every webhook, by Service or by address."""
 
 
+def audit_policy(user: str) -> dict[str, object]:
+    """Return what the API server is to log: who asked what, when it answered, of one user alone."""
+    rules = [{"level": "Metadata", "users": [user]}, {"level": "None"}]
+    return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
+
+
+def audit_flags(layout: Layout) -> list[str]:
+    """Return the API server's flags for the audit log, and write its policy; none if no user is to be audited."""
+    settings = settings_file.load(layout.settings)
+    if settings is None or not settings.audited:
+        return []
+    file = layout.pki / "audit.yaml"
+    write_if_changed(file, yaml.safe_dump(audit_policy(settings.audited), sort_keys=False))
+    return [f"--audit-policy-file={file}", f"--audit-log-path={layout.audit_log}"]
+
+
 @dataclass(frozen=True)
 class ControlPlane:
     """Etcd, the API server, the controller manager and the scheduler of one sandbox."""
@@ -161,19 +177,8 @@ class ControlPlane:
             # Webhooks and aggregated APIs are called at the pods' addresses: no Service proxy is needed for it.
             "--enable-aggregator-routing=true",
             "--allow-privileged=true",
-            *self._audit(),
+            *audit_flags(self.layout),
         ]
-
-    def _audit(self) -> list[str]:
-        """Return the flags that log each request of the audited user once, and of no one else."""
-        settings = settings_file.load(self.layout.settings)
-        if settings is None or not settings.audited:
-            return []
-        rules = [{"level": "Metadata", "users": [settings.audited]}, {"level": "None"}]
-        policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
-        file = self.layout.pki / "audit.yaml"
-        write_if_changed(file, yaml.safe_dump(policy, sort_keys=False))
-        return [f"--audit-policy-file={file}", f"--audit-log-path={self.layout.audit_log}"]
 
     def _controller_manager(self) -> list[str]:
         config = self._file("kube-controller-manager.kubeconfig")
