@@ -19,6 +19,8 @@ PORT = 9200
 LABELS = "elasticsearch.k8s.elastic.co/"
 LABEL_CLUSTER = LABELS + "cluster-name"
 ACKNOWLEDGED: dict[str, Any] = {"acknowledged": True}
+_TAKEN = frozenset({"/_cluster/settings", "/_cluster/voting_config_exclusions", "/_flush", "/_license/start_basic"})
+"""Requests that change nothing of what is told afterwards."""
 
 
 class Reply(NamedTuple):
@@ -51,7 +53,7 @@ class Elasticsearch:
                 return self._desired(method, rest)
             case "GET", _ if (found := self._told().get(path)) is not None:
                 return _ok(found)
-            case "PUT" | "POST" | "DELETE", ["_cluster", "settings" | "voting_config_exclusions"] | ["_flush"]:
+            case "PUT" | "POST" | "DELETE", _ if path in _TAKEN:
                 return _ok(ACKNOWLEDGED)
             case _:
                 return Reply(HTTPStatus.BAD_REQUEST, {"error": {"reason": f"no answer to {method} {path}"}})
@@ -66,6 +68,7 @@ class Elasticsearch:
             "/_nodes/_all/no-metrics": {"nodes": dict(map(self._node, up))},
             "/_nodes/_master": {"nodes": dict([self._node(pod) for pod in up if _has(pod, "node-master")][:1])},
             "/_cluster/settings": {"persistent": {}, "transient": {}},
+            "/_security/api_key": {"api_keys": []},
             "/_cat/shards": list(self._shards(up)),
             "/_license": {"license": {"status": "active", "type": "basic", "uid": f"license-of-{self.cluster}"}},
         }
