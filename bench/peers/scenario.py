@@ -5,6 +5,7 @@ the kernel's figures of the operator's process alone, its requests are counted b
 """
 
 import asyncio
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +17,6 @@ import yaml
 from bench.children import Child
 from bench.clusters import fleet
 from bench.clusters.scale import AT_ONCE, CRD, PRETEND_NODES, SANDBOX, say
-from bench.machine import Ticks
 from bench.peers import calls
 from bench.peers.account import USER, account_token, kubeconfig_for
 from bench.peers.sides import CHANGED, ECK_NAMESPACE, MEMORY, PEER_FOLDER, Eck, Side, Stateward, Whole, peer
@@ -52,13 +52,13 @@ QUICK = Extent(clusters=5, idle=60.0)
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What one part took: seconds, CPU seconds, requests by verb, bytes at its end, and how busy the machine was."""
+    """What one part took: seconds, CPU seconds, requests by verb, bytes and the machine's load at its end."""
 
     seconds: float
     cpu: float
     calls: Counter[str]
     resident: int
-    busy: float
+    load: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _value(used: Used) -> str:
 
 def _note(used: Used) -> str:
     verbs = calls.words(used.calls)
-    return f"{verbs}; machine {used.busy:.0%} busy" if verbs else f"machine {used.busy:.0%} busy"
+    return f"{verbs}; load {used.load:.0f}" if verbs else f"load {used.load:.0f}"
 
 
 def _measured(side: Side, extent: Extent) -> Figures:
@@ -142,7 +142,7 @@ class _Meter:
 
     def __init__(self, process: Child, log: Path) -> None:
         self._process, self._log = process, log
-        self._began, self._ticks = time.monotonic(), Ticks.now()
+        self._began = time.monotonic()
         self._usage, self._calls = self._read()
 
     def _read(self) -> tuple[Usage, Counter[str]]:
@@ -150,9 +150,9 @@ class _Meter:
 
     def used(self) -> Used:
         """Return what was used since the meter was made."""
-        seconds, busy = time.monotonic() - self._began, Ticks.now().busy_since(self._ticks)
+        seconds = time.monotonic() - self._began
         now, counted = self._read()
-        return Used(seconds, now.cpu - self._usage.cpu, counted - self._calls, now.resident, busy)
+        return Used(seconds, now.cpu - self._usage.cpu, counted - self._calls, now.resident, os.getloadavg()[0])
 
 
 class _Run:
@@ -208,9 +208,9 @@ class _Run:
         )
 
     async def _quiet(self) -> None:
-        """Wait until the operator has asked the API server nothing new for ten seconds, at most two minutes."""
+        """Wait until the operator has asked the API server, and nothing new for ten seconds; at most two minutes."""
         last, since, began = calls.read(self._log), time.monotonic(), time.monotonic()
-        while time.monotonic() - since < 10 and time.monotonic() - began < 120:
+        while (not last or time.monotonic() - since < 10) and time.monotonic() - began < 120:
             await asyncio.sleep(1)
             self._require()
             if (now := calls.read(self._log)) != last:

@@ -50,11 +50,11 @@ def test_the_account_replaces_the_administrator_and_nothing_else() -> None:
 
 
 def test_each_part_is_a_row_with_time_work_and_calls() -> None:
-    used = Used(seconds=16.04, cpu=4.9, calls=Counter(get=5, patch=7), resident=92_000_000, busy=0.5)
+    used = Used(seconds=16.04, cpu=4.9, calls=Counter(get=5, patch=7), resident=92_000_000, load=8.2)
     made, idle, changed = rows_of("X", Extent(clusters=20), Figures(used, used, used))
     assert made.what == "X: 20 clusters of 9 members, apply to all Ready"
     assert made.value == "16.0 s, 4.9 s CPU, 12 API calls, 92 MB"
-    assert made.note == "7 patch, 5 get; machine 50% busy"
+    assert made.note == "7 patch, 5 get; load 8"
     assert idle.what == "X: settled for 180 s"
     assert changed.what.endswith("until all are Ready again")
 
