@@ -12,11 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from bench.children import Child
 from bench.clusters import fleet
-from bench.clusters.scale import AT_ONCE, CRD, PRETEND_NODES, SANDBOX, say
+from bench.clusters.scale import AT_ONCE, PRETEND_NODES, SANDBOX, install, say
 from bench.peers import calls
 from bench.peers.account import USER, account_token, kubeconfig_for
 from bench.peers.sides import CHANGED, ECK_NAMESPACE, MEMORY, PEER_FOLDER, Eck, Side, Stateward, Whole, peer
@@ -28,10 +26,8 @@ from stateward.kube.cache.reflector import Reflector
 from stateward.kube.cache.store import Store
 from stateward.kube.client.client import ApplyOptions
 from stateward.kube.client.http_client import HttpApi
-from stateward.kube.objects.errors import ApiError
-from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
-from stateward.kube.objects.resources import NAMESPACES, PODS
+from stateward.kube.objects.resources import PODS
 
 _APPLY = ApplyOptions("bench", force=True)
 _PODS = PODS.viewed_as(Whole)
@@ -118,23 +114,8 @@ def _measured(side: Side, extent: Extent) -> Figures:
 async def _prepare(side: Side, admin: Path) -> str:
     """Install the CRDs and the namespaces, and return a token for the operator once its kind is served."""
     async with HttpApi(connect(kubeconfig=str(admin))) as api:
-        for definition in filter(None, yaml.safe_load_all(side.definitions.read_text())):
-            await api.apply(CRD, Key("", definition["metadata"]["name"]), definition, _APPLY)
-        for name in (fleet.NAMESPACE, ECK_NAMESPACE):
-            space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            await api.apply(NAMESPACES, Key("", name), space, _APPLY)
-        async with asyncio.timeout(60):
-            while not await _served(side, api):  # noqa: ASYNC110 - it tells no one
-                await asyncio.sleep(0.1)
+        await install(api, side.definitions.read_text(), side.clusters, (fleet.NAMESPACE, ECK_NAMESPACE))
         return await account_token(api)
-
-
-async def _served(side: Side, api: HttpApi) -> bool:
-    try:
-        await api.list(side.clusters, Selection(fleet.NAMESPACE))
-    except ApiError:
-        return False
-    return True
 
 
 class _Meter:
