@@ -1,7 +1,7 @@
 """`python -m bench [NAME…]`: measures and prints one table.
 
 Names: micro, cli, answers, agent, rollout, simulation, sandbox, inplace, forecasts, arrival, packages, many, secured,
-failing, scale; by default all.
+failing, scale, peers; by default all. `peers` also measures ECK if BENCH_PEER_ECK names a folder with its program.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from bench.clusters import many, scale
 from bench.clusters.fleet import Mode
 from bench.databases import agent, arrival, forecasts, inplace
 from bench.packages import installations
+from bench.peers import scenario
 from bench.planner import micro, observing, rollout, simulated
 from bench.table import Row, render
 from sandbox.errors import SandboxError
@@ -65,6 +66,11 @@ def _packages(chosen: argparse.Namespace) -> list[Row]:
     )
 
 
+def _peers(chosen: argparse.Namespace) -> list[Row]:
+    extent = scenario.QUICK if chosen.quick else scenario.Extent()
+    return scenario.measure(dataclasses.replace(extent, clusters=max(chosen.sizes or (extent.clusters,))))
+
+
 def _many(mode: Mode) -> Measurement:
     def measured(chosen: argparse.Namespace) -> list[Row]:
         extent = scale.QUICK if chosen.quick else scale.Extent()
@@ -89,6 +95,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "secured": _many(Mode.SECURED),
     "failing": _many(Mode.FAILING),
     "scale": _scale,
+    "peers": _peers,
 }
 """By name, in the order in which they run: the short ones first."""
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,13 +13,13 @@ LOGS = Path(".artifacts/bench")
 
 
 class Child(subprocess.Popen[str]):
-    """A process of this package, whose log is a file."""
+    """A process whose log is a file."""
 
-    def __init__(self, name: str, *words: str) -> None:
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         LOGS.mkdir(parents=True, exist_ok=True)
         self.log = LOGS / f"{name}.log"
         with self.log.open("w") as log:
-            super().__init__([sys.executable, "-m", f"bench.{name}", *words], stdout=log, stderr=log, text=True)
+            super().__init__(command, stdout=log, stderr=log, text=True, env=environment)
 
     def require(self) -> None:
         """Raise RuntimeError with the last it said when the process has ended."""
@@ -49,7 +49,14 @@ class Child(subprocess.Popen[str]):
 @contextmanager
 def child(name: str, *words: str) -> Generator[Child]:
     """Run a module of this package as a process while the block runs."""
-    process = Child(name, *words)
+    with program(name, [sys.executable, "-m", f"bench.{name}", *words]) as process:
+        yield process
+
+
+@contextmanager
+def program(name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> Generator[Child]:
+    """Run any program as a process while the block runs; `name` is that of its log."""
+    process = Child(name, command, environment)
     try:
         yield process
     finally:

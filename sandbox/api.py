@@ -90,15 +90,19 @@ class Sandbox:
         port: int = 0,
         sync_frequency: int = 10,
         pretend_nodes: int = 0,
+        audited: str = "",
         images: Sequence[str] = (),
     ) -> Self:
         """Bring the sandbox up, or repair it; what runs already is left alone. Return itself.
 
         `port` is the API server's on 127.0.0.1 (0: any free one), `sync_frequency` the seconds between a
-        kubelet's looks at a Secret, `pretend_nodes` the number of nodes that kwok plays. `images` are made meanwhile,
-        and not loaded.
+        kubelet's looks at a Secret, `pretend_nodes` the number of nodes that kwok plays, `audited` a user whose
+        requests the API server logs from its start on (`layout.audit_log`). `images` are made meanwhile, and not
+        loaded.
         """
-        wanted = Settings(nodes=nodes, port=port, sync_frequency=sync_frequency, pretend_nodes=pretend_nodes)
+        wanted = Settings(
+            nodes=nodes, port=port, sync_frequency=sync_frequency, pretend_nodes=pretend_nodes, audited=audited
+        )
         with self._locked():
             bring_up(self.layout, wanted, self.progress, images)
         return self

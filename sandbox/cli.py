@@ -34,7 +34,7 @@ def cli() -> None:
 @click.option("--kwok", "pretend_nodes", default=0, help="Add so many pretend nodes, played by kwok, for benchmarks.")
 @click.option("--image", "images", multiple=True, help="Also load this image; may be given several times.")
 @_named
-def up(name: str, images: tuple[str, ...], **choices: int) -> None:
+def up(name: str, images: tuple[str, ...], **choices: Any) -> None:
     """Bring it up, or repair it; what runs already is left alone."""
     sandbox = Sandbox(name).up(**choices, images=images)
     for reference in images:

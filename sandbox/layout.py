@@ -95,6 +95,11 @@ class Layout:
         return self.root / "pki"
 
     @property
+    def audit_log(self) -> Path:
+        """The API server's log of the audited user's requests, one JSON object in each line."""
+        return self.logs / "audit.log"
+
+    @property
     def etcd(self) -> Path:
         """The data of etcd."""
         return self.root / "etcd"

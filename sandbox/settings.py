@@ -9,13 +9,14 @@ class Settings(msgspec.Struct, frozen=True):
     """The choices of `up`.
 
     `sync_frequency` is the kubelet's, in seconds: how late a Secret may reach a pod. `pretend_nodes` are
-    played by kwok, which is built only when there are some.
+    played by kwok, which is built only when there are some. The API server logs the requests of the user `audited`.
     """
 
     nodes: int = 3
     port: int = 0
     sync_frequency: int = 10
     pretend_nodes: int = 0
+    audited: str = ""
 
 
 def load(path: Path) -> Settings | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import msgspec
@@ -111,17 +112,24 @@ def operating(kubeconfig: str) -> Generator[Scene]:
 async def prepare(kubeconfig: str) -> None:
     """Install the kind and the namespace, and wait until the API server serves the kind, a moment later."""
     async with HttpApi(connect(kubeconfig=kubeconfig)) as api:
-        await api.apply(CRD, Key("", "osclusters.stateward.dev"), yaml.safe_load(DEFINITION.read_text()), _APPLY)
-        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": fleet.NAMESPACE}}
-        await api.apply(NAMESPACES, Key("", fleet.NAMESPACE), space, _APPLY)
-        async with asyncio.timeout(60):
-            while not await _served(api):  # noqa: ASYNC110 - it tells no one
-                await asyncio.sleep(0.1)
+        await install(api, DEFINITION.read_text(), CLUSTERS, (fleet.NAMESPACE,))
 
 
-async def _served(api: HttpApi) -> bool:
+async def install(api: HttpApi, definitions: str, kind: Resource[Any], namespaces: Sequence[str]) -> None:
+    """Apply CRDs, given as YAML, and the namespaces, and wait until the API server serves `kind`, one of the CRDs."""
+    for definition in filter(None, yaml.safe_load_all(definitions)):
+        await api.apply(CRD, Key("", definition["metadata"]["name"]), definition, _APPLY)
+    for name in namespaces:
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        await api.apply(NAMESPACES, Key("", name), space, _APPLY)
+    async with asyncio.timeout(60):
+        while not await _served(api, kind):  # noqa: ASYNC110 - it tells no one
+            await asyncio.sleep(0.1)
+
+
+async def _served(api: HttpApi, kind: Resource[Any]) -> bool:
     try:
-        await api.list(CLUSTERS, Selection(fleet.NAMESPACE))
+        await api.list(kind, Selection(fleet.NAMESPACE))
     except ApiError:
         return False
     return True

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from sandbox import settings as settings_file
 from sandbox.host.files import write_if_changed
 from sandbox.host.records import Records
 from sandbox.kubernetes import kubeconfig
@@ -24,6 +25,22 @@ WEBHOOK_CLIENTS_CA = "webhook-clients-ca"
 """The authority of the certificate that the API server shows to webhooks; it is no other client's."""
 WEBHOOKS_SHOWN = "*"
 """Whom the API server shows it: every webhook, by Service or by address."""
+
+
+def audit_policy(user: str) -> dict[str, object]:
+    """Return what the API server is to log: who asked what, when it answered, of one user alone."""
+    rules = [{"level": "Metadata", "users": [user]}, {"level": "None"}]
+    return {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
+
+
+def audit_flags(layout: Layout) -> list[str]:
+    """Return the API server's flags for the audit log, and write its policy; none if no user is to be audited."""
+    settings = settings_file.load(layout.settings)
+    if settings is None or not settings.audited:
+        return []
+    file = layout.pki / "audit.yaml"
+    write_if_changed(file, yaml.safe_dump(audit_policy(settings.audited), sort_keys=False))
+    return [f"--audit-policy-file={file}", f"--audit-log-path={layout.audit_log}"]
 
 
 @dataclass(frozen=True)
@@ -160,6 +177,7 @@ class ControlPlane:
             # Webhooks and aggregated APIs are called at the pods' addresses: no Service proxy is needed for it.
             "--enable-aggregator-routing=true",
             "--allow-privileged=true",
+            *audit_flags(self.layout),
         ]
 
     def _controller_manager(self) -> list[str]:

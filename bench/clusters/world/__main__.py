@@ -1,7 +1,6 @@
 """`python -m bench.clusters.world KUBECONFIG CLUSTERS MODE`: the pretended world, until ended; says `ready`."""
 
 import asyncio
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from bench.clusters.fleet import Mode
 from bench.clusters.world import volumes
 from bench.clusters.world.databases import Databases
 from bench.clusters.world.doors import WHOLE_SECRETS, Secret, doors
+from bench.clusters.world.following import follow
 from stateward.api.values import names
 from stateward.kube.access.config import connect
 from stateward.kube.cache.reflector import Reflector
@@ -23,9 +23,6 @@ from stateward.kube.objects.storage import PersistentVolumeClaim
 
 async def pretend(kubeconfig: Path, count: int, mode: Mode) -> None:
     """Pretend everything for the first `count` clusters until a signal asks to stop."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     databases = Databases()
     async with HttpApi(connect(kubeconfig=str(kubeconfig))) as api, doors(databases, mode, count) as opened:
         await volumes.create_class(api)
@@ -43,20 +40,7 @@ async def pretend(kubeconfig: Path, count: int, mode: Mode) -> None:
             secrets.subscribe(opened.heard)
             stores.append(secrets)
             endless.append(Reflector(api, WHOLE_SECRETS, ours, secrets).run())
-
-        async def ready() -> None:
-            for store in stores:
-                await store.wait_synced()
-            await opened.opened()
-            print("ready", flush=True)
-            await stop.wait()
-
-        tasks = [asyncio.create_task(work) for work in (*endless, ready())]
-        stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await follow(endless, stores, opened)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ DISK = 100 << 30
 SHARD = 1 << 30
 """Bytes of a disk and of a shard."""
 UNFORMED = session.UNFORMED
+Settings = dict[str, dict[str, Any]]
+"""Flat settings by name, under `persistent` and `transient`."""
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -34,8 +36,8 @@ def unformed(cluster: str) -> Mapping[str, bytes]:
     return {session.GREETING: msgspec.json.encode({"cluster_name": cluster, "cluster_uuid": UNFORMED})}
 
 
-def formed(cluster: str, identity: str, members: Iterable[Running]) -> Mapping[str, bytes]:
-    """Return the answers, by path, of a green cluster of these members."""
+def formed(cluster: str, identity: str, members: Iterable[Running], settings: Settings) -> Mapping[str, bytes]:
+    """Return the answers, by path, of a green cluster of these members; `settings` are those of the cluster."""
     up = sorted(members, key=lambda member: member.name)
     voters = [member.identifier for member in up if member.voting]
     holders = [member for member in up if member.data]
@@ -48,7 +50,7 @@ def formed(cluster: str, identity: str, members: Iterable[Running]) -> Mapping[s
         driver.STATE: {**greeting, **_state(up, voters, placed)},
         driver.INFO: {**told, "nodes": {member.identifier: _info(member) for member in up}},
         driver.STATS: {**told, "nodes": {member.identifier: _stats(member, placed) for member in up}},
-        driver.SETTINGS: {"persistent": {}, "transient": {}},
+        driver.SETTINGS: settings,
         driver.USERS: {"admin": {}},
     }
     return {path: msgspec.json.encode(answer) for path, answer in answers.items()}

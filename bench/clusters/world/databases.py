@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 
+import msgspec
 from aiohttp import web
 
 from bench.clusters import fleet
-from bench.clusters.world.answers import Running, formed, unformed
+from bench.clusters.world.answers import Running, Settings, formed, unformed
 from stateward.api.values import names
+from stateward.engines.search.database import driver
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.objects.pods import Pod
 
@@ -21,6 +23,7 @@ class Database:
         self.cluster = cluster
         self.formed = False
         self.pods: dict[str, Pod] = {}
+        self._settings: Settings = {"persistent": {}, "transient": {}}
         self._answers: Mapping[str, bytes] | None = None
 
     def tell(self, member: str, pod: Pod | None) -> None:
@@ -38,12 +41,24 @@ class Database:
             self._answers = self._answered()
         return self._answers.get(path)
 
+    def write(self, method: str, path: str, body: bytes) -> bytes | None:
+        """Do what a rollout asks for, and return the answer; None where it is not known."""
+        if (method, path) == ("POST", "/_flush"):
+            return b'{"_shards": {"failed": 0}}'
+        if (method, path) != ("PUT", driver.SETTINGS):
+            return None
+        for section, changed in msgspec.json.decode(body, type=Settings).items():
+            merged = {**self._settings[section], **changed}
+            self._settings[section] = {key: value for key, value in merged.items() if value is not None}
+        self._answers = None
+        return b'{"acknowledged": true}'
+
     def _answered(self) -> Mapping[str, bytes]:
         name = f"{fleet.NAMESPACE}.{self.cluster}"
         if not self.formed:
             return unformed(name)
         up = [running(member, pod) for member, pod in self.pods.items() if pod.ready]
-        return formed(name, f"uuid-of-{self.cluster}", up)
+        return formed(name, f"uuid-of-{self.cluster}", up, self._settings)
 
 
 class Databases:
@@ -65,9 +80,10 @@ class Databases:
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, as the cluster whose address it came to."""
         host: str = request.transport.get_extra_info("sockname")[0] if request.transport else ""
-        found = self.of(fleet.cluster_at(host)).answer(request.path) if request.method == "GET" else None
+        database, method, path = self.of(fleet.cluster_at(host)), request.method, request.path
+        found = database.answer(path) if method == "GET" else database.write(method, path, await request.read())
         if found is None:
-            return web.json_response({"error": f"a stand-in has no answer to {request.method}"}, status=400)
+            return web.json_response({"error": f"a stand-in has no answer to {method} {path}"}, status=400)
         return web.Response(body=found, content_type="application/json")
 
 

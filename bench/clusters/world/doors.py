@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import ssl
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
@@ -22,6 +22,8 @@ from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import text_content
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 
+Answering = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
 
 class Secret(WireRecord):
     """A Secret with its content."""
@@ -34,10 +36,11 @@ WHOLE_SECRETS = dataclasses.replace(SECRETS.viewed_as(Secret), partial=False)
 
 
 class Doors:
-    """Opens the addresses of databases."""
+    """Opens the addresses of databases, which give their answers through `answer`."""
 
-    def __init__(self, databases: Databases) -> None:
-        self._server = web.Server(databases.answer, access_log=None)
+    def __init__(self, answer: Answering, port: int = fleet.PORT) -> None:
+        self._server = web.Server(answer, access_log=None)
+        self._port = port
         self._open: dict[str, asyncio.Server] = {}
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -45,7 +48,7 @@ class Doors:
     async def open(self, cluster: str, tls: ssl.SSLContext | None = None) -> None:
         """Open the address of a cluster; raise OSError where the port is taken."""
         host = fleet.address(cluster)
-        self._open[cluster] = await asyncio.get_running_loop().create_server(self._server, host, fleet.PORT, ssl=tls)
+        self._open[cluster] = await asyncio.get_running_loop().create_server(self._server, host, self._port, ssl=tls)
 
     def heard(self, delta: Delta[Secret]) -> None:
         """Open the address of a cluster whose members got a certificate, and renew it there."""
@@ -54,11 +57,15 @@ class Doors:
         if secret is None or secret.metadata.name != f"{cluster}-tls":
             return
         files = text_content({"data": secret.data})
+        self.present(cluster, pki.Pair(files[CERTIFICATE], files[KEY]), files[TRUSTED])
+
+    def present(self, cluster: str, pair: pki.Pair, trusted: str = "") -> None:
+        """Show a certificate at the address of a cluster, which it opens if it is the first; `trusted` as below."""
         known = self._contexts.get(cluster)
         if known is not None:
-            show(known, files[CERTIFICATE], files[KEY])
+            show(known, pair.certificate, pair.key)
             return
-        made = self._contexts[cluster] = server_context(pki.Pair(files[CERTIFICATE], files[KEY]), files[TRUSTED])
+        made = self._contexts[cluster] = server_context(pair, trusted)
         task = asyncio.get_running_loop().create_task(self.open(cluster, made))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -80,7 +87,7 @@ async def doors(databases: Databases, mode: fleet.Mode, count: int) -> AsyncGene
 
     Raise OSError where the port is taken.
     """
-    made = Doors(databases)
+    made = Doors(databases.answer)
     tls = stranger(time.time()) if mode is fleet.Mode.FAILING else None
     try:
         for index in range(count if mode is not fleet.Mode.SECURED else 0):
@@ -91,7 +98,7 @@ async def doors(databases: Databases, mode: fleet.Mode, count: int) -> AsyncGene
 
 
 def server_context(pair: pki.Pair, trusted: str = "") -> ssl.SSLContext:
-    """Return the TLS of a database's REST layer; it asks for a client's certificate, as OpenSearch does."""
+    """Return the TLS of a database's REST layer; it asks for a client's certificate if it has a CA to trust."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     show(made, pair.certificate, pair.key)
     if trusted:

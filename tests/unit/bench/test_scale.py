@@ -107,6 +107,7 @@ def test_the_words_of_the_command_line() -> None:
         "many",
         "micro",
         "packages",
+        "peers",
         "rollout",
         "sandbox",
         "scale",

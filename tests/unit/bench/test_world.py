@@ -11,10 +11,11 @@ from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Answer, Call, Target
+from stateward.engines.search.database import driver
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.storage import PersistentVolumeClaim
+from stateward.planning.model.observation import Allocation, Health, Unknown
 from stateward.planning.model.observation import Database as Picture
-from stateward.planning.model.observation import Health, Unknown
 
 
 class InProcess:
@@ -27,14 +28,19 @@ class InProcess:
         return self
 
     async def send(self, call: Call) -> Answer:
-        found = self._database.answer(call.path)
+        body = msgspec.json.encode(call.body)
+        asks = call.method == "GET"
+        found = self._database.answer(call.path) if asks else self._database.write(call.method, call.path, body)
         assert found is not None, call.path
         return Answer(200, found)
 
 
+def target_of(database: Database) -> Target:
+    return Target(("http://127.64.0.1:1",), f"{fleet.NAMESPACE}.{database.cluster}")
+
+
 async def seen(database: Database) -> Picture | Unknown:
-    target = Target(("http://127.64.0.1:1",), f"{fleet.NAMESPACE}.{database.cluster}")
-    return await opensearch.driver(InProcess(database)).observe(target)
+    return await opensearch.driver(InProcess(database)).observe(target_of(database))
 
 
 def pod(pool: str, number: int, *, ready: bool = True, granted: bool = False, candidate: bool = False) -> Pod:
@@ -102,6 +108,19 @@ async def test_a_member_that_is_not_ready_or_gone_has_left_the_cluster() -> None
 
 async def test_what_a_stand_in_does_not_know_it_does_not_answer() -> None:
     assert whole().answer("/_cat/indices") is None
+    assert whole().write("POST", "/_cluster/reroute", b"{}") is None
+
+
+async def test_a_limit_of_the_allocation_is_seen_until_it_is_restored() -> None:
+    database = whole()
+    engine, target = opensearch.driver(InProcess(database)), target_of(database)
+    await engine.limit_allocation(target, Allocation.PRIMARIES)
+    picture = await seen(database)
+    assert isinstance(picture, Picture)
+    assert picture.allocation is Allocation.PRIMARIES
+    await engine.flush(target)
+    await engine.restore_allocation(target)
+    assert msgspec.json.decode(database.answer(driver.SETTINGS) or b"") == {"persistent": {}, "transient": {}}
 
 
 @pytest.mark.parametrize("index", [0, 249, 250, 499])
