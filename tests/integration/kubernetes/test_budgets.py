@@ -71,8 +71,8 @@ class Members:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.1)
         for name in names:
-            pod = await self.pod(name)
-            await self.api.delete(PODS, self.key(f"{name}-0"), DeleteOptions(Preconditions.of(pod), grace_seconds=0))
+            uid = (await self.pod(name)).metadata.uid
+            await self.api.delete(PODS, self.key(f"{name}-0"), DeleteOptions(Preconditions(uid), grace_seconds=0))
             await self.until(lambda pod: pod is None, name)
 
     async def budget(self, **limit: int) -> dict[str, Any]:
@@ -99,8 +99,9 @@ class Members:
             await asyncio.sleep(0.1)
 
     async def evict(self, name: str) -> None:
-        pod = await self.pod(name)
-        await self.api.evict(self.key(f"{name}-0"), DeleteOptions(Preconditions.of(pod), dry_run=True))
+        # Not its version: the scheduler writes the status of a pod without a node now and then.
+        uid = (await self.pod(name)).metadata.uid
+        await self.api.evict(self.key(f"{name}-0"), DeleteOptions(Preconditions(uid), dry_run=True))
 
 
 @pytest.fixture
