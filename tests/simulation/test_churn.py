@@ -70,6 +70,23 @@ def kill_each_new_pod(scenario: Scenario, which: str) -> None:
             world.context.later(0.1, remove, stored)
 
 
+async def test_a_database_that_is_silent_for_long_is_asked_less_often_and_its_answer_is_seen_in_a_minute(
+    done: Counter[str],
+) -> None:
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        scenario.process.engine_rates.error = 1.0
+        assert await scenario.until(lambda: "does not answer" in scenario.waits or "Unknown" in scenario.waits)
+        done.clear()
+        await asyncio.sleep(1800.0)
+        # A tenth of the silence later each time, then once a minute; some of them wait 15 s for an answer.
+        assert 20 <= done[OBSERVATIONS] <= 60, done
+        scenario.process.engine_rates.error = 0.0
+        done.clear()
+        assert await scenario.until(lambda: not scenario.waits, seconds=75.0)
+        assert done[OBSERVATIONS]
+
+
 @pytest.mark.parametrize("boot", [(0.2, 1.0), (4.0, 12.0)], ids=["after joining", "before joining"])
 async def test_a_cluster_whose_new_pods_all_die_is_read_and_told_at_a_bounded_rate(
     done: Counter[str], boot: tuple[float, float]

@@ -90,7 +90,7 @@ def whole(status: dict[str, Any], **metadata: Any) -> Whole:
     return msgspec.convert({"metadata": {"name": "c-0001", **metadata}, "status": status}, Whole)
 
 
-def test_a_pod_is_up_while_it_is_ready_and_nobody_has_deleted_it() -> None:
+def test_a_pod_is_up_if_it_is_ready_and_not_being_deleted() -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     assert is_up(whole(ready))
     assert not is_up(whole({}))

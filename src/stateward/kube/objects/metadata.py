@@ -5,7 +5,6 @@ those are lost, a projection is never written back: apply or patch instead.
 """
 
 from datetime import datetime
-from sys import intern
 from typing import NamedTuple, Protocol, TypeVar, dataclass_transform
 
 import msgspec
@@ -52,11 +51,6 @@ class ObjectMeta(WireRecord):
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     deletion_grace_period_seconds: int | None = None
-
-    def __post_init__(self) -> None:
-        # Caches hold thousands of objects with the same labels: one copy of each value is enough.
-        for name, value in self.labels.items():
-            self.labels[name] = intern(value)
 
     @property
     def terminating(self) -> bool:

@@ -10,8 +10,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from stateward.engines import opensearch
+from stateward.engines.connection import http
 from stateward.engines.connection.base import Call, TooLargeError, UnreachableError
-from stateward.engines.connection.http import Bounds, HttpTransport
+from stateward.engines.connection.http import Bounds, HttpTransport, open_session
 from stateward.planning.model.observation import Database, Unknown
 from tests.unit.engines.replay import STATE, TARGET, recorded
 
@@ -45,7 +46,7 @@ async def server() -> AsyncGenerator[Server]:
 
 @pytest.fixture
 async def session() -> AsyncGenerator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as made:
+    async with open_session() as made:
         yield made
 
 
@@ -56,6 +57,25 @@ async def observed(server: Server, transport: HttpTransport) -> Database | Unkno
 
 async def test_a_complete_cluster_is_read(server: Server, session: aiohttp.ClientSession) -> None:
     assert isinstance(await observed(server, HttpTransport(session)), Database)
+
+
+@pytest.mark.parametrize(("kept", "connections"), [(http._KEPT_SECONDS, 1), (0.0, 2)])
+async def test_a_connection_is_used_again_as_long_as_it_is_kept(
+    server: Server, monkeypatch: pytest.MonkeyPatch, kept: float, connections: int
+) -> None:
+    seen = set[Any]()
+
+    async def note(request: web.Request) -> web.Response:
+        assert request.transport is not None
+        seen.add(request.transport.get_extra_info("peername"))
+        return web.Response()
+
+    server.handle = note
+    monkeypatch.setattr(http, "_KEPT_SECONDS", kept)
+    async with open_session() as made:
+        for _ in range(2):
+            await HttpTransport(made).send(Call(server.url, "GET", "/"))
+    assert len(seen) == connections
 
 
 async def test_a_body_is_sent_as_json(server: Server, session: aiohttp.ClientSession) -> None:

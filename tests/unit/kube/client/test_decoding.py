@@ -6,7 +6,6 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.kube.client.decoding import decode_event, decode_object, decode_page
 from stateward.kube.client.depth import LEVELS, shallow
 from stateward.kube.objects.errors import DecodeError
-from stateward.kube.objects.metadata import PartialObject
 from stateward.kube.objects.watching import Modified, Unreadable
 
 
@@ -70,12 +69,3 @@ def test_one_object_that_is_too_deep_is_an_error_of_its_own() -> None:
 def test_nothing_is_cut_off_what_is_not_too_deep() -> None:
     for body in (page(cluster("a", 40)), b"[]", b'"{"', page()):
         assert shallow(body) == (body, frozenset())
-
-
-def test_objects_with_the_same_label_have_one_copy_of_its_value() -> None:
-    found = decode_page(
-        PartialObject, page(*(f'{{"metadata":{{"name":"{n}","labels":{{"a":"logs-0"}}}}}}' for n in "xy"))
-    )
-    first, second = (item.metadata.labels for item in found.items)
-    assert first == second == {"a": "logs-0"}
-    assert first["a"] is second["a"]

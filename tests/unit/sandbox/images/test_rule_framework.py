@@ -1,8 +1,5 @@
 """The stand-in for the module that a security plug-in of OpenSearch extends."""
 
-import io
-import shutil
-import zipfile
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -24,17 +21,22 @@ def test_an_image_is_remembered_by_the_sources_of_the_module(tmp_path: Path) -> 
     assert {"rule_framework.py", "RuleFramework.java", "Plugin.java", "ExtensiblePlugin.java"} <= names
 
 
-@pytest.mark.skipif(shutil.which("javac") is None, reason="the sandbox installs a compiler for Java when it needs one")
-def test_the_module_has_one_class_of_ours_and_none_that_the_database_has_as_well(
+def test_the_module_has_a_descriptor_our_class_and_the_library_of_the_real_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The database refuses to start with two classes of one name."""
+    """A case of the sandbox compiles it, and starts the image: a class that is there twice would end the database."""
     library = tmp_path / pins.COLLECTIONS.file_name
     library.write_bytes(b"library")
+    compiled = Mock(return_value=b"classes")
     monkeypatch.setattr(rule_framework, "fetch", Mock(return_value=library))
+    monkeypatch.setattr(rule_framework, "compiled_with", compiled)
+    monkeypatch.setattr(rule_framework.packages, "require", Mock())
     files = rule_framework.module_files("3.4.0", Progress())
-    assert files.keys() == {"plugin-descriptor.properties", "rule-framework-3.4.0.jar", library.name}
-    with zipfile.ZipFile(io.BytesIO(files["rule-framework-3.4.0.jar"])) as jar:
-        assert jar.namelist() == ["dev/stateward/sandbox/rules/RuleFramework.class"]
+    jar = "rule-framework-3.4.0.jar"
+    assert files.keys() == {"plugin-descriptor.properties", jar, library.name}
+    assert (files[jar], files[library.name]) == (b"classes", b"library")
+    declarations, sources = compiled.call_args.args
+    assert declarations.is_relative_to(sources)
+    assert [path.name for path in sources.glob("*.java")] == ["RuleFramework.java"]
     said = files["plugin-descriptor.properties"].decode().splitlines()
     assert {"name=rule-framework", "opensearch.version=3.4.0", "java.version=21"} <= set(said)
