@@ -4,15 +4,22 @@ import asyncio
 
 import pytest
 
+from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
+from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
+from stateward.planning.model.observation import Allocation, Database
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import items
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
+from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.opensearch.http import Wire
 from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.invariants import Watchdog
+from stateward.simulation.world.foundationdb_shell import ObservingEngine, WorldShell
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.scenario import PODS, SECRETS, SETS, Scenario, hot, managers
 
 pytestmark = pytest.mark.simulation
@@ -141,6 +148,24 @@ async def test_a_member_that_has_joined_is_recorded_before_another_one_stops_if_
         watchdog.writing(Write("delete", PODS, other.key, {}, options=options))
         messages = [violation.message for violation in watchdog.violations]
         assert [text.partition(" ")[2] for text in messages if "recorded" in text] == told
+
+
+async def test_a_command_that_reads_the_status_of_foundationdb_is_not_an_observation() -> None:
+    run = await foundationdb()
+    run.processes[0].kill()
+    stored = run.world.store.get(run.world.clusters, Key(NAMESPACE, "logs"))
+    assert stored is not None
+    pods = tuple(f"{pod.key.namespace}/{pod.key.name}" for pod in run.world.store.all(PODS))
+    target = FoundationTarget(pods, "logs", cluster=stored.view(FoundationDBCluster))
+    observed: list[Ensemble] = []
+    wire = Wire(run.world.context.stream("test"), run.world.context.count)
+    engine = ObservingEngine(WorldShell(run.world.foundationdb, wire, observed.append))
+    await engine.limit_allocation(target, Allocation.NONE, frozenset({"logs-storage-0"}))
+    assert observed == []
+    assert isinstance(await engine.observe(target), Database)
+    assert len(observed) == 1
+    await engine.restore_allocation(target)
+    assert len(observed) == 1
 
 
 async def test_members_of_a_renamed_pool_count_for_their_role_until_the_new_pool_serves() -> None:

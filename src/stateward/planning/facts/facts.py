@@ -126,11 +126,29 @@ class Facts(Struct, frozen=True):
         Such a member may leave without asking the database; otherwise a wrong storage class could not be corrected
         before the cluster is formed.
         """
-        if self.took_part(member.name):
+        if self.took_part(member.name) and not self.begins_again(member):
             return False
         pod, claim = member.pod, member.claim
         unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
         return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
+
+    def recorded(self, member: Member) -> bool:
+        """Return whether the status records that the member has joined, and not an earlier one of its name."""
+        return member.name in self.obs.records and not self.begins_again(member)
+
+    def begins_again(self, member: Member) -> bool:
+        """Return whether the record of a member is that of an earlier one: its volume is another, and does not exist.
+
+        The disaster this prevents: the last step of a replacement fails, so the StatefulSet stays, and so does the
+        record. The member is created again with a storage class that does not exist. As one that has joined before, it
+        counts as the successor of others, and never leaves although the class is corrected.
+        """
+        record, claim = self.obs.records.get(member.name), member.claim
+        if self.database is None or record is None or claim is None or claim.capacity:
+            return False
+        other = bool(record.volume) and claim.ref.uid != record.volume
+        there = self.database.nodes.keys() | self.database.partial.keys() | self.database.voters
+        return other and member.name not in there
 
     def seconds_waited(self, subject: str, reason: str) -> float:
         """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""

@@ -2,14 +2,20 @@
 
 import asyncio
 from collections.abc import Callable
+from contextvars import ContextVar
 
-from stateward.engines.connection.base import UnreachableError
+from stateward.engines.connection.base import Target, UnreachableError
 from stateward.engines.foundationdb.database.commands import STATUS, Printed
+from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.kube.objects.metadata import Key
+from stateward.planning.model.observation import Database, Unknown
 from stateward.simulation.foundationdb.commandline import Run
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.http import Wire
 from stateward.simulation.world.foundationdb_pods import FoundationDBPods
+
+_observes: ContextVar[bool] = ContextVar("observes", default=False)
+"""Whether the driver observes the database now. Commands read the status too, and tell planning nothing of it."""
 
 
 class WorldShell:
@@ -22,7 +28,7 @@ class WorldShell:
         ensemble_observed: Callable[[Ensemble], None] = lambda _: None,
         answer_lost: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run commands in these pods; the callbacks are for each status query and each lost response."""
+        """Run commands in these pods; the callbacks are for each observed status and each lost response."""
         self.wire = wire
         self._ensemble_observed = ensemble_observed
         self._answer_lost = answer_lost
@@ -49,7 +55,8 @@ class WorldShell:
         code, output = await run.execute(command, float(seconds))
         found.file = client.file
         if command == STATUS:
-            self._ensemble_observed(database)
+            if _observes.get():
+                self._ensemble_observed(database)
         else:
             self.wire.command_done(command)
         await self.wire.back()
@@ -58,3 +65,15 @@ class WorldShell:
         if body != whole:
             self._answer_lost()
         return Printed(code, body.decode(errors="replace"))
+
+
+class ObservingEngine(FoundationEngine):
+    """The driver, which tells the shell when it observes."""
+
+    async def observe(self, target: Target) -> Database | Unknown:
+        """Return what the driver observes."""
+        token = _observes.set(True)
+        try:
+            return await super().observe(target)
+        finally:
+            _observes.reset(token)

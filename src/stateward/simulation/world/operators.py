@@ -26,7 +26,7 @@ from stateward.simulation.opensearch.http import Rates as EngineRates
 from stateward.simulation.timing.wrong_clock import COUNTED, WrongClock
 from stateward.simulation.world.database_calls import Stopping, WorldAgents
 from stateward.simulation.world.decision_metrics import DecisionMetrics
-from stateward.simulation.world.foundationdb_shell import WorldShell
+from stateward.simulation.world.foundationdb_shell import ObservingEngine, WorldShell
 from stateward.simulation.world.world import SYSTEM, World
 
 RESTART = (1.0, 20.0)
@@ -140,7 +140,10 @@ class Process:
         agents = WorldAgents(self._world.agents, wire, self._node_reachable, self.stopping)
         if self._foundationdb:
             shell = WorldShell(self._world.foundationdb, wire, self.ensemble_observed, self.answer_lost)
-            return FoundationDBFamily(shell, self.agent_image, agents, Rooms(usual=LOOK))
+            rooms = Rooms(usual=LOOK)
+            family = FoundationDBFamily(shell, self.agent_image, agents, rooms)
+            family.engine = ObservingEngine(shell, rooms)
+            return family
         databases = self._world.databases
         transport = WorldTransport(databases, wire, self.cluster_observed, self.answer_lost, self.database_audit)
         return self._world.product.family(transport, self.agent_image, agents, announces=databases.announced)

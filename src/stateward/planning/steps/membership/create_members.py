@@ -54,7 +54,7 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
 def joining_voter(facts: Facts, scaling: Scale) -> str | None:
     """Return the new manager that has to join before the next one is created."""
     coming = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving and facts.votes(m))
-    new = next((m.name for m in coming if m.name not in facts.obs.records), None)
+    new = next((m.name for m in coming if not facts.recorded(m)), None)
     return f"{new} joins first" if new else None
 
 

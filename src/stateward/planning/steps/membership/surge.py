@@ -67,7 +67,8 @@ def departures(facts: Facts, scaling: Scale) -> Departures:
     serving = facts.up | facts.obs.stopped
     absent = frozenset(m.name for m in leaving if m.name not in serving)
     # If the status has lost its records, no member counts until they are written again, and no member leaves.
-    begin = members_to_spare(facts, leaving, facts.obs.records.keys() | {m.name for m in leaving})
+    recorded = {m.name for m in facts.obs.members if facts.recorded(m)}
+    begin = members_to_spare(facts, leaving, recorded | {m.name for m in leaving})
     end = members_to_spare(facts, [m for m in leaving if m.name not in absent], serving)
     room = first_to_leave(facts, scaling, [m for m in leaving if m.name not in begin])
     awaited, stuck = awaited_member(facts, scaling)
@@ -77,7 +78,7 @@ def departures(facts: Facts, scaling: Scale) -> Departures:
 
 def has_joined(facts: Facts, member: Member) -> bool:
     """Return whether the member has ever joined. The status may be lost; the database knows the member as well."""
-    return member.name in facts.obs.records or facts.joined(member.name)
+    return facts.recorded(member) or facts.joined(member.name)
 
 
 def leaving_order(facts: Facts, leaving: Iterable[Member]) -> list[Member]:
@@ -133,7 +134,7 @@ def demand(facts: Facts) -> Counter[tuple[str, str]]:
 def joining_members(facts: Facts, scaling: Scale) -> list[Member]:
     """Return the new members that stay and have not joined yet."""
     new = (m for m in facts.obs.members if m.alive and m.name not in scaling.leaving)
-    return [m for m in new if m.name not in facts.obs.records and m.name not in facts.up]
+    return [m for m in new if not facts.recorded(m) and m.name not in facts.up]
 
 
 def obstacle(facts: Facts, member: Member) -> str:

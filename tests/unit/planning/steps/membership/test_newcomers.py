@@ -8,7 +8,7 @@ import pytest
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
-from tests.unit.planning.pools import hot, managers
+from tests.unit.planning.pools import GIB, hot, managers
 from tests.unit.planning.world import World, settled
 
 A = {"config/a": "1"}
@@ -197,3 +197,23 @@ def test_a_running_member_outside_of_the_database_is_reported_if_it_is_not_repla
         seen = msgspec.structs.replace(observed, members=members, database=database, away=away)
         said = {wait.subject for wait in plan(seen, world.now).waits if wait.reason == "NotInCluster"}
         assert said == ({"c-hot-0"} if told and not enabled else set())
+
+
+def test_a_member_whose_new_volume_never_existed_is_new_although_the_status_records_its_predecessor() -> None:
+    world = settled(managers(), hot(2), indices=((2,), (2,)))
+    larger = hot(2, size=20 * GIB)
+    world.edit(expandable=False, pools=[managers(), larger])
+    world.until(lambda w: bool(w.draining))
+    successor = world.bodies["c-hot-2"]
+    assert successor.workload is not None
+    assert "c-hot-2" in world.observe().records
+    # Its volume and its pod are gone, and its StatefulSet is left; it comes back with a volume that cannot be made.
+    successor.workload.replicas, successor.pod, successor.claim = 0, None, None
+    for index in world.indices:
+        index.copies = [copy for copy in index.copies if "c-hot-2" not in (copy.member, copy.target)]
+    world.edit(unprovided={"nowhere"}, pools=[managers(), hot(2, size=20 * GIB, storage_class="nowhere")])
+    world.until(lambda w: w.bodies["c-hot-2"].claim is not None)
+    assert "c-hot-2" in world.observe().records
+    world.edit(pools=[managers(), larger]).run()
+    hots = [world.bodies[name] for name in world.pods() if "hot" in name]
+    assert [body.claim.capacity for body in hots if body.claim is not None] == [20 * GIB, 20 * GIB]
