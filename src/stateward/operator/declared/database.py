@@ -8,7 +8,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.engines.connection.base import Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.comparison import canonical
-from stateward.engines.search.declared.decision import Decision, decide, give_up, remove
+from stateward.engines.search.declared.decision import Decision, Do, decide, give_up, remove
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
@@ -77,10 +77,11 @@ async def follow_policy(session: Session, desired: Desired) -> int:
 async def clear(session: Session, desired: Desired) -> Decision:
     """Delete an object whose resource is deleted; the decision is NOTHING once it is gone. Raises EngineError."""
     decision = remove(desired, await read(session, desired.what))
-    if decision.request is not None:
-        await send(session, decision.request)
-        return remove(desired, await read(session, desired.what))
-    return decision
+    if decision.request is None:
+        return decision
+    await send(session, decision.request)
+    left = remove(desired, await read(session, desired.what))
+    return left if left.request is None else Decision(Do.WAIT, "Changing", "another client creates it again")
 
 
 async def release(session: Session, key: Key, desired: Desired, settings: frozenset[str]) -> Written:

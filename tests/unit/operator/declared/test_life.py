@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from stateward.engines.connection.base import Answer
 from tests.unit.operator.declared.world import TEMPLATE, World
 
 PATH = "/_index_template/logs"
@@ -138,6 +139,21 @@ async def test_the_object_is_deleted_with_its_resource() -> None:
     async with world.operator():
         await world.until(world.is_ready)
         world.delete()
+        await world.until(lambda: not world.exists())
+    assert PATH not in world.database.objects.by_path
+
+
+async def test_a_deletion_that_another_client_undoes_is_repeated_and_says_so() -> None:
+    world = World()
+    world.template()
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.database.refusals[PATH] = Answer(200, b'{"acknowledged": true}')
+        world.delete()
+        await world.until(lambda: world.condition("Reconciling").get("status") == "True")
+        assert world.condition("Reconciling")["reason"] == "Changing"
+        assert "another client creates it again" in world.status()["activity"]
+        world.database.refusals.clear()
         await world.until(lambda: not world.exists())
     assert PATH not in world.database.objects.by_path
 

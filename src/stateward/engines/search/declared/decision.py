@@ -142,7 +142,7 @@ def give_up(desired: Desired, observed: Observed, stored_digest: str, settings: 
 
 
 def _removed(desired: Desired, observed: Observed) -> Decision:
-    return Decision(Do.SEND, request=removal(desired, observed), message="it is deleted with its resource")
+    return Decision(Do.SEND, request=removal(desired, observed))
 
 
 def _owner_unknown(settings: list[str]) -> Decision:

@@ -65,7 +65,8 @@ def departures(facts: Facts, scaling: Scale) -> Departures:
     strangers = frozenset(m.name for m in leaving if not has_joined(facts, m))
     leaving = leaving_order(facts, [m for m in leaving if m.name not in strangers])
     serving = facts.up | facts.obs.stopped
-    absent = frozenset(m.name for m in leaving if m.name not in serving)
+    # One that the database lists is not away though its pod is not ready: it holds copies, and serves in a moment.
+    absent = frozenset(m.name for m in leaving if m.name not in serving and not facts.joined(m.name))
     # If the status has lost its records, no member counts until they are written again, and no member leaves.
     recorded = {m.name for m in facts.obs.members if facts.recorded(m)}
     begin = members_to_spare(facts, leaving, recorded | {m.name for m in leaving})
@@ -99,9 +100,10 @@ def members_to_spare(facts: Facts, leaving: Sequence[Member], counted: Collectio
             for place in counted_places(facts, member)
             if place[0] == (POOL if member.pool in facts.pools else ROLE)
         ]
-        if all(there[place] > wanted[place] for place in needed):
+        own = member.name in counted
+        if all(there[place] - own >= wanted[place] for place in needed):
             found.add(member.name)
-            there.subtract(counted_places(facts, member))
+            there.subtract(counted_places(facts, member) if own else ())
     return frozenset(found)
 
 

@@ -1,6 +1,7 @@
 """A member leaves only when as many as the spec asks for have joined without it; making room is the user's choice."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -135,6 +136,20 @@ def test_a_member_is_not_released_while_its_successor_does_not_serve() -> None:
     assert "TooFewServing" in {w.reason for w in world.plan().waits}
     world.edit(unschedulable=set()).run()
     assert world.did(a.Release) == ["c-hot-0"]
+
+
+def test_a_member_that_is_about_to_be_ready_again_is_not_released_while_its_successor_does_not_serve() -> None:
+    world = settled(managers(), hot(3), indices=((2,), (2,)))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-0"}))})
+    world.until(lambda w: "c-hot-0" in w.draining and not w.load("c-hot-0"))
+    for name, goes in (("c-hot-3", False), ("c-managers-0", True)):
+        pods = {"c-hot-0", name}
+        seen = world.observe()
+        members = tuple(
+            replace(m, pod=replace(m.pod, ready=False)) if m.pod and m.name in pods else m for m in seen.members
+        )
+        actions = plan(replace(seen, members=members), world.now).actions
+        assert any(isinstance(action, a.Release) for action in actions) is goes, name
 
 
 def test_members_of_which_the_status_has_lost_its_records_do_not_count_as_new() -> None:
