@@ -58,7 +58,7 @@ def one_resource(patch: pytest.MonkeyPatch) -> None:
 
 def retained(patch: pytest.MonkeyPatch) -> None:
     original = decision.remove
-    patch.setattr(database, "remove", lambda desired, observed: original(replace(desired, retain=False), observed))
+    patch.setattr(database, "remove", lambda desired, *seen: original(replace(desired, retain=False), *seen))
     patch.setattr(ObjectReconciliation, "leaves_something", lambda self: bool(self.live.status.claim))
 
 
@@ -69,11 +69,11 @@ def removed(patch: pytest.MonkeyPatch) -> None:
 def written_by_it(patch: pytest.MonkeyPatch) -> None:
     original = decision.remove
 
-    def remove(desired: Any, observed: Any) -> Decision:
-        return original(replace(desired, memory=replace(desired.memory, claim=Claim.OWNED)), observed)
+    def remove(desired: Any, *seen: Any) -> Decision:
+        return original(replace(desired, memory=replace(desired.memory, claim=Claim.OWNED)), *seen)
 
     async def clear(self: ObjectReconciliation, target: Any) -> Any:
-        return await self.removed(target, self._desired(declared(self.live.spec), self.live.spec.body))
+        return await self.removed(target, lambda: self._desired(declared(self.live.spec), self.live.spec.body))
 
     patch.setattr(database, "remove", remove)
     patch.setattr(ObjectReconciliation, "clear", clear)

@@ -82,7 +82,7 @@ async def shared_objects(one: Reconciler, seen: ClusterObjects) -> None:
 
 
 async def secrets_of_agents(one: Reconciler, seen: ClusterObjects) -> None:
-    await one._agent_requests.credentials.access(seen.cluster, "logs-hot-0")
+    await one._agent_requests.credentials.prepare(seen.cluster)
 
 
 async def secrets_of_the_database(one: Reconciler, seen: ClusterObjects) -> None:

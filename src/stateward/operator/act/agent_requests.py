@@ -27,12 +27,12 @@ class AgentRequests:
 
     async def stop(self, existing: ClusterObjects, member: str, address: str) -> None:
         """Have a member's process stopped; raises AgentError, ApiError, NotOwnedError."""
-        agents, access = await self._ready(existing, member)
+        agents, access = await self._prepared(existing, member)
         await agents.stop(access, self._peer(existing, member, address))
 
     async def start(self, existing: ClusterObjects, member: str, address: str, checksum: str) -> None:
         """Have a member's process started; raises AgentError, ApiError, NotOwnedError."""
-        agents, access = await self._ready(existing, member)
+        agents, access = await self._prepared(existing, member)
         await agents.start(access, self._peer(existing, member, address), checksum)
 
     async def _ask(self, existing: ClusterObjects, member: Member) -> Process | Unknown:
@@ -46,6 +46,11 @@ class AgentRequests:
             if isinstance(error, MutualRejectionError):
                 self.credentials.request_check(existing.cluster, member.name)
             return Unknown(str(error))
+
+    async def _prepared(self, existing: ClusterObjects, member: str) -> tuple[Agents, Access]:
+        """Return the connection for a step, which must not wait for a Secret that someone has deleted."""
+        await self.credentials.prepare(existing.cluster)
+        return await self._ready(existing, member)
 
     async def _ready(self, existing: ClusterObjects, member: str) -> tuple[Agents, Access]:
         if self._agents is None:

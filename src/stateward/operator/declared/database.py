@@ -10,6 +10,7 @@ from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.comparison import canonical
 from stateward.engines.search.declared.decision import Decision, Do, decide, give_up, remove
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
+from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.packages.restarts.digests import Key
@@ -55,10 +56,15 @@ def digest_of(key: Key, desired: Desired, observed: Observed) -> str:
     return "" if body is None else key.digest(canonical(comparable(desired, body)))
 
 
+def sure_digest(key: Key, desired: Desired, observed: Observed) -> str:
+    """Return the digest of the cluster settings that a resource has surely set; empty for all other kinds."""
+    return digest_of(key, desired.surely_set, observed) if desired.what.kind.write is Write.SETTINGS else ""
+
+
 async def settle(session: Session, key: Key, desired: Desired) -> Written:
     """Decide from a read of this session, and write; raises EngineError."""
     observed = await read(session, desired.what)
-    decision = decide(desired, observed, digest_of(key, desired, observed))
+    decision = decide(desired, observed, digest_of(key, desired, observed), sure_digest(key, desired, observed))
     if decision.request is None:
         return Written(decision, digest_of(key, desired, observed))
     await send(session, decision.request)
@@ -74,13 +80,15 @@ async def follow_policy(session: Session, desired: Desired) -> int:
     return len(indices)
 
 
-async def clear(session: Session, desired: Desired) -> Decision:
+async def clear(session: Session, key: Key, desired: Desired) -> Decision:
     """Delete an object whose resource is deleted; the decision is NOTHING once it is gone. Raises EngineError."""
-    decision = remove(desired, await read(session, desired.what))
+    observed = await read(session, desired.what)
+    decision = remove(desired, observed, sure_digest(key, desired, observed))
     if decision.request is None:
         return decision
     await send(session, decision.request)
-    left = remove(desired, await read(session, desired.what))
+    observed = await read(session, desired.what)
+    left = remove(desired, observed, sure_digest(key, desired, observed))
     return left if left.request is None else Decision(Do.WAIT, "Changing", "another client creates it again")
 
 
@@ -88,7 +96,7 @@ async def release(session: Session, key: Key, desired: Desired, settings: frozen
     """Reset settings that are given up; with the digest of those that stay set, if it is known. Raises EngineError."""
     sure = desired.surely_set
     observed = await read(session, desired.what)
-    decision = give_up(desired, observed, digest_of(key, sure, observed), settings)
+    decision = give_up(desired, observed, sure_digest(key, desired, observed), settings)
     if decision.request is None:
         return Written(decision, desired.memory.stored)
     await send(session, decision.request)

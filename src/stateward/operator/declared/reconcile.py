@@ -179,7 +179,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             what = declared(self.live.spec)
         except UnclearError as error:
             return Outcome(Stage.STALLED, "InvalidSpec", error.problem.public)
-        return await self.removed(target, self._desired(what, self.live.spec.body))
+        return await self.removed(target, lambda: self._desired(what, self.live.spec.body), self._record_stored)
 
     async def preview(self, before: SearchObjectSpec | None) -> ObjectPreview:
         """Return what a reconciliation would do; it reads and writes nothing. Raises ApiError.
@@ -289,6 +289,12 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         unwritten = wanted - set(known.settings or ()) | set(known.unwritten or ())
         status = replace(known, claim=decision.claim, cluster_uuid=target.identity)
         self.keep(replace(status, settings=sorted(settings) or None, unwritten=sorted(unwritten) or None))
+        if decision.stored:
+            self._record_stored(decision)
+
+    def _record_stored(self, decision: Decision) -> None:
+        """Note what the database stores before settings are reset: none of them surely counts as applied any more."""
+        self.keep(replace(self.live.status, applied="", stored=decision.stored))
 
     def _record(self, desired: Desired, written: Written, target: Target) -> None:
         """Note that the database has the object as declared."""

@@ -216,9 +216,8 @@ class UserReconciliation(Reconciliation[SearchUser]):
 
         Also with `deletionPolicy: Retain`, which is about the current user and the deletion of the resource.
         """
-        outcome = await self.removed(
-            target, dataclasses.replace(desired(self.live, known, "", known.applied), retain=False)
-        )
+        gone = dataclasses.replace(desired(self.live, known, "", known.applied), retain=False)
+        outcome = await self.removed(target, lambda: gone)
         if outcome is None:
             users = [each for each in self.live.status.users if each.name != known.name]
             self.keep(replace(self.live.status, users=users))

@@ -26,7 +26,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
 from stateward.kube.timing.clock import Clock
-from stateward.operator.databases.agents import Access
+from stateward.operator.databases.agents import Access, AgentError
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import kind_of
@@ -83,9 +83,19 @@ class Credentials:
         """
         self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
 
+    async def prepare(self, cluster: Cluster) -> None:
+        """Create or renew the cluster's Secret if it is missing or due; raises ApiError, NotOwnedError."""
+        await self._keys(cluster)
+
     async def access(self, cluster: Cluster, member: str) -> Access:
-        """Return how the agent of a member is talked to; raises ApiError, NotOwnedError."""
-        keys, namespace = await self._keys(cluster), cluster.metadata.namespace
+        """Return how the agent of a member is talked to; raises AgentError without a Secret, ApiError, NotOwnedError.
+
+        Nothing is written. The disaster this prevents: what asks agents beside the reconciliations knows a cluster as
+        it was some seconds ago, and creates the Secret for one that was deleted and created again meanwhile.
+        """
+        keys, namespace = await self._present(cluster), cluster.metadata.namespace
+        if keys is None:
+            raise AgentError(f"Secret {secret_key(cluster).name} does not exist yet")
         told = self._told(Key(namespace, names.agent(member)))
         name = agent_name(namespace, member)
         earlier = told.get(ANNOTATION_EARLIER, SHARED)
@@ -159,27 +169,33 @@ class Credentials:
         )
 
     async def _keys(self, cluster: Cluster) -> Keys:
-        """Return the cluster's secrets as they should be now; read again only when their Secret has changed."""
-        key = Key(cluster.metadata.namespace, f"{cluster.metadata.name}-agents")
-        cached = self._caches.of(kinds.SECRETS).get(key)
-        version = cached.metadata.resource_version if cached is not None else ""
-        known = self._known.get(cluster.metadata.uid)
-        keys = known[1] if known is not None and version and known[0] == version else await self._read(cluster, key)
-        now = self._now()
+        """Return the cluster's secrets as they should be now, and write what is missing or due."""
+        key, keys, now = secret_key(cluster), await self._present(cluster), self._now()
         if keys is None:
             keys = Keys(pki.new_authority(f"{key} agents", now), secrets.token_urlsafe(32))
         elif keys.root and pki.changed(keys.authority, now) is keys.authority:
-            self._known[cluster.metadata.uid] = (version, keys)
             return keys
         keys = Keys(pki.changed(keys.authority, now), keys.root or secrets.token_urlsafe(32), keys.shared)
         written = await self._apply(secret(cluster, key.name, secret_files(keys), {}))
         self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
         return keys
 
-    async def _read(self, cluster: Cluster, key: Key) -> Keys | None:
-        """Return the content of the Secret; None if it does not exist or is invalid."""
+    async def _present(self, cluster: Cluster) -> Keys | None:
+        """Return the content of the cluster's Secret, read again only when it has changed.
+
+        None if it does not exist or is invalid.
+        """
+        key = secret_key(cluster)
+        cached = self._caches.of(kinds.SECRETS).get(key)
+        version = cached.metadata.resource_version if cached is not None else ""
+        known = self._known.get(cluster.metadata.uid)
+        if known is not None and version and known[0] == version:
+            return known[1]
         found = await own_secret(self._api, key, cluster)
-        return parse_files(contents(found)) if found is not None else None
+        keys = parse_files(contents(found)) if found is not None else None
+        if keys is not None:
+            self._known[cluster.metadata.uid] = (version, keys)
+        return keys
 
     async def _apply(self, body: dict[str, Any]) -> Any:
         options = ApplyOptions(manager=names.FIELD_MANAGER, force=True)
@@ -190,6 +206,11 @@ class Credentials:
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def secret_key(cluster: Cluster) -> Key:
+    """Return the name of the cluster's Secret."""
+    return Key(cluster.metadata.namespace, f"{cluster.metadata.name}-agents")
 
 
 def contents(found: dict[str, Any]) -> dict[str, str]:

@@ -36,6 +36,8 @@ PATIENCE = 3 * 3600.0
 """Seconds of virtual time within which the desired state must be reached once faults have stopped."""
 QUIET = 1200.0
 """Seconds of virtual time after that in which nothing may be written."""
+RESIZES = 10
+"""How often a pool that scales may change its size after the desired state is reached."""
 
 YEAR = 120.0
 """The factor from a storm to ordinary operation: a minute between two faults becomes two hours, ten faults and edits a
@@ -241,9 +243,8 @@ class Run:
         if missing:
             return
         self.stage = "the time in which nothing may be written"
-        await asyncio.sleep(180.0)
+        pods = await self._settled_pods()
         before, requests = self.watchdog.writes, self._requests
-        pods = {pod.uid for pod in self.world.store.all("/pods")}
         await asyncio.sleep(quiet)
         missing = self.unmet()
         if missing:
@@ -255,8 +256,25 @@ class Run:
             )
         if self._requests != requests:
             self._violated("e", f"a settled cluster's objects were written {self._requests - requests} times")
-        if pods != {pod.uid for pod in self.world.store.all("/pods")}:
+        if pods != self._pods():
             self._violated("e", "pods were recreated in a settled cluster")
+
+    async def _settled_pods(self) -> frozenset[str]:
+        """Wait until no pod has come or gone for three minutes, and return their UIDs.
+
+        A pool that scales by rules grows in several steps; between two of them it is as the spec asks.
+        """
+        pods = self._pods()
+        for _ in range(RESIZES):
+            before = pods
+            await asyncio.sleep(180.0)
+            pods = self._pods()
+            if pods == before:
+                break
+        return pods
+
+    def _pods(self) -> frozenset[str]:
+        return frozenset(pod.uid for pod in self.world.store.all("/pods"))
 
     @property
     def _requests(self) -> int:

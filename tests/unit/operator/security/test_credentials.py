@@ -14,7 +14,7 @@ from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.workloads import StatefulSet
 from stateward.kube.timing.clock import SystemClock
-from stateward.operator.databases.agents import Access
+from stateward.operator.databases.agents import Access, AgentError
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import NotOwnedError, TakenNames
@@ -90,6 +90,17 @@ async def test_each_member_proves_its_own_name_and_knows_its_own_token(stage: St
     assert "token" not in stage.data("logs-agents")
     assert "tls.key" in stage.data("logs-hot-0-agent")
     assert authority.key not in str(stage.data("logs-hot-0-agent"))
+
+
+async def test_who_only_asks_an_agent_writes_nothing(stage: Stage) -> None:
+    with pytest.raises(AgentError, match="Secret logs-agents does not exist yet"):
+        await stage.access()
+    assert stage.api.verbs("secrets") == ["get"]
+    await stage.credentials.prepare(stage.cluster)
+    stage.time.later(365 * 3.5)  # A renewal is due.
+    stage.api.calls.clear()
+    await stage.access()
+    assert stage.api.calls == []
 
 
 async def test_nothing_is_read_or_written_while_all_is_well(stage: Stage) -> None:

@@ -47,10 +47,15 @@ class Decision:
     request: Request | None = None
     claim: str = ""
     drift: str = ""
+    stored: str = ""
+    """For a claim before cluster settings are reset: the digest of what the database stores of those surely set."""
 
 
-def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision:
-    """Return what to do about an object that is wanted; `stored_digest` is of what the database stores now."""
+def decide(desired: Desired, observed: Observed, stored_digest: str, sure_digest: str = "") -> Decision:
+    """Return what to do about an object that is wanted.
+
+    `stored_digest` is of what the database stores now, `sure_digest` of the cluster settings that are surely set.
+    """
     if (unclear := doubt(observed.versions)) is not None:
         return unclear
     body = stored(desired, observed)
@@ -63,7 +68,8 @@ def decide(desired: Desired, observed: Observed, stored_digest: str) -> Decision
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
     if body is not None and (theirs := _theirs(desired, body)) is not None:
         return theirs
-    return _claimed(desired, observed, body, stored_digest)
+    before = _before_reset(desired, body, sure_digest, desired.given_up(frozenset()))
+    return before or _claimed(desired, observed, body, stored_digest)
 
 
 def _alias(desired: Desired, observed: Observed, body: object | None, stored_digest: str) -> Decision | None:
@@ -99,15 +105,18 @@ def _claimed(desired: Desired, observed: Observed, body: object | None, stored_d
     return Decision(Do.SEND, request=write(desired, observed), claim=_written_claim(desired), drift=drift)
 
 
-def remove(desired: Desired, observed: Observed) -> Decision:
-    """Return what to do about an object whose resource is deleted: NOTHING lets the resource go."""
+def remove(desired: Desired, observed: Observed, sure_digest: str = "") -> Decision:
+    """Return what to do about an object whose resource is deleted: NOTHING lets the resource go.
+
+    `sure_digest` is of what the database stores now of the cluster settings that are surely set.
+    """
     body, claim = stored(desired, observed), desired.memory.claim
     if desired.retain or claim in ("", Claim.MERGED) or body is None or protection(body) is not None:
         return Decision(Do.NOTHING)
     if (unclear := doubt(observed.versions)) is not None:
         return unclear
     if desired.what.kind.write is Write.SETTINGS:
-        return _reset(desired, observed, cast("Json", body))
+        return _reset(desired, observed, cast("Json", body), sure_digest)
     if claim != Claim.OWNED and difference(desired, body) is not None:
         owner = owner_of(desired, body)
         if owner and owner != desired.owner:
@@ -118,11 +127,28 @@ def remove(desired: Desired, observed: Observed) -> Decision:
     return _removed(desired, observed)
 
 
-def _reset(desired: Desired, observed: Observed, body: Json) -> Decision:
+def _reset(desired: Desired, observed: Observed, body: Json, sure_digest: str) -> Decision:
     """Return what to do about cluster settings whose resource is deleted."""
-    if doubtful := [key for key in unwritten(desired, body) if differs(desired, body, key)]:
+    doubtful = [key for key in unwritten(desired, body) if differs(desired, body, key)]
+    if doubtful and desired.existing is Existing.REFUSE:
         return _owner_unknown(doubtful)
-    return _removed(desired, observed) if desired.memory.settings & body.keys() else Decision(Do.NOTHING)
+    if not desired.memory.settings & body.keys():
+        return Decision(Do.NOTHING)
+    sure = desired.surely_set.memory.settings
+    return _before_reset(desired, body, sure_digest, sure) or _removed(desired, observed)
+
+
+def _before_reset(desired: Desired, body: object | None, sure_digest: str, settings: frozenset[str]) -> Decision | None:
+    """Return what comes before the reset of settings that are surely set; None if nothing does.
+
+    The disaster this prevents: the answer to a reset is lost, another client sets the setting, and the reset is
+    repeated. So what is stored is recorded before, and a repetition resets only what is still the same.
+    """
+    going = sorted(settings & cast("Json", body or {}).keys()) if settings else []
+    if going and desired.memory.applied:
+        return Decision(Do.CLAIM, claim=desired.memory.claim, stored=sure_digest)
+    changed = desired.memory.stored != sure_digest and desired.existing is Existing.REFUSE
+    return _owner_unknown(going) if going and changed else None
 
 
 def give_up(desired: Desired, observed: Observed, stored_digest: str, settings: frozenset[str]) -> Decision:

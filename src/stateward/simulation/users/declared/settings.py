@@ -84,8 +84,9 @@ class SettingsUsers(ResourceEdits):
             if stored.terminating and "Refused" in stalled_for(stored):
                 self._change(stored, {"deletionPolicy": "Retain"})
             if "OwnerUnknown" in stalled_for(stored) and database is not None:
-                claimed: list[str] = part(stored.doc, "status").get("unwritten") or []
-                self._write(database, dict.fromkeys(claimed), "a user, as the status asks,")
+                status = part(stored.doc, "status")
+                named = [key for key in status.get("settings") or () if key in status["activity"]]
+                self._write(database, dict.fromkeys(named), "a user, as the status asks,")
 
     def _declare_some(self) -> bool:
         name = self._rng.choice(NAMES)

@@ -1,6 +1,7 @@
 """What to do about an object, decided from its desired and observed state alone."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -292,7 +293,8 @@ def stored_settings(**values: str) -> Observed:
 def test_a_setting_that_may_be_of_others_is_not_written(
     desired: Desired, stored: dict[str, str], does: Do, reason: str
 ) -> None:
-    found = decide(desired, stored_settings(**stored), "now")
+    desired = changed(desired, applied="")
+    found = decide(desired, stored_settings(**stored), "now", "before")
     assert (found.do, found.reason) == (does, reason)
     adopting = decide(replace(desired, existing=Existing.ADOPT), stored_settings(**stored), "now")
     assert adopting.do is Do.SEND
@@ -309,7 +311,7 @@ def test_a_setting_that_may_be_of_others_is_not_written(
     ],
 )
 def test_a_setting_that_may_be_of_others_is_not_reset(desired: Desired, stored: dict[str, str], does: Do) -> None:
-    found = remove(desired, stored_settings(**stored))
+    found = remove(changed(desired, applied=""), stored_settings(**stored), "before")
     assert (found.do, found.reason) == (does, "OwnerUnknown" if does is Do.STOP else "")
 
 
@@ -377,3 +379,23 @@ def test_only_settings_that_were_surely_set_can_be_given_up() -> None:
     assert of_settings(Claim.CREATING, set(), {"a", "b"}, a="1").given_up(frozenset()) == frozenset()
     sure = of_settings(Claim.OWNED, {"b"}, {"b", "c"}, a="1", b="2").surely_set
     assert stored(sure, stored_settings(a="1", b="2", c="3")) == {"c": "3"}
+
+
+def test_what_is_stored_is_recorded_before_a_reset_and_only_that_is_reset_again() -> None:
+    # `b` is declared no more, and another client may set it after a reset whose answer is lost.
+    owned = of_settings(Claim.OWNED, set(), {"a", "b"}, a="1")
+    for act in (partial(decide, stored_digest="now"), remove):
+        first = act(changed(owned, applied="earlier", stored="written"), stored_settings(a="1", b="2"), sure_digest="s")
+        assert (first.do, first.claim, first.stored) == (Do.CLAIM, Claim.OWNED, "s")
+        begun = changed(owned, applied="", stored="s")
+        assert act(begun, stored_settings(a="1", b="2"), sure_digest="s").do is Do.SEND
+        doubtful = act(begun, stored_settings(a="1", b="3"), sure_digest="other")
+        assert (doubtful.do, doubtful.reason) == (Do.STOP, "OwnerUnknown")
+        assert "b is set" in doubtful.message or "a, b is set" in doubtful.message
+        assert act(replace(begun, existing=Existing.ADOPT), stored_settings(b="3"), sure_digest="o").do is Do.SEND
+    assert decide(begun, stored_settings(a="3"), "now", "other").do is Do.SEND
+    assert remove(begun, stored_settings(other="1"), "other").do is Do.NOTHING
+
+
+def changed(desired: Desired, **memory: str) -> Desired:
+    return replace(desired, memory=replace(desired.memory, **memory))
