@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.simulation.apiserver.store import Event
 from stateward.simulation.faults import process_faults
 from tests.simulation.scenario import PODS, SECRETS, Scenario, hot, managers
@@ -110,6 +111,18 @@ async def test_a_coordinated_restart_stops_all_before_it_starts_any() -> None:
         assert scenario.uids(PODS) == pods
         assert {node.name for node in scenario.nodes()} == running
         assert not processes & {id(node) for node in scenario.nodes()}
+
+
+@pytest.mark.parametrize("agents", [True, False])
+@pytest.mark.parametrize("edit", [{"roles": []}, {"storage": {"ephemeral": True}}])
+async def test_members_that_are_to_be_replaced_keep_their_data_in_a_coordinated_restart(
+    edit: Json, *, agents: bool
+) -> None:
+    with Scenario(managers(1), hot(3), agents=agents).logged() as scenario:
+        await scenario.begin()
+        scenario.pools(managers(1), {**hot(3), "name": "other"}, {**hot(3), **edit})
+        scenario.user.annotate({names.ANNOTATION_PHASE: "schedule-coordinated"})
+        await scenario.settle()
 
 
 def configurations(scenario: Scenario) -> dict[str, object]:

@@ -98,10 +98,11 @@ class SearchFamily:
         *,
         crossing: ProtocolSwitch = ProtocolSwitch.NONE,  # noqa: ARG002 - versions of search engines talk to each other
         extra_files: Mapping[str, str] | None = None,
-        keeps: Inputs | None = None,  # noqa: ARG002 - pools of search engines retain nothing
+        keeps: Inputs | None = None,
     ) -> MemberObjects:
         """Return the objects of one member; raises KeyError when the spec has no such pool."""
-        return member.member_objects(self._flavor, searched(cluster), pool, ordinal, version, extra_files)
+        found = searched(cluster)
+        return member.member_objects(self._flavor, found, pool, ordinal, version, extra_files=extra_files, keeps=keeps)
 
     def cluster_objects(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share; seeds are the addresses of the pods that vote."""

@@ -44,6 +44,6 @@ def owned(pool: ResolvedPool, ordinal: int, version: str) -> dict[str, Any]:
         "discovery.seed_providers": "file",
         "discovery.seed_hosts": [f"{cluster.name}-discovery.{cluster.namespace}.svc"],
     }
-    if pool.spec.roles is not None:
-        settings["node.roles"] = pool.flavor.lineage.role_names(pool.spec.roles, version)
+    if pool.spec.roles is not None or pool.roles != pool.flavor.default_roles:
+        settings["node.roles"] = pool.flavor.lineage.role_names(pool.roles, version)
     return settings

@@ -9,7 +9,7 @@ from stateward.engines.pods.uses import DATA_EFFECTS, known
 from stateward.engines.search.configuration import keystore, security
 from stateward.engines.search.plugins.files import installed
 from stateward.engines.search.spec.images import image_pattern
-from stateward.engines.search.spec.pools import ResolvedPool
+from stateward.engines.search.spec.pools import EPHEMERAL, HOLDS, ResolvedPool
 from stateward.planning.model.observation import Effect, Inputs
 from stateward.planning.model.security import CERTIFICATES
 
@@ -55,7 +55,7 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
     if not (pool.data and pool.voting):
         # A node refuses to start when it finds data that its roles do not allow, so a change of these roles needs a new
         # member. Members with all roles have no such input: naming the default roles changes nothing.
-        yield "storage/holds", pool.role_label
+        yield HOLDS, pool.role_label
     yield from security.inputs(pool, version)
     if cluster.secure_settings:
         yield keystore.INPUT, keystore.summary(cluster.secure_settings)
@@ -66,8 +66,8 @@ def _asked(pool: ResolvedPool, version: str) -> Iterator[tuple[str, Any]]:
         yield "pluginSource", [source.url, source.image, source.claim_name]
     if spec.resources:
         yield "resources", quantities(spec.resources)
-    if spec.storage is not None and spec.storage.ephemeral:
-        yield "storage/ephemeral", True
+    if pool.explicitly_ephemeral:
+        yield EPHEMERAL, True
     yield from template_parts(pool.template)
 
 

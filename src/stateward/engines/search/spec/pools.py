@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from stateward.api.kinds.cluster import InPlace, Storage, UpdatePolicy
 from stateward.api.kinds.search import Pool
@@ -12,12 +12,23 @@ from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.api.values.roles import VOTING_ONLY
 from stateward.api.values.settings import flatten
+from stateward.engines.pods.digests import digest
 from stateward.engines.pods.merge import compose
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.versions import MANAGER_ROLES
+from stateward.planning.model.observation import Inputs
 
 _NOT_SERVING = MANAGER_ROLES | {"remote_cluster_client", VOTING_ONLY}
 """A node with no other roles is a dedicated manager, which serves no clients."""
+HOLDS, EPHEMERAL = "storage/holds", "storage/ephemeral"
+"""Names of inputs: what the volume may hold, and that there is none."""
+RETAINED = frozenset({HOLDS, EPHEMERAL})
+"""Inputs that a member keeps for its life: a node refuses to start with data that its roles do not allow."""
+_ALL = (True, True)
+_HELD = {
+    digest(HOLDS, names.roles(data=data, voting=voting)): (data, voting)
+    for data, voting in ((True, False), (False, True), (False, False))
+}
 
 
 class ResolvedPool(Struct, frozen=True, dict=True):
@@ -28,6 +39,8 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     spec: Pool
     extra_files: Mapping[str, str] = {}
     """Configuration files of its members with content that is not in the resource."""
+    keeps: Inputs | None = None
+    """The retained inputs of an existing member, for its objects; None for those of a new one."""
 
     @property
     def name(self) -> str:
@@ -36,8 +49,17 @@ class ResolvedPool(Struct, frozen=True, dict=True):
 
     @cached_property
     def roles(self) -> frozenset[str]:
-        """Roles of its nodes, with the defaults if the spec names none."""
-        return self.flavor.default_roles if self.spec.roles is None else frozenset(self.spec.roles)
+        """Roles of its nodes, with the defaults if the spec names none, and those that an existing member keeps."""
+        asked = self.flavor.default_roles if self.spec.roles is None else frozenset(self.spec.roles)
+        if self.keeps is None:
+            return asked
+        data, voting = bool(asked & self.flavor.data_roles), bool(asked & MANAGER_ROLES)
+        held = _HELD.get(self.keeps[HOLDS], (data, voting)) if HOLDS in self.keeps else _ALL
+        if held[0] is not data:
+            asked = asked | {"data"} if held[0] else asked - self.flavor.data_roles
+        if held[1] is not voting:
+            asked = asked | {min(MANAGER_ROLES)} if held[1] else asked - MANAGER_ROLES - {VOTING_ONLY}
+        return asked
 
     @property
     def voting(self) -> bool:
@@ -68,9 +90,17 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     @cached_property
     def storage(self) -> Storage:
         """Storage of its members. Nodes without data and vote get no volume unless the spec asks for one."""
-        if self.spec.storage is not None:
-            return self.spec.storage
-        return Storage(ephemeral=not (self.data or self.voting))
+        asked = self.spec.storage or Storage(ephemeral=not (self.data or self.voting))
+        if self.keeps is None or asked.ephemeral is self.explicitly_ephemeral or self.spec.storage is None:
+            return asked
+        return structs.replace(asked, ephemeral=self.explicitly_ephemeral)
+
+    @property
+    def explicitly_ephemeral(self) -> bool:
+        """Whether its members have no volumes because the spec says so, or said so when an existing one was made."""
+        if self.keeps is not None:
+            return EPHEMERAL in self.keeps
+        return self.spec.storage is not None and self.spec.storage.ephemeral
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
@@ -104,12 +134,16 @@ def resolve(flavor: Flavor, cluster: SearchCluster) -> tuple[ResolvedPool, ...]:
 
 
 def find(
-    flavor: Flavor, cluster: SearchCluster, name: str, extra_files: Mapping[str, str] | None = None
+    flavor: Flavor,
+    cluster: SearchCluster,
+    name: str,
+    extra_files: Mapping[str, str] | None = None,
+    keeps: Inputs | None = None,
 ) -> ResolvedPool:
     """Return a pool by name; raise KeyError when the spec has no such pool."""
     for spec in cluster.spec.pools:
         if spec.name == name:
-            return ResolvedPool(flavor, cluster, spec, extra_files or {})
+            return ResolvedPool(flavor, cluster, spec, extra_files or {}, keeps)
     raise KeyError(f"{cluster.metadata.name} has no pool {name!r}")
 
 

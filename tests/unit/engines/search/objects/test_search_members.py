@@ -10,6 +10,9 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
+from stateward.engines.search.objects.inputs import inputs
+from stateward.engines.search.objects.member import member_objects
+from stateward.engines.search.spec.pools import RETAINED, find
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 from tests.unit.engines.search_objects import OWNER, pod, shared, workload
 
@@ -331,3 +334,38 @@ def test_voters_avoid_each_other_above_all_and_members_spread_over_zones() -> No
     assert weights("hot") == [50]
     (spread,) = pod(cluster())["spec"]["topologySpreadConstraints"]
     assert (spread["whenUnsatisfiable"], spread["topologyKey"]) == ("ScheduleAnyway", "topology.kubernetes.io/zone")
+
+
+@pytest.mark.parametrize(
+    ("made", "asks", "roles"),
+    [
+        ({"roles": ["data", "ingest"]}, {"roles": ["ingest"]}, ["data", "ingest"]),
+        ({"roles": ["data"]}, {"roles": []}, ["data"]),
+        ({"roles": ["data"]}, {"roles": [], "storage": None}, ["data"]),
+        ({"roles": ["data"]}, {"roles": ["cluster_manager", "data"]}, ["data"]),
+        ({"roles": ["cluster_manager"]}, {"roles": ["data", "ingest"]}, ["cluster_manager", "ingest"]),
+        ({"roles": ["ingest"]}, {"roles": ["data", "ingest"]}, ["ingest"]),
+        ({"roles": None}, {"roles": ["ingest"]}, ["cluster_manager", "data", "ingest"]),
+        ({"roles": ["data"]}, {"roles": None}, ["data", "ingest", "remote_cluster_client"]),
+        ({"roles": ["data"]}, {"roles": ["data"], "storage": {"ephemeral": True}}, ["data"]),
+        ({"roles": ["data"], "storage": {"ephemeral": True}}, {"roles": ["data"]}, ["data"]),
+    ],
+)
+def test_an_existing_member_keeps_what_its_volume_may_hold_whatever_the_spec_asks_for(
+    made: Json, asks: Json, roles: list[str]
+) -> None:
+    """Otherwise a restart of all members together starts nodes that refuse their data, or leaves the data behind."""
+    flavor = opensearch.OPENSEARCH
+    before = find(flavor, cluster(with_pool("hot", **made)), "hot")
+    after = cluster(with_pool("hot", **asks))
+    keeps = {name: value for name, value in inputs(before, "2.19.5").items() if name in RETAINED}
+    found = member_objects(flavor, after, "hot", 0, "2.19.5", keeps=keeps)
+    settings = yaml.safe_load(base64.b64decode(found.config["data"]["opensearch.yml"]))
+    assert settings["node.roles"] == roles
+    template = found.workload["spec"]["template"]
+    assert template["metadata"]["labels"][names.LABEL_ROLES] == before.role_label
+    data = next(volume for volume in template["spec"]["volumes"] if volume["name"] == "data")
+    assert ("emptyDir" in data) is before.storage.ephemeral
+    wanted = inputs(find(flavor, after, "hot"), "2.19.5")
+    written = {name: value for name, value in wanted.items() if name not in RETAINED} | keeps
+    assert inputs(find(flavor, after, "hot", keeps=keeps), "2.19.5") == written
