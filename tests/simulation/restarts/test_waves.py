@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.values.names import ANNOTATION_CLAIM, LABEL_WAVE
+from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.waves import HANDOVER
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import put
@@ -23,6 +24,9 @@ class Writers:
 
     def read(self, kind: str, key: object) -> None:
         self._watchdog.read(kind, key)  # pyright: ignore[reportArgumentType]
+
+    def listed(self, kind: str, selection: Selection) -> None:
+        self._watchdog.listed(kind, selection)
 
     def writing(self, write: Write) -> None:
         self._watchdog.writing(write)

@@ -9,6 +9,7 @@ from stateward.api.values import names
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.planning.model.observation import Allocation, Database
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import items
@@ -148,6 +149,31 @@ async def test_a_member_that_has_joined_is_recorded_before_another_one_stops_if_
         watchdog.writing(Write("delete", PODS, other.key, {}, options=options))
         messages = [violation.message for violation in watchdog.violations]
         assert [text.partition(" ")[2] for text in messages if "recorded" in text] == told
+
+
+@pytest.mark.parametrize("again", [True, False])
+async def test_a_member_counts_as_the_operator_saw_its_pod_when_it_read_the_pods_last(*, again: bool) -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.process.kill()
+        world, watchdog, key = scenario.world, scenario.run.watchdog, Key(NAMESPACE, "logs")
+        first, other = [stored for stored in world.store.all(PODS) if "hot" in stored.key.name][:2]
+        conditions = other.doc["status"]["conditions"]
+        world.context.change(other, ("status", "conditions"), [c | {"status": "False"} for c in conditions])
+        await asyncio.sleep(1.0)
+        watchdog.read(world.clusters, key)
+        await asyncio.sleep(1.0)
+        stored = world.store.get(PODS, other.key)
+        assert stored is not None
+        world.context.change(stored, ("status", "conditions"), conditions)
+        await asyncio.sleep(1.0)
+        if again:
+            watchdog.listed(PODS, Selection(NAMESPACE, f"{names.LABEL_CLUSTER}=logs,{names.LABEL_ENGINE}=opensearch"))
+        watchdog.cluster_observed(scenario.database)
+        options = DeleteOptions(preconditions=Preconditions(first.uid, first.meta["resourceVersion"]))
+        watchdog.violations.clear()
+        watchdog.writing(Write("delete", PODS, first.key, {}, options=options))
+        assert any("are down" in violation.message for violation in watchdog.violations) is not again
 
 
 async def test_a_command_that_reads_the_status_of_foundationdb_is_not_an_observation() -> None:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from stateward.kube.client.client import DeleteOptions
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.simulation.apiserver.documents import Doc
 
 
@@ -27,6 +28,10 @@ class Audit(Protocol):
         """Note a live read of one object."""
         ...
 
+    def listed(self, kind: str, selection: Selection) -> None:
+        """Note a live read of several objects."""
+        ...
+
     def writing(self, write: Write) -> None:
         """Check a write right before the server performs it."""
         ...
@@ -40,6 +45,9 @@ class Unaudited:
     """An audit log that records nothing."""
 
     def read(self, kind: str, key: Key) -> None:
+        """Do nothing."""
+
+    def listed(self, kind: str, selection: Selection) -> None:
         """Do nothing."""
 
     def writing(self, write: Write) -> None:
@@ -59,6 +67,11 @@ class Audits:
         """Note a live read of one object."""
         for audit in self._audits:
             audit.read(kind, key)
+
+    def listed(self, kind: str, selection: Selection) -> None:
+        """Note a live read of several objects."""
+        for audit in self._audits:
+            audit.listed(kind, selection)
 
     def writing(self, write: Write) -> None:
         """Check a write right before the server performs it."""

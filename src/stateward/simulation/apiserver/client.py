@@ -116,6 +116,8 @@ class WorldApi:
         options = options or ListOptions()
         kind = kind_name(resource)
         version, start = self._place(kind, options)
+        if version == self._store.version:
+            self._audit.listed(kind, selection)
         found = [s for s in self._store.state_at(kind, version) if _selects(selection, s)]
         found.sort(key=lambda s: s.key)
         end = start + options.limit if options.limit else len(found)

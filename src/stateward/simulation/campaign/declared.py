@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from stateward.api.values.base import Json
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.simulation.apiserver.audit import Audit, Audits, Write
 from stateward.simulation.opensearch.http import DatabaseAudits
 from stateward.simulation.properties.declared.database_users import UsersWatchdog
@@ -61,6 +62,10 @@ class WithoutOthers:
         """Note a live read of one object."""
         if not self._beside():
             self._audit.read(kind, key)
+
+    def listed(self, kind: str, selection: Selection) -> None:
+        """Note a live read of several objects."""
+        self._audit.listed(kind, selection)
 
     def writing(self, write: Write) -> None:
         """Check a write right before the server performs it."""

@@ -4,6 +4,7 @@ The letters are those of docs/properties.md. A write is judged by the operator's
 at its last live read, and the database at its last read. Later events do not count.
 """
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from stateward.api.values import names
 from stateward.api.values.quantity import parse_bytes
 from stateward.engines.search.objects.desired import max_unavailable
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.documents import Doc, items, part
 from stateward.simulation.apiserver.store import Event, Stored
@@ -53,9 +55,12 @@ class Violation(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Round:
-    """The time of one live read, and the members that the operator stopped since."""
+    """One live read of a cluster, and the members that the operator stopped since."""
 
     read_at: float = -1.0
+    pods_at: float = -1.0
+    """When the same task read the pods last: it reads them again if the database answers late."""
+    task: object = None
     taken: set[str] = field(default_factory=set[str])
 
 
@@ -105,7 +110,15 @@ class Watchdog:
     def read(self, kind: str, key: Key) -> None:
         """Record a live read."""
         if kind == self._world.clusters:
-            self._rounds[key] = Round(self._world.now)
+            self._rounds[key] = Round(self._world.now, self._world.now, asyncio.current_task())
+
+    def listed(self, kind: str, selection: Selection) -> None:
+        """Record that the pods of a cluster were read live."""
+        task = asyncio.current_task()
+        for key, current in self._rounds.items():
+            labels = f"{names.LABEL_CLUSTER}={key.name},"
+            if kind == PODS and selection.namespace == key.namespace and labels in selection.labels:
+                current.pods_at = self._world.now if current.task is task else current.pods_at
 
     # The operator's writes.
 
@@ -184,7 +197,7 @@ class Watchdog:
         if current is None:
             self._violated("d", f"pod {pod.key.name} is deleted without a live read")
             return
-        before = self._store.past(PODS, pod.key, current.read_at)
+        before = self._store.past(PODS, pod.key, current.pods_at)
         if restarts_together(pod) or (before is not None and before.uid == pod.uid and restarts_together(before)):
             self._record_disruption(pod, "")
             return  # A coordinated restart was requested.
@@ -193,7 +206,7 @@ class Watchdog:
         if knowledge is None or spec is None:
             return
         self._check_records(member, key, knowledge, current.read_at)
-        down = self._down(key, knowledge, current.read_at)
+        down = self._down(key, knowledge, current.pods_at)
         unseen = knowledge.at < current.read_at or member not in knowledge.nodes
         if member in down or (unseen and (before is None or not ready(before))):
             self._record_disruption(pod, "which is stopped, was broken already")

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Selection
 from stateward.simulation.apiserver.audit import Write
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.opensearch.cluster import Cluster
@@ -47,6 +48,9 @@ class TaskAudit:
 
     def read(self, kind: str, key: Key) -> None:
         """Do nothing, or record a live read of a resource."""
+
+    def listed(self, kind: str, selection: Selection) -> None:
+        """Do nothing."""
 
     def writing(self, write: Write) -> None:
         """Do nothing, or check a write to the API server."""
