@@ -158,6 +158,30 @@ async def test_an_operator_that_dies_in_a_phase_is_followed_by_one_that_continue
 
 
 @pytest.mark.full
+async def test_members_that_lose_their_data_role_keep_it_in_a_restart_of_all(clusters: Clusters) -> None:
+    """One edit takes the role from a pool, and all members restart before its members are replaced."""
+    manager = pool("managers", 1, "cluster_manager")
+    await clusters.apply(NAME, version=VERSION, pools=[manager, pool("hot", 2, "data", "ingest")])
+    await clusters.until(NAME, settled, seconds=900)
+    await clusters.database(NAME).create_index("docs")
+    await clusters.until(NAME, settled)
+    async with Writer(clusters.database(NAME), "docs") as writer:
+        pools = [manager, pool("hot", 2, "ingest"), pool("cold", 2, "data", "ingest")]
+        await clusters.apply(NAME, version=VERSION, pools=pools)
+        await annotate(clusters, restart_phase="schedule-coordinated")
+        await phase(clusters, "start-coordinated")
+        await clusters.until(NAME, settled, seconds=900)
+    assert sorted(await clusters.pods(NAME)) == [
+        *(f"{NAME}-cold-{number}" for number in range(2)),
+        *(f"{NAME}-hot-{number}" for number in range(2, 4)),
+        f"{NAME}-managers-0",
+    ]
+    assert await writer.missing() == set()
+    assert writer.acknowledged
+    await nothing_left(clusters)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("at", ["stop-coordinated", "start-coordinated"])
 async def test_a_restart_of_all_continues_after_the_operator_died(
     clusters: Clusters, operator: OperatorPods, at: str

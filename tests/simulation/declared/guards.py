@@ -73,7 +73,8 @@ def written_by_it(patch: pytest.MonkeyPatch) -> None:
         return original(replace(desired, memory=replace(desired.memory, claim=Claim.OWNED)), *seen)
 
     async def clear(self: ObjectReconciliation, target: Any) -> Any:
-        return await self.removed(target, lambda: self._desired(declared(self.live.spec), self.live.spec.body))
+        body = self.live.spec.body
+        return await self.removed(target, lambda: self._desired(declared(self.live.spec), body), self._record_stored)
 
     patch.setattr(database, "remove", remove)
     patch.setattr(ObjectReconciliation, "clear", clear)

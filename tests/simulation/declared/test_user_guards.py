@@ -26,7 +26,7 @@ TRIES = 12
         (user_guards.secrecy, "n", "", 1),
         (user_guards.followed, "g", "SearchUser", 2),
         (user_guards.overlapped, "r", "is deleted", 1),
-        (user_guards.taken_once, "r", "has another password", 6),
+        (user_guards.taken_once, "r", "has another password", 3),
         (user_guards.recorded, "r", "has another password", 6),
         (user_guards.in_the_secret, "r", "is in no Secret", 1),
         (user_guards.in_the_database, "r", "the database does not have", 1),

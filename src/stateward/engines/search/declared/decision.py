@@ -247,7 +247,8 @@ def _foreign(desired: Desired, body: object) -> str | None:
         found = cast("Json", body)
         fresh = found.keys() & (desired.settings - desired.memory.settings) | {*unwritten(desired, found)}
         return "" if any(differs(desired, found, key) for key in fresh & desired.settings) else None
-    if desired.memory.claim != Claim.CREATING or difference(desired, body) is None:
+    # A claim to adopt that was not written yet ends with the consent: someone may have taken it back.
+    if desired.memory.claim not in (Claim.CREATING, Claim.ADOPTING) or difference(desired, body) is None:
         return None
     owner = owner_of(desired, body)
     return None if owner == desired.owner else owner

@@ -399,3 +399,10 @@ def test_what_is_stored_is_recorded_before_a_reset_and_only_that_is_reset_again(
 
 def changed(desired: Desired, **memory: str) -> Desired:
     return replace(desired, memory=replace(desired.memory, **memory))
+
+
+def test_what_others_have_made_is_not_adopted_once_the_consent_is_taken_back() -> None:
+    begun, theirs = role(Claim.ADOPTING), found_role({"cluster": ["other"]})
+    assert decide(replace(begun, existing=Existing.ADOPT), theirs, "now").do is Do.SEND
+    found = decide(replace(begun, existing=Existing.REFUSE), theirs, "now")
+    assert (found.do, found.reason) == (Do.STOP, "Exists")
