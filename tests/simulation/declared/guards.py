@@ -34,6 +34,12 @@ def unknown_versions(patch: pytest.MonkeyPatch) -> None:
 
 
 def existing(patch: pytest.MonkeyPatch) -> None:
+    original = decision._foreign
+
+    def foreign(desired: Any, body: Any) -> str | None:
+        return None if desired.memory.claim == Claim.ADOPTING else original(desired, body)
+
+    patch.setattr(decision, "_foreign", foreign)
     patch.setattr(decision, "_unclaimed", lambda *_: Decision(Do.CLAIM, claim=Claim.ADOPTING))
 
 
