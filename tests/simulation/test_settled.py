@@ -42,3 +42,18 @@ async def test_a_new_cluster_is_ready_when_the_last_thing_is_written_and_not_bef
         await asyncio.sleep(120.0)
         # The write of the Ready status is counted after its watch event.
         assert scenario.run.watchdog.writes == writes_when_ready[0] + 1, list(scenario.run.watchdog.latest)
+
+
+async def test_a_cluster_that_grows_in_several_steps_is_settled_after_the_last_one() -> None:
+    with Scenario(all_in_one(3)).logged() as scenario:
+        await scenario.begin()
+
+        async def grow() -> None:
+            for replicas, seconds in ((4, 130.0), (5, 100.0)):
+                await asyncio.sleep(seconds)
+                scenario.pools(all_in_one(replicas))
+
+        growing = asyncio.create_task(grow())
+        await scenario.settle()
+        await growing
+        assert len(scenario.nodes()) == 5

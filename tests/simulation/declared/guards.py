@@ -18,6 +18,7 @@ from stateward.engines.search.snapshots import verification
 from stateward.engines.search.snapshots.decision import DesiredSnapshot
 from stateward.operator.declared import database, resource
 from stateward.operator.declared.reconcile import ObjectReconciliation
+from stateward.operator.declared.reporting import left_over
 from stateward.operator.declared.snapshots import restore, schedule, snapshot
 
 Removal = Callable[[pytest.MonkeyPatch], None]
@@ -79,8 +80,12 @@ def written_by_it(patch: pytest.MonkeyPatch) -> None:
         return original(replace(desired, memory=replace(desired.memory, claim=Claim.OWNED)), *seen)
 
     async def clear(self: ObjectReconciliation, target: Any) -> Any:
-        body = self.live.spec.body
-        return await self.removed(target, lambda: self._desired(declared(self.live.spec), body), self._record_stored)
+        desired = self._desired(declared(self.live.spec), self.live.spec.body)
+        left = await self.cleared(target, desired)
+        if left.do is Do.CLAIM:
+            desired = replace(desired, memory=replace(desired.memory, applied="", stored=left.stored))
+            left = await self.cleared(target, desired)
+        return left_over(left)
 
     patch.setattr(database, "remove", remove)
     patch.setattr(ObjectReconciliation, "clear", clear)

@@ -14,7 +14,7 @@ from stateward.api.schema.custom_resources import CLUSTER_KINDS
 from stateward.api.schema.structure import check_structure
 from stateward.api.values.base import API_VERSION, Json
 from stateward.simulation.timing.loop import run_virtual
-from stateward.simulation.users.drawn_edits import DrawnEdit, draw, faults
+from stateward.simulation.users.drawn_edits import DrawnEdit, draw, faults, spec_schema
 from tests.simulation.scenario import Scenario, hot, managers
 from tests.simulation.steps import Steps
 
@@ -84,6 +84,19 @@ def test_whatever_the_schema_accepts_can_be_read(kind: str, rng: random.Random) 
 
 def document(kind: str, edit: DrawnEdit) -> Json:
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "logs"}, "spec": edit.spec}
+
+
+async def test_a_cluster_that_exists_gets_no_beginning_because_the_api_server_refuses_it() -> None:
+    with Scenario(managers(1), hot(1)).logged() as scenario:
+        await scenario.begin()
+        before = scenario.world.resource()
+        assert before is not None
+        origin = {"fromSnapshot": {"repository": "files", "snapshot": "nightly-*"}}
+        spec = {**before.doc["spec"], "bootstrap": origin}
+        scenario.user.apply_drawn_edit(DrawnEdit("spec.bootstrap", origin, True, spec))
+        assert scenario.world.resource() == before
+    rules = spec_schema("OpenSearchCluster")["x-kubernetes-validations"]
+    assert any("!has(self.bootstrap)" in rule["rule"] and "oldSelf" in rule["rule"] for rule in rules)
 
 
 @dataclass(frozen=True)

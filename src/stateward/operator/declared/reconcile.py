@@ -28,8 +28,8 @@ from stateward.engines.search.declared.pointers import found as values_at
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.refusals import field_in, lacks_kind
 from stateward.engines.search.declared.requests import read, use
-from stateward.operator.declared.database import Written, digest_of, follow_policy, release
-from stateward.operator.declared.reporting import APPLIED, CONFLICT, HELD, Outcome, Stage
+from stateward.operator.declared.database import Written, digest_of, follow_policy, release, sure_digest
+from stateward.operator.declared.reporting import APPLIED, CONFLICT, HELD, Outcome, Stage, left_over
 from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, with_values
 from stateward.planning.model.times import rfc3339
@@ -172,14 +172,19 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         return written.decision
 
     async def clear(self, target: Target) -> Outcome | None:
-        """Delete the object in the database; raises StopError, EngineError, LostLease."""
+        """Delete the object in the database; raises StopError, ApiError, EngineError, LostLease."""
         if self.live.status.cluster_uuid != target.identity:
             return None  # The database that had the object is gone.
         try:
             what = declared(self.live.spec)
         except UnclearError as error:
             return Outcome(Stage.STALLED, "InvalidSpec", error.problem.public)
-        return await self.removed(target, lambda: self._desired(what, self.live.spec.body), self._record_stored)
+        decision = await self.cleared(target, self._desired(what, self.live.spec.body))
+        if decision.do is Do.CLAIM:
+            self._record_stored(decision)
+            await self.store(self.live.status)
+            decision = await self.cleared(target, self._desired(what, self.live.spec.body))
+        return left_over(decision)
 
     async def preview(self, before: SearchObjectSpec | None) -> ObjectPreview:
         """Return what a reconciliation would do; it reads and writes nothing. Raises ApiError.
@@ -204,7 +209,9 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             except EngineError as error:
                 raise StopError(self.failed(error, secrets)) from error
             known = await self._is_written(before)
-            return preview(desired, observed, digest_of(self.tools.key, desired, observed), known=known)
+            key = self.tools.key
+            now, sure = digest_of(key, desired, observed), sure_digest(key, desired, observed)
+            return preview(desired, observed, now, sure, known=known)
 
         return await self.previewed(self.live.spec.object or self.live.spec.path or "", look)
 

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from stateward.api.values.conditions import condition, dated, stalled
+from stateward.engines.search.declared.decision import Decision, Do
 from stateward.planning.model.times import rfc3339
 
 
@@ -68,6 +69,13 @@ def stalled_reason(status: Any) -> str:
     """Return why a resource needs a person, in one word; empty if it does not."""
     found = stalled(status.conditions)
     return found.reason if found is not None else ""
+
+
+def left_over(decision: Decision) -> Outcome | None:
+    """Return why something that was to be removed is still in the database; None if nothing is."""
+    if decision.do is Do.NOTHING:
+        return None
+    return Outcome(Stage.STALLED if decision.do is Do.STOP else Stage.WORKING, decision.reason, decision.message)
 
 
 def kept_by(outcome: Outcome) -> Outcome:

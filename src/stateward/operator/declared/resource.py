@@ -228,30 +228,11 @@ class Reconciliation(ABC, Generic[R]):
             self.tell(Severity.NORMAL, APPLIED, "it is in the database as declared")
         return written
 
-    async def removed(
-        self, target: Target, desired: Callable[[], Desired], claim: Callable[[Decision], None] = lambda _: None
-    ) -> Outcome | None:
-        """Remove one object; return why it is still there, or None. Raises ApiError, EngineError, LostLease.
-
-        `desired` and `claim` are as in `applied`.
-        """
-
-        async def cleared() -> Decision:
-            wanted = desired()
-            return await self.tools.databases.ask(
-                self.kind, target, lambda session: clear(session, self.tools.key, wanted)
-            )
-
-        decision = await cleared()
-        if decision.do is Do.CLAIM:
-            claim(decision)
-            outcome = Outcome(Stage.WORKING, decision.claim, "it is removed from the database")
-            await self.write(self.live.status, outcome)
-            decision = await cleared()
-        if decision.do is Do.NOTHING:
-            return None
-        stage = Stage.STALLED if decision.do is Do.STOP else Stage.WORKING
-        return Outcome(stage, decision.reason, decision.message)
+    async def cleared(self, target: Target, desired: Desired) -> Decision:
+        """Remove one object, and return what was decided about what is left. Raises EngineError, LostLease."""
+        return await self.tools.databases.ask(
+            self.kind, target, lambda session: clear(session, self.tools.key, desired)
+        )
 
     async def previewed(self, name: str, look: Callable[[Target], Awaitable[ObjectPreview]]) -> ObjectPreview:
         """Return what `look` finds in the database, or why the resource would wait or be refused."""

@@ -42,7 +42,7 @@ from stateward.operator.declared.connection import (
     write_secret,
 )
 from stateward.operator.declared.database import digest_of
-from stateward.operator.declared.reporting import APPLIED, Outcome, Stage
+from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, left_over
 from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, text_of
 from stateward.planning.model.times import parse_time, rfc3339
@@ -217,7 +217,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         Also with `deletionPolicy: Retain`, which is about the current user and the deletion of the resource.
         """
         gone = dataclasses.replace(desired(self.live, known, "", known.applied), retain=False)
-        outcome = await self.removed(target, lambda: gone)
+        outcome = left_over(await self.cleared(target, gone))
         if outcome is None:
             users = [each for each in self.live.status.users if each.name != known.name]
             self.keep(replace(self.live.status, users=users))

@@ -143,12 +143,15 @@ class Facts(Struct, frozen=True):
         record. The member is created again with a storage class that does not exist. As one that has joined before, it
         counts as the successor of others, and never leaves although the class is corrected.
         """
-        record, claim = self.obs.records.get(member.name), member.claim
-        if self.database is None or record is None or claim is None or claim.capacity:
+        if self.database is None or member.claim is None or member.claim.capacity:
             return False
-        other = bool(record.volume) and claim.ref.uid != record.volume
         there = self.database.nodes.keys() | self.database.partial.keys() | self.database.voters
-        return other and member.name not in there
+        return self.has_other_volume(member) and member.name not in there
+
+    def has_other_volume(self, member: Member) -> bool:
+        """Return whether a member that has joined has another volume now than it had then."""
+        record, claim = self.obs.records.get(member.name), member.claim
+        return record is not None and claim is not None and record.volume not in ("", claim.ref.uid)
 
     def seconds_waited(self, subject: str, reason: str) -> float:
         """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""

@@ -116,9 +116,9 @@ class Watchdog:
         """Record that the pods of a cluster were read live."""
         task = asyncio.current_task()
         for key, current in self._rounds.items():
-            labels = f"{names.LABEL_CLUSTER}={key.name},"
-            if kind == PODS and selection.namespace == key.namespace and labels in selection.labels:
-                current.pods_at = self._world.now if current.task is task else current.pods_at
+            selected = selection.namespace == key.namespace and f"{names.LABEL_CLUSTER}={key.name}," in selection.labels
+            if kind == PODS and selected and current.task is task:
+                current.pods_at = self._world.now
 
     # The operator's writes.
 

@@ -51,12 +51,15 @@ _CLAIMS = {Claim.CREATING: "create", Claim.ADOPTING: "replace", Claim.MERGED: "m
 _OTHERS = {Do.NOTHING: "nothing", Do.STOP: "refuse", Do.WAIT: "wait", Do.SEND: "change"}
 
 
-def preview(desired: Desired, observed: Observed, stored_digest: str, *, known: bool = True) -> ObjectPreview:
+def preview(
+    desired: Desired, observed: Observed, stored_digest: str, sure_digest: str = "", *, known: bool = True
+) -> ObjectPreview:
     """Return what would happen to an object, with what is declared and differs; values of Secrets are left out.
 
-    `known` is whether all places are known whose stored values came from Secrets. If not, no stored text is shown.
+    The digests are as in `decide`; `known` is whether all places are known whose stored values came from Secrets. If
+    not, no stored text is shown.
     """
-    decision = decide(desired, observed, stored_digest)
+    decision = decide(desired, observed, stored_digest, sure_digest)
     does = _OTHERS.get(decision.do) or _CLAIMS.get(Claim(decision.claim), "change")
     if does == "change" and desired.what.kind.write is not Write.SETTINGS and stored(desired, observed) is None:
         does = "create"

@@ -57,8 +57,8 @@ class ResolvedPool(Struct, frozen=True, dict=True):
         held = _HELD.get(self.keeps[HOLDS], (data, voting)) if HOLDS in self.keeps else _ALL
         if held[0] is not data:
             asked = asked | {"data"} if held[0] else asked - self.flavor.data_roles
-        if held[1] is not voting:
-            asked = asked | {min(MANAGER_ROLES)} if held[1] else asked - MANAGER_ROLES - {VOTING_ONLY}
+        if held[1] is not voting:  # Either name of the role will do: each version gets its own one.
+            asked = asked | {"cluster_manager"} if held[1] else asked - MANAGER_ROLES - {VOTING_ONLY}
         return asked
 
     @property
@@ -90,10 +90,10 @@ class ResolvedPool(Struct, frozen=True, dict=True):
     @cached_property
     def storage(self) -> Storage:
         """Storage of its members. Nodes without data and vote get no volume unless the spec asks for one."""
-        asked = self.spec.storage or Storage(ephemeral=not (self.data or self.voting))
-        if self.keeps is None or asked.ephemeral is self.explicitly_ephemeral or self.spec.storage is None:
-            return asked
-        return structs.replace(asked, ephemeral=self.explicitly_ephemeral)
+        implied = not (self.data or self.voting)
+        asked = self.spec.storage or Storage(ephemeral=implied)
+        ephemeral = self.explicitly_ephemeral or (self.spec.storage is None and implied)
+        return asked if asked.ephemeral is ephemeral else structs.replace(asked, ephemeral=ephemeral)
 
     @property
     def explicitly_ephemeral(self) -> bool:

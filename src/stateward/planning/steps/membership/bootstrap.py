@@ -218,8 +218,7 @@ def changed_volume(facts: Facts, member: Member) -> bool:
     """
     if facts.ephemeral(member):
         return member.name not in facts.up
-    before = facts.obs.records[member.name].volume
-    return member.claim is not None and bool(before) and member.claim.ref.uid != before
+    return facts.has_other_volume(member)
 
 
 def lost_wait(facts: Facts) -> tuple[Wait, ...]:

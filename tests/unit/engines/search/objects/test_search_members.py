@@ -349,6 +349,8 @@ def test_voters_avoid_each_other_above_all_and_members_spread_over_zones() -> No
         ({"roles": ["data"]}, {"roles": None}, ["data", "ingest", "remote_cluster_client"]),
         ({"roles": ["data"]}, {"roles": ["data"], "storage": {"ephemeral": True}}, ["data"]),
         ({"roles": ["data"], "storage": {"ephemeral": True}}, {"roles": ["data"]}, ["data"]),
+        ({"roles": ["data"], "storage": {"ephemeral": True}}, {"roles": ["data"], "storage": None}, ["data"]),
+        ({"roles": ["ingest"], "storage": None}, {"roles": ["data"], "storage": None}, []),
     ],
 )
 def test_an_existing_member_keeps_what_its_volume_may_hold_whatever_the_spec_asks_for(

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.steps.membership.create_members import create
 from stateward.planning.steps.membership.scale import scale
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.safety.test_choice import facts_of
@@ -34,6 +35,25 @@ def test_managers_are_added_one_at_a_time_each_joined_before_the_next() -> None:
     assert "c-managers-3" in world.pods()
     world.run()
     assert len(world.voters) == 5
+
+
+def test_a_manager_that_begins_again_joins_before_the_next_one_is_created() -> None:
+    world = settled(managers(4), hot())
+    world.pools[0] = managers(5)
+    seen, name = world.observe(), "c-managers-3"
+    assert isinstance(seen.database, o.Database)
+    database = replace(
+        seen.database,
+        nodes={n: node for n, node in seen.database.nodes.items() if n != name},
+        voters=seen.database.voters - {name},
+    )
+    for unmade, created in ((True, []), (False, ["c-managers-4"])):
+        claim = o.Claim(o.Ref(f"data-{name}", "other", "1"), 1, 0 if unmade else 1, "standard")
+        members = tuple(replace(m, pod=None, claim=claim) if m.name == name else m for m in seen.members)
+        # Nobody counts as down here: another rule would keep the next manager from being created.
+        facts = replace(derive(replace(seen, members=members, database=database), world.now), down=frozenset())
+        found = create(facts, scale(facts, {}))
+        assert [action.member for action in found.actions if isinstance(action, a.Create)] == created
 
 
 def test_one_manager_grows_to_three() -> None:
