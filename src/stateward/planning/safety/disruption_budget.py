@@ -52,9 +52,13 @@ def budgets(facts: Facts, part: StepResult) -> tuple[Budget, ...]:
 
 
 def stops_serving(facts: Facts, actions: Iterable[Action]) -> bool:
-    """Return whether one of these actions stops a member that serves, or takes copies away with a member."""
+    """Return whether one of these actions stops a member that serves, or takes copies away with a member.
+
+    One that the database lists serves, also if its pod is not ready yet: it may be, before the member stops, and then
+    an eviction of another one is admitted.
+    """
     return any(
-        (isinstance(action, DeletePod | StopProcess) and action.member in facts.up)
+        (isinstance(action, DeletePod | StopProcess) and (action.member in facts.up or facts.joined(action.member)))
         or (isinstance(action, Release) and bool(facts.units_of(action.member)))
         for action in actions
     )

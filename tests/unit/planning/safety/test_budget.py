@@ -2,8 +2,11 @@
 
 from msgspec import structs
 
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
+from stateward.planning.safety.disruption_budget import stops_serving
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 
@@ -87,3 +90,20 @@ def test_a_repair_waits_for_no_budget_and_a_restart_does() -> None:
     world.ticks(30).edit(pools=[managers(), hot()])
     world.until(lambda w: any(isinstance(action, a.DeletePod) for action in w.plan().actions))
     assert not world.plan().disrupts
+
+
+def test_a_member_that_the_database_lists_is_stopped_on_closed_budgets_though_its_pod_is_not_ready_yet() -> None:
+    world = settled(managers(), hot(), indices=((2,),)).edit(pools=[managers(), hot(config={"config/a": "1"})])
+    world.until(lambda w: any(isinstance(action, a.DeletePod) for action in w.plan().actions))
+    deletion = next(action for action in world.plan().actions if isinstance(action, a.DeletePod))
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    members = tuple(
+        structs.replace(m, pod=structs.replace(m.pod, ready=False)) if m.pod and m.name == deletion.member else m
+        for m in seen.members
+    )
+    others = {name: node for name, node in seen.database.nodes.items() if name != deletion.member}
+    for nodes, serves in ((seen.database.nodes, True), (others, False)):
+        database = structs.replace(seen.database, nodes=nodes)
+        facts = derive(structs.replace(seen, members=members, database=database), world.now)
+        assert stops_serving(facts, [deletion]) is serves
