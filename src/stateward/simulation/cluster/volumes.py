@@ -12,6 +12,8 @@ from stateward.simulation.cluster.context import SimulationContext
 from stateward.simulation.cluster.scheduler import CLAIMS, CLASSES, NODES, PODS, ZONE, claim_names
 
 VOLUMES = "/persistentvolumes"
+RETRY = 5.0
+"""Seconds until the provisioner tries again to bind a claim whose class does not exist."""
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
@@ -41,7 +43,7 @@ class Volumes:
         placed = new is not None and new.doc["spec"].get("nodeName")
         if new is not None and placed and (old is None or not old.doc["spec"].get("nodeName")):
             for name in claim_names(new.doc):
-                self._context.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), placed)
+                self._context.soon(0.2, 2.0, self._bind, Key(new.key.namespace, name), new)
         elif new is None and old is not None:
             for name in claim_names(old.doc):
                 self._context.later(0.5, self._release, Key(old.key.namespace, name))
@@ -53,12 +55,17 @@ class Volumes:
             self._context.soon(*self.grow_seconds, self._grow, claim.key)
             self._context.later(0.5, self._resizing, claim.key)
 
-    def _bind(self, key: Key, node_name: str) -> None:
+    def _bind(self, key: Key, pod: Stored) -> None:
+        """Bind a claim to a volume where its pod was placed; tried again while its class does not exist."""
+        node_name = pod.doc["spec"]["nodeName"]
         claim, node = self._store.get(CLAIMS, key), self._store.get(NODES, Key("", node_name))
         if claim is None or node is None or part(claim.doc, "spec").get("volumeName"):
             return
         cls = self._store.get(CLASSES, Key("", part(claim.doc, "spec").get("storageClassName") or ""))
         if cls is None:
+            user = self._store.get(PODS, pod.key)
+            if user is not None and user.uid == pod.uid:
+                self._context.later(RETRY, self._bind, key, pod)
             return
         where = part(cls.doc, "parameters").get("where", "node")
         pins = {"node": {"kubernetes.io/hostname": node_name}, "zone": {ZONE: node.labels.get(ZONE, "")}}
