@@ -3,9 +3,11 @@
 import asyncio
 
 import pytest
+from msgspec import structs
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
+from stateward.api.values.base import Json
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
@@ -18,7 +20,9 @@ from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.foundationdb.ensemble import Ensemble
 from stateward.simulation.opensearch.http import Wire
 from stateward.simulation.opensearch.shards import State
+from stateward.simulation.properties.departures import Departure, departure_problems
 from stateward.simulation.properties.invariants import Watchdog
+from stateward.simulation.properties.operator_knowledge import DatabaseKnowledge, known_database
 from stateward.simulation.world.foundationdb_shell import ObservingEngine, WorldShell
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.scenario import PODS, SECRETS, SETS, Scenario, hot, managers
@@ -121,6 +125,31 @@ async def test_a_member_that_the_database_does_not_list_does_not_serve_though_it
     (database,) = processes.databases.values()
     run.watchdog.ensemble_observed(database)
     assert let_go(run.watchdog, run.world.clusters, member) == []
+
+
+async def test_a_member_that_has_joined_while_kubernetes_saw_its_pod_not_ready_counts_when_an_absent_one_leaves() -> (
+    None
+):
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin()
+        world, other = scenario.world, scenario.object(PODS, "logs-hot-1-0")
+        member = scenario.object(SETS, "logs-hot-0")
+        assert other is not None
+        assert member is not None
+        # Neither serves now, and the other one's pod was never ready.
+        conditions = [c | {"status": "False"} for c in other.doc["status"]["conditions"]]
+        world.context.change(other, ("status", "conditions"), conditions)
+        await asyncio.sleep(1.0)
+        known, now = known_database(scenario.database, world.now), world.now
+        known = structs.replace(known, nodes=known.nodes - {"logs-hot-0", "logs-hot-1"}, holders={}, copies={})
+        spec: Json = {"pools": [managers(1), hot(1)]}
+
+        def problems(knowledge: DatabaseKnowledge) -> list[str]:
+            left = Departure(world, member, Key(NAMESPACE, "logs"), now, knowledge, spec, {member.uid})
+            return [letter for letter, _ in departure_problems(left)]
+
+        assert problems(known) == []
+        assert problems(structs.replace(known, seen=known.seen - {"logs-hot-1"})) == ["d"]
 
 
 async def test_a_member_that_has_joined_is_recorded_before_another_one_stops_if_the_database_is_available() -> None:

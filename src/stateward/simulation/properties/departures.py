@@ -160,10 +160,23 @@ def others(departure: Departure, pools: set[str], of_role: frozenset[str] = froz
             continue
         before = store.past(SETS, stored.key, departure.read_at) or stored
         stop_requested = any(s.doc["spec"].get("replicas", 1) > 0 for s in (before, stored))
-        joined = departure.knowledge is not None and stored.key.name in departure.knowledge.nodes
-        known = serves(departure, stored.key) or (idle and (joined or stored.uid in departure.served))
+        known = serves(departure, stored.key) or (idle and has_joined(departure, stored))
         count += stop_requested and (known or departure.stopped(stored.key.name))
     return count
+
+
+def has_joined(departure: Departure, workload: Stored) -> bool:
+    """Return whether a member has ever joined: its pod was once ready, or the database once listed it.
+
+    Its pod need not have been ready: a node that is away for Kubernetes reports no pod, and its process may join.
+    """
+    if workload.uid in departure.served:
+        return True
+    knowledge, name = departure.knowledge, workload.key.name
+    if knowledge is None or name not in knowledge.seen:
+        return False
+    claim = departure.world.store.get(CLAIMS, Key(workload.key.namespace, names.claim(name)))
+    return name in knowledge.nodes or (claim is not None and departure.world.used(claim.uid))
 
 
 def served_at_read(departure: Departure) -> bool:
