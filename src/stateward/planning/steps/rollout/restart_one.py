@@ -22,15 +22,15 @@ from stateward.planning.facts.facts import Facts, serves
 from stateward.planning.model.actions import Action, DeletePod, FinishRestart, SetPhase, StartProcess
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member, Unknown
-from stateward.planning.model.phase import STOPPING, Phase
+from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.model.process import AGENT_PATIENCE, Process, ProcessState
 from stateward.planning.steps.rollout.prepare import stage
 from stateward.planning.steps.rollout.stop_process import (
     UP,
+    can_recreate,
     limit_allocation,
     moves_before_stop,
     outdated,
-    outdated_problem,
     stop,
     stop_problem,
 )
@@ -80,7 +80,9 @@ def starting(facts: Facts, member: Member, process: Process) -> StepResult:
     if process.state not in UP:
         return restart_intent(member, "is being stopped")
     if outdated(member):
-        problem = outdated_problem(facts, member)
+        # Members of a coordinated restart were all down already, and those before and after a reverted change may be
+        # unable to talk.
+        problem = None if facts.phase(member) in COORDINATED else stop_problem(facts, member)
         if problem is not None:
             part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
             return merge(part, StepResult(actions=moves_before_stop(facts, member)))
@@ -153,12 +155,9 @@ def reverted(facts: Facts, member: Member) -> tuple[Action, ...]:
 
 def handle_silent_agent(facts: Facts, member: Member) -> StepResult:
     """Return the next step of a member whose agent does not answer: after a while its pod is recreated."""
-    pod, workload = member.pod, member.workload
-    why = unknown_state(member)
+    pod, why = member.pod, unknown_state(member)
     part = waiting_intent(member, "AgentSilent", f"its agent does not answer: {why}", state=State.RESTARTING)
-    if facts.seconds_waited(member.name, "AgentSilent") < AGENT_PATIENCE or pod is None or not pod.node_ready:
-        return part
-    if workload is None or not workload.observed or not member.alive or facts.ephemeral(member):
+    if pod is None or not can_recreate(facts, member):
         return part
     # The stop was recorded, and it is unknown whether it was carried out: the process may still serve.
     problem = stop_problem(facts, member)

@@ -7,8 +7,8 @@ from msgspec import structs
 from stateward.planning.facts.facts import Facts, serves
 from stateward.planning.model.actions import Action, Flush, LimitAllocation, MoveCopies, StopProcess
 from stateward.planning.model.observation import Allocation, Member, SoleCopy
-from stateward.planning.model.phase import COORDINATED
-from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.model.phase import COORDINATED, STOPPING
+from stateward.planning.model.process import AGENT_PATIENCE, Process, ProcessState
 from stateward.planning.safety.availability import member_problem
 from stateward.planning.safety.safe_set import budget_used_up, room_left
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
@@ -36,9 +36,27 @@ def limit_allocation(facts: Facts, members: Sequence[Member]) -> tuple[Action, .
 def stop_problem(facts: Facts, member: Member) -> str | None:
     """Return why a process that was to stop and still runs must keep running; None if it may stop.
 
-    The disaster this prevents: the operator stops between writing the phase and stopping the process. Before its
-    successor continues, other members have stopped, and this member now holds the only copy of a shard.
+    Members count as down until their restart has ended, and several of them may serve. The disasters this prevents: the
+    operator stops between writing the phase and stopping the process, and before its successor continues, other members
+    have stopped; or all members with an outdated configuration stop at once, and with them every copy of their shards.
     """
+    going = [facts.members[name] for name in sorted(facts.going)]
+    alive = [m for m in going if (is_running(m) or is_mute(facts, m)) and serves(m, facts.database)]
+    names = frozenset(m.name for m in alive)
+    facts = structs.replace(facts, up=facts.up | names, down=facts.down - names)
+    problem = problem_alone(facts, member)
+    if problem is not None or not serves(member, facts.database) or facts.phase(member) in COORDINATED:
+        return problem
+    others = structs.replace(facts, down=facts.down - {member.name})
+    if room_left(others, 1) <= 0:
+        return budget_used_up(others)
+    due = (m for m in alive if is_to_stop(facts, m) and problem_alone(facts, m) is None)
+    first = next((m.name for m in due), member.name)
+    return None if first == member.name else f"{first} is stopped first"
+
+
+def problem_alone(facts: Facts, member: Member) -> str | None:
+    """Return what the cluster would lose without the member now, as the reason to keep it; None if it loses nothing."""
     serving = serves(member, facts.database)
     if facts.database is None:
         wanted = member.name in facts.obs.stopped and facts.unanswered
@@ -47,27 +65,28 @@ def stop_problem(facts: Facts, member: Member) -> str | None:
     return problem or (sole_verdict(facts, member, keeps=True) if serving else None)
 
 
-def outdated_problem(facts: Facts, member: Member) -> str | None:
-    """Return why a process with an outdated configuration keeps running for now.
+def is_to_stop(facts: Facts, member: Member) -> bool:
+    """Return whether the restart of a member that serves cannot continue before its process, or its pod, has ended."""
+    if facts.phase(member) in COORDINATED or facts.trouble(member):
+        return False
+    if not is_running(member):
+        return can_recreate(facts, member)
+    return facts.phase(member) in STOPPING or outdated(member)
 
-    Members count as down until their restart has ended, and several may serve with the configuration that was mounted
-    when they started. The disaster this prevents: they all stop at once, and with them every copy of their shards.
-    Members of a coordinated restart were all down already, and those before and after a reverted change may be unable
-    to talk.
-    """
-    if facts.phase(member) in COORDINATED:
-        return None
-    going = [facts.members[name] for name in sorted(facts.going)]
-    alive = [m for m in going if is_running(m) and serves(m, facts.database)]
-    names = frozenset(m.name for m in alive)
-    relied = structs.replace(facts, up=facts.up | names, down=facts.down - names)
-    problem = stop_problem(relied, member)
-    if problem is not None or member.name not in names:
-        return problem
-    if room_left(relied, 1) <= 0:
-        return budget_used_up(relied)
-    first = next(m.name for m in alive if outdated(m) and stop_problem(relied, m) is None)
-    return None if first == member.name else f"{first} is stopped first"
+
+def is_mute(facts: Facts, member: Member) -> bool:
+    """Return whether the member's agent has been silent for so long that its pod is recreated."""
+    return not isinstance(member.process, Process) and (
+        facts.seconds_waited(member.name, "AgentSilent") >= AGENT_PATIENCE
+    )
+
+
+def can_recreate(facts: Facts, member: Member) -> bool:
+    """Return whether a member whose agent stays silent gets another pod: its node works, and its data stays."""
+    pod, workload = member.pod, member.workload
+    if not is_mute(facts, member) or pod is None or not pod.node_ready:
+        return False
+    return workload is not None and workload.observed and member.alive and not facts.ephemeral(member)
 
 
 def is_running(member: Member) -> bool:

@@ -7,7 +7,7 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import Phase
-from stateward.planning.steps.rollout.stop_process import outdated_problem
+from stateward.planning.steps.rollout.stop_process import stop_problem
 from stateward.planning.steps.rollout.stopped_processes import has_no_effect
 from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.steps.rollout.test_restart import changed, phases, set_phase, states, uids, waits, world
@@ -261,7 +261,7 @@ def test_a_serving_process_with_an_outdated_configuration_is_not_stopped_beyond_
 
     members = {m.name: restarting(m) for m in facts.obs.members}
     made = derive(replace(facts.obs, members=tuple(members.values())), facts.now)
-    assert "hot-1 is down" in (outdated_problem(made, made.members["hot-0"]) or "")
+    assert "hot-1 is down" in (stop_problem(made, made.members["hot-0"]) or "")
     members["hot-1"] = facts.members["hot-1"]
     made = derive(replace(facts.obs, members=tuple(members.values())), facts.now)
-    assert outdated_problem(made, made.members["hot-0"]) is None
+    assert stop_problem(made, made.members["hot-0"]) is None

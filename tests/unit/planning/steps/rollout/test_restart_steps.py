@@ -14,7 +14,7 @@ from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.steps.rollout.restart_one import handle_silent_agent, recreate_pod
 from stateward.planning.steps.rollout.restarts_in_progress import without_phase
 from stateward.planning.steps.rollout.rolling_change import OtherWork, clear_of_other_work
-from stateward.planning.steps.rollout.stop_process import limit_allocation, outdated_problem, stop_problem
+from stateward.planning.steps.rollout.stop_process import limit_allocation, stop_problem
 from stateward.planning.steps.rollout.user_requests import unstoppable
 from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import hot, managers, mixed
@@ -117,7 +117,39 @@ def test_of_several_outdated_processes_the_first_that_may_stop_is_stopped(
         process = o.Process(o.ProcessState.RUNNING, "new", digest)
         facts = with_member(facts, name, process=process, config_checksum="new")
     outdated = [name for name, digest in runs.items() if digest == "old"]
-    assert [n for n in outdated if outdated_problem(facts, facts.members[n]) is None] == [stopped]
+    assert [n for n in outdated if stop_problem(facts, facts.members[n]) is None] == [stopped]
+
+
+@pytest.mark.parametrize(("away", "budget", "stops"), [([], 1, True), (["hot-1"], 1, False), (["hot-1"], 2, True)])
+def test_a_process_that_was_to_stop_and_serves_again_stops_within_the_budget(
+    away: list[str], budget: int, stops: bool
+) -> None:
+    """It crashed before it was stopped, and has joined again; meanwhile another member is down."""
+    facts = in_phases(facts_of([hot(3)], [], budget=budget), hot_0=o.Phase.STOP)
+    running = o.Process(o.ProcessState.RUNNING, "new", "new")
+    facts = with_member(facts, "hot-0", process=running, config_checksum="new")
+    for name in away:
+        pod = facts.members[name].pod
+        assert pod is not None
+        facts = with_member(facts, name, pod=replace(pod, ready=False))
+    problem = stop_problem(facts, facts.members["hot-0"])
+    assert (problem is None) is stops, problem
+    if not stops:
+        assert problem == "hot-1 is down, and no more members may be down"
+
+
+@pytest.mark.parametrize("silent", [[], ["hot-0"], ["hot-0", "hot-1"]])
+def test_several_that_were_to_stop_and_still_serve_stop_one_after_the_other(silent: list[str]) -> None:
+    """None of them waits for the other, also if their agents have been silent for long."""
+    facts = in_phases(facts_of([hot(3)], [("hot-0", "hot-1")], budget=1), hot_0=o.Phase.STOP, hot_1=o.Phase.STOP)
+    waits = {f"{name} AgentSilent": NOW - AGENT_PATIENCE for name in silent}
+    facts = derive(replace(facts.obs, waits=waits), NOW)
+    running = o.Process(o.ProcessState.RUNNING, "new", "new")
+    for name in ("hot-0", "hot-1"):
+        process = o.Unknown("no answer") if name in silent else running
+        facts = with_member(facts, name, process=process, config_checksum="new")
+    found = {name: stop_problem(facts, facts.members[name]) for name in ("hot-0", "hot-1")}
+    assert found == {"hot-0": None, "hot-1": "hot-0 is stopped first"}
 
 
 @pytest.mark.parametrize(
