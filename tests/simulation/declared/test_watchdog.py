@@ -8,8 +8,9 @@ import pytest
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.properties.declared.verification import VerificationWatchdog
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
-from stateward.simulation.world.declared_objects import OBJECTS, path_of
+from stateward.simulation.world.declared_objects import OBJECTS, SCHEDULES, path_of
 
 pytestmark = pytest.mark.simulation
 
@@ -84,3 +85,16 @@ async def test_a_lost_record_of_an_object_that_was_ready_is_no_doubt_but_a_mista
     written.becomes_ready()
     written.content[PATH] = OTHER
     assert not written.unconfirmed()
+
+
+@pytest.mark.parametrize(("verification", "settled"), [({"snapshot": "nightly-1"}, False), ({"lastFailure": {}}, True)])
+def test_a_schedule_whose_verification_has_not_ended_is_not_settled(verification: Any, settled: bool) -> None:
+    schedule = Stored(SCHEDULES, {"metadata": {"name": "nightly"}, "status": {"verification": verification}}, 1, {})
+
+    def stored(kind: str) -> list[Stored]:
+        return [schedule] if kind == SCHEDULES else []
+
+    store = SimpleNamespace(subscribers=[], all=stored)
+    world: Any = SimpleNamespace(store=store, clusters="clusters")
+    found = list(VerificationWatchdog(world, []).unmet())
+    assert found == ([] if settled else ["the verification of nightly has not ended"])

@@ -92,12 +92,10 @@ def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     """Return the inputs that only a new member can change, as this member has them; None if it cannot have any data.
 
     The disaster this prevents: all members restart together for a knob, and each starts with the number of processes
-    that the spec now asks for; the data of the other processes stays behind on all volumes at once. A member may have
-    data although no status records that it has joined: the database was not available meanwhile.
+    that the spec now asks for; the data of the other processes stays behind on all volumes at once.
     """
     made = member.pod or member.workload
-    empty = member.name not in facts.obs.records and (not facts.formed or facts.never_had_data(member))
-    if made is None or not pool.retained or empty:
+    if made is None or not pool.retained or not facts.may_hold_data(member):
         return None
     return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
 

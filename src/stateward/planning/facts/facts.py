@@ -132,6 +132,19 @@ class Facts(Struct, frozen=True):
         unbound = claim.capacity == 0 if claim is not None else pod is None or not pod.claims
         return unbound and (pod is None or not (pod.node or pod.running or pod.ready))
 
+    def may_hold_data(self, member: Member) -> bool:
+        """Return whether data may have been written on the member, so that its kind may not change under it.
+
+        The disaster this prevents: a member is down when its pool loses the role data, and gets a template with which
+        its process refuses to start on its own volume, which may hold the last copy of a shard. A member may have data
+        although no status records that it has joined: the database was not available meanwhile, or its volume is from
+        before the cluster was created again.
+        """
+        claim = member.claim
+        if member.name in self.obs.records or (claim is not None and (claim.earlier or claim.state)):
+            return True
+        return self.formed and not self.never_had_data(member)
+
     def recorded(self, member: Member) -> bool:
         """Return whether the status records that the member has joined, and not an earlier one of its name."""
         return member.name in self.obs.records and not self.begins_again(member)

@@ -154,22 +154,12 @@ def only_broken_one(facts: Facts, member: Member, inputs: Inputs) -> bool:
 
 def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     """Return why the broken member may not be recreated."""
-    if change.effect is Effect.REPLACE and may_hold_data(facts, member):
+    if change.effect is Effect.REPLACE and facts.may_hold_data(member):
         return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
     problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     if problem is not None or member.pod is None or member.name not in facts.obs.records:
         return problem
     return lost_with_pod(facts, member) if facts.ephemeral(member) else None
-
-
-def may_hold_data(facts: Facts, member: Member) -> bool:
-    """Return whether the member has joined the cluster, or its volume is from before the cluster was created again.
-
-    The disaster this prevents: a member is down when its pool loses the role data, and gets a template with which its
-    process refuses to start on its own volume, which may hold the last copy of a shard.
-    """
-    claim = member.claim
-    return member.name in facts.obs.records or (claim is not None and (claim.earlier or claim.state))
 
 
 def can_repair_in_pod(facts: Facts, member: Member, change: Change) -> bool:

@@ -70,8 +70,12 @@ class VerificationWatchdog(TaskAudit):
             self._violated("q", f"the snapshot {taken.name} is called verified, and was not restored whole")
 
     def unmet(self) -> Iterator[str]:
-        """Yield what is left of throw-away clusters."""
+        """Yield the verifications that have not ended, and what is left of throw-away clusters."""
         store = self._world.store
+        for schedule in store.all(SCHEDULES):
+            # One that waits for its repository ends at its time limit.
+            if "snapshot" in part(schedule.doc, "status", "verification"):
+                yield f"the verification of {schedule.key.name} has not ended"
         for kind in (self._world.clusters, OBJECTS, RESTORES):
             for found in store.all(kind):
                 if is_throwaway(found.key.name):

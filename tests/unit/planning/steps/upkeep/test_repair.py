@@ -256,10 +256,13 @@ def test_a_member_without_a_pod_does_not_get_roles_with_which_it_cannot_start_on
     wanted = "config/a, storage/holds cannot change on hot-1: a new member takes its place"
     assert unsafe(recorded, member, change) == wanted
     new = derive(replace(obs, records={}), NOW)
-    assert unsafe(new, member, change) is None, "it has never joined"
+    # Its template keeps the roles of its volume, so another pod would have them too, and would be recreated forever.
+    assert unsafe(new, member, change) == wanted, "it has never joined, and a process may have used its volume"
     assert member.claim is not None
+    unused = replace(member, claim=replace(member.claim, capacity=0))
+    assert unsafe(new, unused, change) is None
     for mark in ({"earlier": True}, {"state": True}):
-        assert unsafe(new, replace(member, claim=replace(member.claim, **mark)), change) == wanted
+        assert unsafe(new, replace(unused, claim=replace(member.claim, **mark)), change) == wanted
 
 
 @pytest.mark.parametrize(("joined", "ephemeral"), [(True, True), (True, False), (False, True), (False, False)])
