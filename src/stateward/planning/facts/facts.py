@@ -141,9 +141,8 @@ class Facts(Struct, frozen=True):
         before the cluster was created again.
         """
         claim = member.claim
-        if member.name in self.obs.records or (claim is not None and (claim.earlier or claim.state)):
-            return True
-        return self.formed and not self.never_had_data(member)
+        kept = claim is not None and (claim.earlier or claim.state)
+        return (self.formed or kept) and not self.never_had_data(member)
 
     def recorded(self, member: Member) -> bool:
         """Return whether the status records that the member has joined, and not an earlier one of its name."""

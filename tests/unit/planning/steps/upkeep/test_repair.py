@@ -259,10 +259,11 @@ def test_a_member_without_a_pod_does_not_get_roles_with_which_it_cannot_start_on
     # Its template keeps the roles of its volume, so another pod would have them too, and would be recreated forever.
     assert unsafe(new, member, change) == wanted, "it has never joined, and a process may have used its volume"
     assert member.claim is not None
-    unused = replace(member, claim=replace(member.claim, capacity=0))
-    assert unsafe(new, unused, change) is None
+    assert unsafe(new, replace(member, claim=replace(member.claim, capacity=0)), change) is None
+    unformed = derive(replace(obs, records={}, database=o.Unformed("it was never created")), NOW)
+    assert unsafe(unformed, member, change) is None
     for mark in ({"earlier": True}, {"state": True}):
-        assert unsafe(new, replace(unused, claim=replace(member.claim, **mark)), change) == wanted
+        assert unsafe(unformed, replace(member, claim=replace(member.claim, **mark)), change) == wanted
 
 
 @pytest.mark.parametrize(("joined", "ephemeral"), [(True, True), (True, False), (False, True), (False, False)])
