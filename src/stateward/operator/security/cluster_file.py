@@ -38,8 +38,8 @@ class ClusterFiles:
     def __init__(self, api: Api, caches: Caches) -> None:
         self._api = api
         self._caches = caches
-        self._read: dict[Key, tuple[str, str]] = {}
-        """By Secret: the version that was read, and the file in it."""
+        self._read: dict[Key, tuple[tuple[str, str], str]] = {}
+        """By Secret: the UID of the cluster for which its owner was checked, its version, and the file in it."""
 
     async def known(self, existing: ClusterObjects) -> ClusterObjects:
         """Return the existing objects with the recorded cluster file; raises ApiError, NotOwnedError: file unknown."""
@@ -59,12 +59,14 @@ class ClusterFiles:
         """Return the content of the Secret; empty if a live read shows that it does not exist."""
         key = Key(cluster.metadata.namespace, cluster_file(cluster))
         cached, known = self._caches.of(kinds.SECRETS).get(key), self._read.get(key)
-        if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
+        now = None if cached is None else (cluster.metadata.uid, cached.metadata.resource_version)
+        if known is not None and known[0] == now:
             return known[1]
         found = await own_secret(self._api, key, cluster)
         if found is None:
             return ""
-        self._read[key] = (found["metadata"]["resourceVersion"], text_content(found).get(CLUSTER_FILE, "").strip())
+        version = (cluster.metadata.uid, found["metadata"]["resourceVersion"])
+        self._read[key] = (version, text_content(found).get(CLUSTER_FILE, "").strip())
         return self._read[key][1]
 
 

@@ -28,22 +28,25 @@ class OwnSecrets:
     def __init__(self, api: Api, caches: Caches) -> None:
         self._api = api
         self._caches = caches
-        self._read: dict[Key, tuple[str, Files]] = {}
+        self._read: dict[Key, tuple[tuple[str, str], Files]] = {}
+        """By Secret: the UID of the cluster for which its owner was checked, its version, and its content."""
 
     async def read(self, name: str, cluster: Cluster) -> Files | None:
         """Return the content of a Secret; None if a live read shows that it does not exist.
 
-        Raises ApiError, NotOwnedError.
+        Raises ApiError, NotOwnedError. The disaster this prevents: a cluster is deleted and created again between two
+        looks, and takes the certificates of the earlier one, whose Secrets are just being deleted.
         """
         key = Key(cluster.metadata.namespace, name)
         cached = self._caches.of(kinds.SECRETS).get(key)
         known = self._read.get(key)
-        if cached is not None and known is not None and known[0] == cached.metadata.resource_version:
+        version = None if cached is None else (cluster.metadata.uid, cached.metadata.resource_version)
+        if known is not None and known[0] == version:
             return known[1]
         found = await own_secret(self._api, key, cluster)
         if found is None:
             return None
-        self._read[key] = (found["metadata"]["resourceVersion"], text_content(found))
+        self._read[key] = ((cluster.metadata.uid, found["metadata"]["resourceVersion"]), text_content(found))
         return self._read[key][1]
 
     async def apply(self, cluster: Cluster, name: str, files: Files) -> None:
@@ -53,7 +56,7 @@ class OwnSecrets:
         written = await self._api.apply(kinds.SECRETS, key_in(body), body, options)
         key = Key(cluster.metadata.namespace, cluster.metadata.name)
         self._caches.expectations(key).wrote(self._caches.of(kinds.SECRETS), written)
-        self._read[key_in(body)] = (written.metadata.resource_version, files)
+        self._read[key_in(body)] = ((cluster.metadata.uid, written.metadata.resource_version), files)
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""

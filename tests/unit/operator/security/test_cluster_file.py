@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import random
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
+from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.cluster_file import ClusterFiles, delete_config_map, with_cluster_file
 from stateward.planning.model.observation import Database, Health, Unknown
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
@@ -92,6 +94,29 @@ async def test_a_new_cluster_begins_with_its_first_coordinators(api: Unreadable)
 async def test_what_the_secret_says_is_what_is_known(api: Unreadable) -> None:
     await give(api, named("kept"))
     assert await known(api, bootstrap=FORMED) == named("kept")
+
+
+async def test_a_cluster_that_is_created_again_does_not_take_the_file_of_the_earlier_one(api: Unreadable) -> None:
+    """The operator has read it, and it is not deleted yet: the new database would join the old one's coordinators."""
+    caches, first = Caches(FOUNDATIONDB), existing()
+    owned = {"name": NAME, "namespace": "bank", "labels": {"stateward.dev/cluster": "ledger"}}
+    reference = {
+        "apiVersion": "v1",
+        "kind": "C",
+        "name": "ledger",
+        "uid": first.cluster.metadata.uid,
+        "controller": True,
+    }
+    data = {"fdb.cluster": base64.b64encode(named("one").encode()).decode()}
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {**owned, "ownerReferences": [reference]}, "data": data}
+    await api.apply(kinds.SECRETS, Key("bank", NAME), body, ApplyOptions("stateward"))
+    caches.of(kinds.SECRETS).wrote(await api.get(kinds.SECRETS, Key("bank", NAME)))
+    files = ClusterFiles(api, caches)
+    assert (await files.known(first)).connection == named("one")
+    metadata = msgspec.structs.replace(first.cluster.metadata, uid="another")
+    again = replace(first, cluster=msgspec.structs.replace(first.cluster, metadata=metadata))
+    with pytest.raises(NotOwnedError):
+        await files.known(again)
 
 
 async def test_what_an_operator_of_before_has_put_into_the_status_is_newer(api: Unreadable) -> None:

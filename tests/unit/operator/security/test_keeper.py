@@ -107,6 +107,21 @@ async def test_what_cannot_be_read_is_not_recreated(name: str, api: Unreadable, 
     assert await contents(api, name) == before
 
 
+async def test_a_cluster_that_is_created_again_does_not_take_the_secrets_of_the_earlier_one(api: Unreadable) -> None:
+    """The operator has read them, and they are not deleted yet."""
+    caches = Caches()
+    keeper = Keeper(api, caches, WorldClock(asyncio.get_running_loop()))
+    await keeper.keep(cluster())
+    for name in ("logs-ca", "logs-operator-tls", "logs-tls"):
+        caches.of(kinds.SECRETS).wrote(await api.get(kinds.SECRETS, Key("data", name)))
+    before = await contents(api, "logs-tls")
+    again = cluster()
+    again = replace(again, metadata=replace(again.metadata, uid="another"))
+    with pytest.raises(NotOwnedError):
+        await keeper.keep(again)
+    assert await contents(api, "logs-tls") == before
+
+
 async def test_another_users_secret_is_not_taken(api: Unreadable, keeper: Keeper) -> None:
     await give(api, "logs-ca", {"tls.crt": "theirs"})
     with pytest.raises(NotOwnedError):
