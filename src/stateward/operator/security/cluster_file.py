@@ -21,25 +21,19 @@ from stateward.kube.client.client import Api, DeleteOptions, Preconditions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
-from stateward.kube.objects.secret_content import text_content
 from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.live import read_live
-from stateward.operator.objects.ownership import own_secret
+from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.planning.model.observation import Database, Refusal, Unknown
-
-RAW_SECRETS = kinds.SECRETS.raw()
 
 
 class ClusterFiles:
     """Reads the cluster files of FoundationDB clusters."""
 
     def __init__(self, api: Api, caches: Caches) -> None:
-        self._api = api
-        self._caches = caches
-        self._read: dict[Key, tuple[tuple[str, str], str]] = {}
-        """By Secret: the UID of the cluster for which its owner was checked, its version, and the file in it."""
+        self._own = OwnSecrets(api, caches)
 
     async def known(self, existing: ClusterObjects) -> ClusterObjects:
         """Return the existing objects with the recorded cluster file; raises ApiError, NotOwnedError: file unknown."""
@@ -52,22 +46,12 @@ class ClusterFiles:
 
     def forget(self, cluster: Key) -> None:
         """Drop what was read of a cluster that is gone; names that begin alike are only read once more."""
-        for key in [k for k in self._read if k.namespace == cluster.namespace and k.name.startswith(cluster.name)]:
-            del self._read[key]
+        self._own.forget(cluster)
 
     async def _kept(self, cluster: FoundationDBCluster) -> str:
         """Return the content of the Secret; empty if a live read shows that it does not exist."""
-        key = Key(cluster.metadata.namespace, cluster_file(cluster))
-        cached, known = self._caches.of(kinds.SECRETS).get(key), self._read.get(key)
-        now = None if cached is None else (cluster.metadata.uid, cached.metadata.resource_version)
-        if known is not None and known[0] == now:
-            return known[1]
-        found = await own_secret(self._api, key, cluster)
-        if found is None:
-            return ""
-        version = (cluster.metadata.uid, found["metadata"]["resourceVersion"])
-        self._read[key] = (version, text_content(found).get(CLUSTER_FILE, "").strip())
-        return self._read[key][1]
+        found = await self._own.read(cluster_file(cluster), cluster)
+        return (found or {}).get(CLUSTER_FILE, "").strip()
 
 
 def with_cluster_file(

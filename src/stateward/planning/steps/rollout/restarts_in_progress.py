@@ -13,7 +13,7 @@ from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member, ProtocolSwitch
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
-from stateward.planning.model.process import AGENT_PATIENCE, Process, ProcessState
+from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.steps.rollout.restart_one import (
     config_is_mounted,
     handle_silent_agent,
@@ -25,7 +25,7 @@ from stateward.planning.steps.rollout.restart_one import (
     step,
     unknown_state,
 )
-from stateward.planning.steps.rollout.stop_process import UP, limit_allocation, stop
+from stateward.planning.steps.rollout.stop_process import UP, is_mute, limit_allocation, stop
 
 
 def continue_restarts(facts: Facts, taken: frozenset[str]) -> StepResult:
@@ -79,9 +79,7 @@ def out_of_reach(facts: Facts, member: Member) -> bool:
 
     The disaster this prevents: a machine fails while all members are stopped, and all stay stopped.
     """
-    mute = facts.managed(member) and not isinstance(member.process, Process)
-    patient = facts.seconds_waited(member.name, "AgentSilent") < AGENT_PATIENCE
-    return mute and not patient and not handle_silent_agent(facts, member).actions
+    return facts.managed(member) and is_mute(facts, member) and not handle_silent_agent(facts, member).actions
 
 
 def stops_too_slowly(facts: Facts, member: Member) -> bool:
