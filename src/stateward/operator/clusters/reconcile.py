@@ -5,8 +5,8 @@ second plan is performed. So a stale cache can cost a round, and never a pod. On
 event or timer continues.
 """
 
-from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
 import structlog
@@ -31,6 +31,7 @@ from stateward.operator.act.shared_objects import SharedObjects
 from stateward.operator.clusters.exit_watch import ExitWatch, ending
 from stateward.operator.clusters.forecasts import Forecasts
 from stateward.operator.clusters.history import Histories
+from stateward.operator.clusters.memory import Memory
 from stateward.operator.clusters.pace import (
     BUSY_SECONDS,
     StatusPace,
@@ -62,7 +63,6 @@ from stateward.operator.security.foundationdb_tls import TransportKeeper, runs_w
 from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import Keeper
 from stateward.planning.facts.agents_to_ask import members_to_ask
-from stateward.planning.model.actions import Action
 from stateward.planning.model.observation import Database, Desired, Refusal, Unknown
 from stateward.planning.plan import Plan, plan
 
@@ -126,7 +126,6 @@ class Reconciler:
         self._keeper = parts.keeper
         self._data = parts.data
         self._shared_objects = parts.shared_objects
-        self._metrics = parts.metrics
         self._clock = parts.clock
         self._limit = parts.limit
         self._exit_watch = parts.exit_watch
@@ -134,10 +133,6 @@ class Reconciler:
         self._wanted = DesiredStates(parts.family, parts.pod_policy)
         self._rights = parts.rights
         self._network_policies = parts.network_policies
-        self._tightened = Counter[Key]()
-        """Rounds in a row that did nothing but tighten disruption budgets."""
-        self._done: dict[Key, tuple[Action, ...]] = {}
-        """The actions of the last round of each cluster."""
         self._status = StatusWriter(
             api=api,
             kind=parts.family.kind,
@@ -151,14 +146,25 @@ class Reconciler:
             pace=StatusPace(parts.clock),
         )
         self.tell_failure = self._status.tell_failure
-        self._targets: dict[Key, Target] = {}
         self._reads = LastReads(parts.clock)
-        self._claimed: dict[Key, float] = {}
-        """When this process first saw its claim on each cluster."""
+        remembering = (
+            parts.caches,
+            parts.keeper,
+            parts.files,
+            parts.transport,
+            parts.rights,
+            parts.data,
+            parts.shared_objects,
+            self._wanted,
+            self._status,
+            self._reads,
+        )
+        forget_metrics = partial(parts.metrics.forget, self._kind.engine)
+        self._memory = Memory((forget_metrics, *(part.forget for part in remembering)))
 
     def target(self, key: Key) -> Target | None:
         """Return how the database of a cluster was reached in its last round; None if this process has had none."""
-        return self._targets.get(key)
+        return self._memory.targets.get(key)
 
     async def reconcile(self, key: Key) -> float | None:
         """Reconcile one cluster; returns the seconds until the next reconciliation, None if the cluster is gone."""
@@ -167,8 +173,9 @@ class Reconciler:
         if existing is None or existing.cluster.metadata.deletion_timestamp is not None:
             if existing is None:
                 await self._keeper.gone(key)
-            self._forget(key)
+            self._memory.forget(key)
             return None
+        self._memory.begin(key, existing.cluster)
         whose = turn(existing.cluster, self._caches.wave)
         if whose is not Turn.MANAGE:
             return await self._hand_over(key, existing.cluster, whose)
@@ -183,27 +190,9 @@ class Reconciler:
             finally:
                 self._limit.release(existing.cluster.metadata.uid)
 
-    def _forget(self, key: Key) -> None:
-        """Drop everything that is remembered of a cluster."""
-        self._metrics.forget(self._kind.engine, key)
-        self._caches.forget(key)
-        self._keeper.forget(key)
-        self._files.forget(key)
-        self._transport.forget(key)
-        self._wanted.forget(key)
-        self._rights.forget(key)
-        self._data.forget(key)
-        self._done.pop(key, None)
-        self._tightened.pop(key, None)
-        self._status.forget(key)
-        self._targets.pop(key, None)
-        self._shared_objects.forget(key)
-        self._claimed.pop(key, None)
-        self._reads.forget(key)
-
     async def _hand_over(self, key: Key, cluster: Cluster, whose: Turn) -> None:
         """Claim or release a cluster that this operator does not manage yet, or no longer; raises ApiError."""
-        self._forget(key)
+        self._memory.forget(key)
         if whose is Turn.LEAVE:
             return
         claim = self._caches.wave if whose is Turn.CLAIM else None
@@ -216,7 +205,7 @@ class Reconciler:
         """Return the seconds until this operator may begin with a cluster that it has claimed."""
         if not self._caches.wave:
             return 0.0
-        since = self._claimed.setdefault(key, self._clock.monotonic())
+        since = self._memory.claimed.setdefault(key, self._clock.monotonic())
         return HANDOVER - (self._clock.monotonic() - since)
 
     async def _round(self, key: Key, existing: ClusterObjects) -> float | None:
@@ -226,7 +215,7 @@ class Reconciler:
             # The live read finds no cluster; the cache agrees once its watch has reported the deletion.
             return BUSY_SECONDS
         closed, failure = await self._close_budgets(key, turn, began)
-        if not closed and failure is None and self._tightened[key] < NOT_KEPT:
+        if not closed and failure is None and self._memory.tightened[key] < NOT_KEPT:
             return EDITED_SECONDS
         try:
             turn = await self._status.record_first(key, turn) if closed else turn
@@ -254,8 +243,8 @@ class Reconciler:
             self._status.failed(key)
             raise outcome.failure
         closely = changes_soon(turn.observed, turn.plan, written.idle)
-        idle = written.idle if repeats_previous_round(turn.plan.actions, self._done.get(key, ())) else 0.0
-        self._done[key] = turn.plan.actions
+        idle = written.idle if repeats_previous_round(turn.plan.actions, self._memory.done.get(key, ())) else 0.0
+        self._memory.done[key] = turn.plan.actions
         silent, settled = isinstance(turn.observed.database, Unknown), written.settled
         left = next_reconciliation(key, settled=settled, now=self._now(), closely=closely, silent=silent, idle=idle)
         return min(left, written.held) if written.held > 0 else left
@@ -277,10 +266,10 @@ class Reconciler:
         except (ApiError, NotOwnedError) as error:
             return False, error
         if closed:
-            self._tightened.pop(key, None)
+            self._memory.tightened.pop(key, None)
         else:
             self._reads.forget(key)
-            self._tightened[key] += 1
+            self._memory.tightened[key] += 1
         return closed, None
 
     async def _decided(self, key: Key, existing: ClusterObjects) -> tuple[float, ClusterObjects, Round]:
@@ -328,6 +317,7 @@ class Reconciler:
             raise NotFound(f"{key} is being deleted")
         if turn(existing.cluster, self._caches.wave) is not Turn.MANAGE:
             raise NotFound(f"{key} is managed by another operator")
+        self._memory.begin(key, existing.cluster)
         return existing
 
     async def _decide(self, existing: ClusterObjects) -> Round:
@@ -342,7 +332,7 @@ class Reconciler:
         desired = self._wanted.desired(existing.cluster)
         # Some databases prove their answer by a change that they revert at once.
         target = self._family.target(existing)
-        self._targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
+        self._memory.targets[Key(existing.cluster.metadata.namespace, existing.cluster.metadata.name)] = target
         async with self._fence():
             with span("observe database"):
                 database = await self._family.engine.observe(target)

@@ -1,6 +1,5 @@
 """Single decisions of a round of a cluster; what rounds lead to is simulated."""
 
-from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.controller import Controller
+from stateward.operator.clusters.memory import Memory
 from stateward.operator.clusters.reconcile import Reconciler
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import NotOwnedError
@@ -33,12 +33,10 @@ class Loop(Reconciler):
     """A reconciler of the named parts alone."""
 
     def __init__(self, **parts: Any) -> None:
+        self.forgotten: list[Key] = []
+        self._memory = Memory((self.forgotten.append,))
         for name, part in parts.items():
             setattr(self, f"_{name}", part)
-        self.forgotten: list[Key] = []
-
-    def _forget(self, key: Key) -> None:
-        self.forgotten.append(key)
 
     async def secured(self, existing: ClusterObjects) -> None:
         await self._secured(existing)
@@ -61,6 +59,35 @@ async def test_secrets_without_an_owner_go_once_the_cluster_is_gone_and_not_whil
     assert await loop.reconcile(KEY) is None
     assert loop.forgotten == [KEY]
     assert gone == ([KEY] if found is None else [])
+
+
+def named(uid: str) -> Any:
+    meta = SimpleNamespace(deletion_timestamp=None, uid=uid, annotations={}, labels={})
+    return SimpleNamespace(cluster=SimpleNamespace(metadata=meta))
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_nothing_is_remembered_of_an_earlier_cluster_with_the_same_name(
+    monkeypatch: pytest.MonkeyPatch, *, live: bool
+) -> None:
+    """The disaster this prevents: a cluster is created again between two looks; what was read before still counts."""
+    monkeypatch.setattr(reconcile, "turn", always(Turn.MANAGE))
+
+    class Once(Loop):
+        async def _round(self, key: Key, existing: Any) -> float:
+            return 0.0
+
+        async def see(self, uid: str) -> list[Key]:
+            """Look at the cluster with an identity; returns what has been dropped until now."""
+            found = named(uid)
+            monkeypatch.setattr(reconcile, "read_live", soon(found))
+            self._caches = SimpleNamespace(cluster_objects=always(found), wave="")
+            await (self._live(KEY) if live else self.reconcile(KEY))
+            return self.forgotten
+
+    kind = SimpleNamespace(resource=SimpleNamespace(kind="OpenSearchCluster"))
+    loop = Once(status=Recorded(), kind=kind, limit=Recorded(), api=None)
+    assert [list(await loop.see(uid)) for uid in ("first", "first", "second", "second")] == [[], [], [KEY], [KEY]]
 
 
 @pytest.mark.parametrize(("whose", "claims"), [(Turn.LEAVE, []), (Turn.CLAIM, ["canary"]), (Turn.RELEASE, [None])])
@@ -190,7 +217,7 @@ async def test_after_a_budget_was_tightened_everything_is_read_again_and_soon_th
 
     reads, performer = Recorded(), SimpleNamespace(perform=perform)
     opened = SimpleNamespace(close=soon(value=False))
-    loop = Stopping(performer=performer, reads=reads, shared_objects=opened, tightened=Counter[Key]())
+    loop = Stopping(performer=performer, reads=reads, shared_objects=opened)
     for _ in range(reconcile.NOT_KEPT - 1):
         assert await loop.round() == reconcile.EDITED_SECONDS
     with pytest.raises(Done):
@@ -211,7 +238,7 @@ async def test_members_do_not_stop_in_a_round_in_which_a_budget_could_not_be_wri
 
     parts = {"performer": SimpleNamespace(perform=perform), "shared_objects": SimpleNamespace(close=refused)}
     with pytest.raises(Done):
-        await Stopping(tightened=Counter[Key](), **parts).round()
+        await Stopping(**parts).round()
 
 
 @pytest.mark.parametrize("target", [None, Target((), "logs")])
