@@ -160,7 +160,8 @@ class Members:
             self.all[name] = replace(member, claim=replace(member.claim, left=action.left))
             return
         if isinstance(action, a.MarkState):
-            self.all[name] = replace(member, claim=replace(member.claim, state=True))
+            marked = {"data": True} if action.only_data else {"state": True}
+            self.all[name] = replace(member, claim=replace(member.claim, **marked))
             return
         if isinstance(action, a.RetainVolume | a.OwnVolume):
             owner = self._uid if isinstance(action, a.OwnVolume) else ""

@@ -1,11 +1,13 @@
 """A cluster that is deleted and created again on kept volumes has one database, and says which volumes it needs."""
 
+from typing import Any
+
 import pytest
 
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.observation import Member
 from stateward.planning.steps.membership import bootstrap
-from tests.simulation.scenario import PODS, SETS, Scenario, hot, managers, pool
+from tests.simulation.scenario import CLAIMS, PODS, SETS, Scenario, hot, managers, pool
 
 
 async def deleted(scenario: Scenario) -> None:
@@ -29,12 +31,13 @@ async def test_managers_that_are_renamed_before_their_election_form_no_second_da
 
 
 async def test_a_second_database_violates_a_property(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the guard the new managers form one, while the earlier ones' volumes have the state of the first."""
+    """Without the guards the new managers form one, while the earlier ones' volumes have the state of the first."""
 
-    def none_kept(_facts: Facts) -> list[Member]:
+    def none_kept(_facts: Facts) -> list[Any]:
         return []
 
     monkeypatch.setattr(bootstrap, "kept_voters", none_kept)
+    monkeypatch.setattr(bootstrap, "kept_data", none_kept)
     with Scenario(managers(3), hot(2)).logged() as scenario:
         await scenario.begin()
         await deleted(scenario)
@@ -59,6 +62,22 @@ async def test_a_cluster_without_the_pool_of_its_earlier_managers_forms_no_datab
         scenario.pools(pool("masters", 3, ["cluster_manager"], "1Gi"), hot(2))
         await scenario.settle()
         assert scenario.database.identity == before
+
+
+async def test_no_database_is_formed_beside_data_whose_managers_are_lost_until_a_person_agrees() -> None:
+    with Scenario(managers(3), hot(2)).logged() as scenario:
+        await scenario.begin(indices=0)
+        before = scenario.database.identity
+        await deleted(scenario)
+        for claim in scenario.world.store.all(CLAIMS):
+            if "managers" in claim.key.name:
+                scenario.world.server.delete(CLAIMS, claim.key, DeleteOptions(Preconditions(claim.uid)))
+        scenario.user.create()
+        assert await scenario.until(lambda: "ManagersLost" in scenario.waits)
+        assert not await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2, 600.0)
+        scenario.user.confirm_bootstrap()
+        assert await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2)
+        assert scenario.database.identity != before
 
 
 async def test_fewer_members_than_the_kept_volumes_need_are_asked_for_by_number() -> None:

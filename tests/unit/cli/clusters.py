@@ -52,7 +52,12 @@ def running(copies: int = 2) -> Observation:
     end = run_forecast(new(), NOW).end
     assert isinstance(end.database, Database)
     members = tuple(
-        replace(m, pod=replace(m.pod, zone="abc"[m.ordinal]) if m.pod is not None else None) for m in end.members
+        replace(
+            m,
+            pod=replace(m.pod, zone="abc"[m.ordinal]) if m.pod is not None else None,
+            claim=replace(m.claim, data=m.name == DATA[0]) if m.claim is not None else None,
+        )
+        for m in end.members
     )
     return replace(end, members=members, database=replace(end.database, units=units(copies)))
 

@@ -124,7 +124,10 @@ class Hands(FakeKubernetes):
         claim = self.bodies[action.member].claim
         assert claim is not None
         assert claim.uid == action.claim.uid
-        claim.state = True
+        if action.only_data:
+            claim.data = True
+        else:
+            claim.state = True
 
     def mark(self, action: a.MarkVolume) -> None:
         claim = self.bodies[action.member].claim

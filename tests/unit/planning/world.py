@@ -151,6 +151,7 @@ class World(Hands):
                 left=claim.left,
                 earlier=claim.earlier,
                 state=claim.state,
+                data=claim.data,
                 classless=claim.storage_class in self.unprovided,
                 owner=claim.owner,
                 grown=min(claim.grown, claim.requested),

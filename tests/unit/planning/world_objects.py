@@ -25,6 +25,7 @@ class Claim:
     left: bool = False
     earlier: bool = False
     state: bool = False
+    data: bool = False
     made_for: frozenset[str] = frozenset()
     owner: str = ""
     grown: int = 0

@@ -145,7 +145,7 @@ ADVICE = {
         "the other managers have taken over the vote",
     ),
     "ManagersLost": Advice(
-        "you decide: every manager has lost its volume, and with it the cluster state",
+        "you decide: the volumes of all managers are gone, and with them the cluster state",
         "restore the volume of a manager, or accept an empty cluster with the annotation named above",
     ),
     "MayHoldLastCopy": Advice(

@@ -272,7 +272,8 @@ class Actor:
         )
 
     async def _mark_state(self, action: a.MarkState, existing: ClusterObjects) -> None:
-        await self._annotate_claim(action.claim, existing, {names.ANNOTATION_STATE: "true"})
+        mark = names.ANNOTATION_DATA if action.only_data else names.ANNOTATION_STATE
+        await self._annotate_claim(action.claim, existing, {mark: "true"})
 
     async def _annotate_claim(self, claim: Ref, existing: ClusterObjects, annotations: dict[str, str | None]) -> None:
         patch = {"metadata": {"uid": claim.uid, "annotations": annotations}}

@@ -312,8 +312,9 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
         # Without any observed class, the existing classes are unknown.
         classless=bool(name and classes) and known is None,
         terminating=source.metadata.terminating,
-        left=names.ANNOTATION_RETIRED in source.metadata.annotations,
-        state=names.ANNOTATION_STATE in source.metadata.annotations,
+        left=names.ANNOTATION_RETIRED in told,
+        state=names.ANNOTATION_STATE in told,
+        data=names.ANNOTATION_DATA in told,
         earlier=created is not None and since is not None and created.timestamp() < since,
         owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",

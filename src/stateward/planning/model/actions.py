@@ -195,7 +195,7 @@ class MarkVolume(Action, frozen=True):
 
 
 class MarkState(Action, frozen=True):
-    """Mark on a claim that its volume holds the state of a formed cluster, or may hold it from now on.
+    """Mark on a claim that its volume holds the state of a formed cluster, or may hold it from now on, or its data.
 
     The status is deleted with the cluster resource. The mark is not, so a cluster that is created again knows of it.
     """
@@ -204,6 +204,8 @@ class MarkState(Action, frozen=True):
     needs_live: ClassVar[bool] = False
     member: str
     claim: Ref
+    only_data: bool = False
+    """Whether it holds data alone: its member has no vote."""
 
 
 class RetainVolume(Action, frozen=True):

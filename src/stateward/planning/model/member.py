@@ -109,6 +109,8 @@ class Claim(Struct, frozen=True):
     """Whether it is older than the cluster resource: of a deleted cluster with this name, or written by a user."""
     state: bool = False
     """Whether it is marked as holding the state of a formed cluster, or perhaps holding it."""
+    data: bool = False
+    """Whether it is marked as holding data of a formed cluster, and not its state."""
     owner: str = ""
     """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""

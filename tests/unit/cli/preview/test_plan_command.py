@@ -77,8 +77,9 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
             owners = [owner] if "ownerReferences" in body["metadata"] else []
             meta: Json = {**body["metadata"], **stored, "ownerReferences": owners}
             if plural == "persistentvolumeclaims":
-                # As of a member that has joined the cluster.
-                meta["annotations"] = {**meta.get("annotations", {}), names.ANNOTATION_STATE: "true"}
+                # As of members that have joined the cluster.
+                marks = {names.ANNOTATION_STATE: "true", names.ANNOTATION_DATA: "true"}
+                meta["annotations"] = {**meta.get("annotations", {}), **marks}
             api.add(plural, {**body, "metadata": meta, "status": status})
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}

@@ -8,10 +8,12 @@ formed on it: manual intervention is required.
 
 A cluster resource that is deleted and created again has no record, and its managers' volumes may hold a cluster. Their
 claims are marked, that of the grant before it is given. While there is such a volume, no manager with another one gets
-the grant.
+the grant. If only volumes with data of that cluster are left, whose members never join a new one, a person decides.
 
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
+
+from collections.abc import Sequence
 
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, MarkState, RecordBootstrap
@@ -31,6 +33,8 @@ def bootstrap(facts: Facts) -> StepResult:
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (everything_lost(facts) and again):
         return StepResult(waits=lost_wait(facts))
+    if grant is None and not again and (kept := kept_data(facts)):
+        return StepResult(waits=(only_data_left(facts, kept),))
     member = granted(facts) or first_voter(facts)
     if member is None:
         return StepResult()
@@ -121,12 +125,29 @@ def kept_voters(facts: Facts) -> list[Member]:
     return marked or [m for m, _ in kept]
 
 
+def kept_data(facts: Facts) -> list[str]:
+    """Return the members whose volumes hold data of an earlier cluster of which no manager's volume is left.
+
+    A claim of another owner, the earlier cluster resource, is about to be deleted with it.
+    """
+    if kept_voters(facts):
+        return []
+    stays = ("", facts.obs.uid)
+    claims = ((m.name, m.claim) for m in facts.obs.members if m.claim is not None and m.claim.owner in stays)
+    return [name for name, claim in claims if claim.data and is_usable(claim)]
+
+
 def is_kept(claim: Claim) -> bool:
-    """Return whether a volume may hold a cluster's state, and may be used.
+    """Return whether a volume may hold a cluster's state, and may be used."""
+    return (claim.state or claim.earlier) and is_usable(claim)
+
+
+def is_usable(claim: Claim) -> bool:
+    """Return whether a member may use what is on a volume.
 
     A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
     """
-    return (claim.state or claim.earlier) and claim.capacity > 0 and not (claim.left or claim.terminating)
+    return claim.capacity > 0 and not (claim.left or claim.terminating)
 
 
 def mark_state(member: Member, why: str) -> tuple[Action, ...]:
@@ -230,6 +251,16 @@ def lost_wait(facts: Facts) -> tuple[Wait, ...]:
         " to accept that, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
+
+
+def only_data_left(facts: Facts, kept: Sequence[str]) -> Wait:
+    """Return the call for a person when there is data of an earlier cluster, and no manager of it."""
+    text = (
+        f"the volumes of {', '.join(kept)} hold data of an earlier cluster of this name, and no volume of its managers"
+        " is left: restore one, with its claim; members with earlier data never join a new cluster, and to form one"
+        " without that data, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    return Wait(facts.obs.name, "ManagersLost", text, stalled=True)
 
 
 def interrupted(member: Member) -> Wait:

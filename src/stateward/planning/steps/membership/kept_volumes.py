@@ -1,15 +1,15 @@
 """Marks what must be known of volumes after the cluster resource is deleted, and asks for kept ones that are needed.
 
 The status is deleted with the cluster resource, while volumes are kept. So the claims of managers that have joined a
-cluster are marked, and those that replaced members have left. The disaster this prevents: a recreated cluster takes the
-kept volumes with the lowest numbers, including those that were left, and the only copy of a shard stays on a volume
-with a higher number.
+cluster are marked, one with data of each pool, and those that replaced members have left. The disaster this prevents: a
+recreated cluster takes the kept volumes with the lowest numbers, including those that were left, and the only copy of a
+shard stays on a volume with a higher number.
 """
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.volume_fit import unfit
-from stateward.planning.model.actions import Action, MarkVolume
+from stateward.planning.model.actions import Action, MarkState, MarkVolume
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
@@ -19,7 +19,7 @@ from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 def kept_volumes(facts: Facts, scaling: Scale) -> StepResult:
     """Return the marks to set or remove on volumes that are not in use, and the waits for those that are needed."""
-    return StepResult(actions=marks(facts), waits=needed_volumes(facts, scaling))
+    return StepResult(actions=(*marks(facts), *data_marks(facts)), waits=needed_volumes(facts, scaling))
 
 
 def marks(facts: Facts) -> tuple[Action, ...]:
@@ -45,6 +45,26 @@ def joined_voters(facts: Facts) -> frozenset[str]:
     if facts.database is None or facts.obs.desired.formed_by_word:
         return frozenset()
     return frozenset(name for name, node in facts.database.nodes.items() if node.voting)
+
+
+def data_marks(facts: Facts) -> tuple[Action, ...]:
+    """Return the marks of volumes with data: of each pool without a vote one, so that large pools cost one write.
+
+    One is enough to know that a cluster was formed. Another one gets the mark when that one has been left.
+    """
+    if facts.database is None or facts.obs.desired.formed_by_word:
+        return ()
+    kept = [
+        (m, m.claim) for m in facts.obs.members if m.claim is not None and not (m.claim.left or m.claim.terminating)
+    ]
+    marked = {member.pool for member, claim in kept if claim.data}
+    found: dict[str, Action] = {}
+    for member, claim in kept:
+        node = facts.node(member.name)
+        if node is not None and node.data and not node.voting and member.pool not in marked:
+            why = "it has joined the cluster, and holds data"
+            found.setdefault(member.pool, MarkState(why=why, member=member.name, claim=claim.ref, only_data=True))
+    return tuple(found.values())
 
 
 def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:

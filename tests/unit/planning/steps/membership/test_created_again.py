@@ -1,15 +1,18 @@
 """A cluster that is deleted and created again on kept volumes: one database, and a word for each volume it needs."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import Wait
+from stateward.planning.model.observation import Pool
 from stateward.planning.plan import plan
-from stateward.planning.steps.membership.bootstrap import kept_voters
+from stateward.planning.steps.membership.bootstrap import kept_data, kept_voters
 from tests.unit.planning.steps.membership.test_left import made_again
-from tests.unit.planning.steps.membership.test_replacement import cluster
+from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 
@@ -59,7 +62,59 @@ def test_a_claim_is_marked_before_its_member_may_form_the_cluster_and_those_of_o
     world = World(managers(), hot()).until(lambda w: bool(w.did(a.GrantBootstrap)))
     assert world.did(a.MarkState) == ["c-managers-0"]
     world.run()
-    assert sorted(world.did(a.MarkState)) == ["c-managers-0", "c-managers-1", "c-managers-2"]
+    assert sorted(world.did(a.MarkState)) == ["c-hot-0", "c-managers-0", "c-managers-1", "c-managers-2"]
+    assert data_marks(world) == {"c-hot-0"}
+
+
+def data_marks(world: World) -> set[str]:
+    return {body.name for body in world.bodies.values() if body.claim is not None and body.claim.data}
+
+
+def without_managers(world: World) -> World:
+    """Create the cluster again after the volumes of its managers were lost."""
+    made_again(world).edit(answers=False)
+    for name in [name for name in world.bodies if "managers" in name]:
+        world.bodies.pop(name)
+    return world
+
+
+def test_one_volume_of_each_pool_is_marked_as_holding_data_and_another_one_when_its_member_has_left() -> None:
+    world = settled(managers(), hot(3), hot(2, "warm"), gateway(2))
+    assert data_marks(world) == {"c-hot-0", "c-warm-0"}
+    world.kill("c-hot-0").run()
+    assert data_marks(world) == {"c-hot-0", "c-warm-0"}
+    world.edit(policy=wishes(replace=frozenset({"c-hot-0"}))).run()
+    assert data_marks(world) >= {"c-hot-1", "c-warm-0"}
+
+
+@pytest.mark.parametrize("pools", [(managers(), hot(2)), (managers(), hot(1)), (managers(ephemeral=True), hot(1))])
+def test_no_cluster_is_formed_beside_the_data_of_an_earlier_one_whose_managers_are_lost(
+    pools: tuple[Pool, ...],
+) -> None:
+    """The disaster this prevents: a new empty cluster accepts writes, and the volumes with the data never join it."""
+    world = without_managers(cluster(2)).edit(pools=pools).ticks(20)
+    assert world.bodies["c-managers-0"].pod is not None
+    assert not world.did(a.RecordBootstrap)
+    wait = next(w for w in world.plan().waits if w.reason == "ManagersLost")
+    assert wait.stalled
+    assert wait.message == (
+        "the volumes of c-hot-0 hold data of an earlier cluster of this name, and no volume of its managers is left:"
+        " restore one, with its claim; members with earlier data never join a new cluster, and to form one without that"
+        " data, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+    )
+    world.edit(bootstrap_again=True).ticks(5)
+    assert world.did(a.RecordBootstrap) == ["c-managers-0"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"data": False}, {"left": True}, {"terminating": True}, {"capacity": 0}, {"owner": "before"}]
+)
+def test_volumes_of_members_that_never_joined_a_cluster_or_have_left_it_hold_up_none(change: dict[str, Any]) -> None:
+    """The first attempt to create a cluster may have failed: what was corrected must form it without more ado."""
+    seen = without_managers(cluster(2)).ticks(3).observe()
+    members = tuple(replace(m, claim=replace(m.claim, **change)) if m.claim is not None else m for m in seen.members)
+    assert kept_data(derive(seen, 0.0)) == ["c-hot-0"]
+    assert not kept_data(derive(replace(seen, members=members), 0.0))
 
 
 def test_a_mark_that_was_not_written_is_written_before_the_grant() -> None:
@@ -113,16 +168,17 @@ def test_volumes_that_hold_no_earlier_cluster_hold_up_none() -> None:
     assert kept == ["c-managers-0", "c-managers-1", "c-managers-2"]
     unknown = {"earlier": False, "state": False}
     for change in ({"left": True}, {"terminating": True}, {"capacity": 0}, unknown):
+        changes = {m.name: {**(change if m.name in kept else {}), "data": False} for m in seen.members}
         members = tuple(
-            replace(m, claim=replace(m.claim, **change)) if m.name in kept and m.claim is not None else m
-            for m in seen.members
+            replace(m, claim=replace(m.claim, **changes[m.name])) if m.claim is not None else m for m in seen.members
         )
         made = plan(replace(seen, members=members), world.now)
         assert [x.member for x in made.actions if isinstance(x, a.RecordBootstrap)] == ["c-masters-0"], change
 
 
 def test_managers_that_keep_their_data_in_pods_now_form_a_cluster() -> None:
-    world = made_again(cluster(2)).edit(answers=False, pools=[managers(ephemeral=True), hot(2)]).ticks(5)
+    world = made_again(cluster(2)).edit(answers=False, pools=[managers(ephemeral=True), hot(2)], bootstrap_again=True)
+    world.ticks(5)
     assert world.did(a.RecordBootstrap) == ["c-managers-3"], "the kept volumes keep their numbers"
 
 

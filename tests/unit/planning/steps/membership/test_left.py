@@ -113,7 +113,7 @@ def test_the_mark_goes_when_the_member_runs_again() -> None:
     claim = world.bodies["c-hot-0"].claim
     assert claim is not None
     claim.left = True
-    assert world.tick().actions == (
+    assert marks(derive(world.observe(), world.now)) == (
         a.MarkVolume(why="it is used again", member="c-hot-0", claim=o.Ref("data-c-hot-0", claim.uid, "1"), left=False),
     )
     world.run()
