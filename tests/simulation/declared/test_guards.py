@@ -36,7 +36,7 @@ TRIES = 12
         (guards.existing_settings, "l", 2),
         (guards.dropped_settings, "gm", 18),
         (guards.removed_settings, "m", 6),
-        (guards.damaged, "q", 3),
+        (guards.damaged, "q", 16),
         (guards.writable, "q", 3),
         (guards.in_the_source, "q", 3),
         (guards.removed_cluster, "g", 2),
