@@ -8,9 +8,11 @@ import pytest
 from stateward.engines.connection.base import Call
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.store import Stored
+from stateward.simulation.opensearch.snapshots import ModelSnapshot
+from stateward.simulation.properties.declared.snapshots import OF_HAND, SnapshotWatchdog
 from stateward.simulation.properties.declared.verification import VerificationWatchdog
 from stateward.simulation.properties.declared.watchdog import DeclaredWatchdog
-from stateward.simulation.world.declared_objects import OBJECTS, SCHEDULES, path_of
+from stateward.simulation.world.declared_objects import OBJECTS, SCHEDULES, SNAPSHOTS, path_of
 
 pytestmark = pytest.mark.simulation
 
@@ -98,3 +100,33 @@ def test_a_schedule_whose_verification_has_not_ended_is_not_settled(verification
     world: Any = SimpleNamespace(store=store, clusters="clusters")
     found = list(VerificationWatchdog(world, []).unmet())
     assert found == ([] if settled else ["the verification of nightly has not ended"])
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_finished_snapshot_whose_repository_is_gone_is_not_settled_until_its_status_says_so(
+    *, declared: bool
+) -> None:
+    """The operator looks for a finished snapshot once an hour: the write is due, and no mistake."""
+    doc = {
+        "metadata": {"name": "by-hand", "uid": "u", "generation": 1},
+        "spec": {"repository": "backup"},
+        "status": {
+            "observedGeneration": 1,
+            "sizeBytes": 5,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "Taken"}],
+        },
+    }
+    taken = ModelSnapshot("by-hand", "s", 0.0, 1.0, "SUCCESS", {OF_HAND: "u"}, {})
+
+    def stored(kind: str) -> list[Stored]:
+        return [Stored(SNAPSHOTS, doc, 1, {})] if kind == SNAPSHOTS else []
+
+    repositories = ["backup"] if declared else []
+    objects = SimpleNamespace(repositories=lambda: repositories)
+    world: Any = SimpleNamespace(
+        store=SimpleNamespace(subscribers=[], all=stored),
+        databases=SimpleNamespace(repositories={"backup": {"by-hand": taken}}),
+        database=lambda: SimpleNamespace(objects=objects),
+    )
+    due = "the SearchSnapshot by-hand is Ready, and its repository is not declared any more"
+    assert list(SnapshotWatchdog(world, []).unmet()) == ([] if declared else [due])

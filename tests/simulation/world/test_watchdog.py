@@ -18,6 +18,7 @@ from stateward.simulation.apiserver.documents import items
 from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.run import Plan, Run
 from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.opensearch.cluster import Cluster
 from stateward.simulation.opensearch.http import Wire
 from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.departures import Departure, departure_problems
@@ -82,6 +83,34 @@ async def test_a_member_whose_volume_has_what_the_database_misses_is_not_release
         member = scenario.object(SETS, node.name)
         assert member is not None
         assert "b" in let_go(scenario.run.watchdog, scenario.world.clusters, member)
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+async def test_a_manager_that_was_restarted_lists_only_nodes_that_have_joined_it(
+    monkeypatch: pytest.MonkeyPatch, *, restarted: bool
+) -> None:
+    """The list of nodes is not stored; a manager that goes on lists a lost node until its checks have failed."""
+    listed: list[set[str]] = []
+    elect = Cluster._elect
+
+    def elected(cluster: Cluster) -> None:
+        elect(cluster)
+        if cluster.leader:
+            listed.append({node.name for node in cluster.nodes.values()})
+
+    with Scenario(managers(1), hot(2)).logged() as scenario:
+        await scenario.begin(indices=0)
+        monkeypatch.setattr(Cluster, "_elect", elected)
+        found = {node.name: node for node in scenario.nodes()}
+        run = next(run for run in scenario.world.kubelets.runs.values() if "managers" in run.pod.name)
+        scenario.world.databases.isolate(found["logs-hot-1"].container.node, on=True)
+        if restarted:
+            scenario.world.kubelets.crash(run, 137, "OOMKilled")
+        else:
+            scenario.database.leader = ""
+            scenario.database.evaluate()
+        assert await scenario.until(lambda: bool(listed))
+        assert ("logs-hot-1" in listed[0]) is not restarted
 
 
 async def foundationdb() -> Run:

@@ -152,6 +152,8 @@ class Cluster(ClusterState):
         self.leader = self._context.rng.choice(able)
         self._context.count("election")
         processes = {n.id: n for n in self._processes.nodes.values() if n.reachable and n.id in present}
+        # The nodes of a cluster are not stored: a manager that was restarted knows none but those that join it.
+        forgetful = self.nodes.get(self.leader) is not processes.get(self.leader)
         for identifier in [self.leader, *self.voters]:
             process, known = processes.get(identifier), self.nodes.get(identifier)
             if process is not None and (known is not process or not process.serves):
@@ -160,7 +162,9 @@ class Cluster(ClusterState):
                 self._take_in(process)  # This includes a node that was cut off, never removed, and seeks its cluster.
         self._context.trace(f"{self.nodes[self.leader].name} is elected")
         for node in list(self.nodes.values()):
-            if not node.reachable:
+            if not node.reachable and forgetful:
+                self._notice(node)
+            elif not node.reachable:
                 self._context.later(1.0, self._notice, node)
         self.version += 1
 

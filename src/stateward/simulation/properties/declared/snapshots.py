@@ -105,14 +105,17 @@ class SnapshotWatchdog(TaskAudit):
         database, repository = self._world.database(), resource.doc["spec"]["repository"]
         found = self._world.databases.repositories.get(repository, {}).get(resource.key.name)
         mine = found is not None and found.metadata.get(OF_HAND) == resource.uid
+        usable = database is not None and repository in database.objects.repositories()
         if is_ready(resource):
             if found is None or not mine or found.state != "SUCCESS":
                 yield f"the SearchSnapshot {resource.key.name} is Ready, and the repository has {found}"
             elif part(resource.doc, "status").get("sizeBytes") is None:
                 # It was asked for once, and is asked for again after an hour: until then a write of the status is due.
                 yield f"the size of the SearchSnapshot {resource.key.name} is not known yet"
+            elif not usable:
+                # The operator looks for it once an hour: until then a write of the status is due.
+                yield f"the SearchSnapshot {resource.key.name} is Ready, and its repository is not declared any more"
             return
-        usable = database is not None and repository in database.objects.repositories()
         true = {"SnapshotExists": found is not None and not mine, "SnapshotMissing": found is None}
         if usable and not true.get(reason_of(resource), False):
             yield f"the SearchSnapshot {resource.key.name} is not Ready ({told})"
