@@ -92,6 +92,7 @@ def _member(pool: o.Pool, number: int) -> o.Member:
             "fast",
             expandable=True,
             state=pool.voting,
+            data=pool.data and not pool.voting,
         ),
         config=inputs,
     )
