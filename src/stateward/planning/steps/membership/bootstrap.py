@@ -122,16 +122,20 @@ def kept_voters(facts: Facts) -> list[Member]:
     found = [m for m in facts.obs.members if m.pool not in ephemeral and (facts.votes(m) or not m.made_for)]
     kept = [(m, m.claim) for m in found if m.claim is not None and is_kept(m.claim)]
     marked = [m for m, claim in kept if claim.state]
-    return marked or [m for m, _ in kept]
+    # Where data is marked, so were the managers: a claim without a mark is of one that came later, and is empty.
+    return marked if marked or marked_data(facts) else [m for m, _ in kept]
 
 
 def kept_data(facts: Facts) -> list[str]:
-    """Return the members whose volumes hold data of an earlier cluster of which no manager's volume is left.
+    """Return the members whose volumes hold data of an earlier cluster of which no manager's volume is left."""
+    return [] if kept_voters(facts) else marked_data(facts)
+
+
+def marked_data(facts: Facts) -> list[str]:
+    """Return the members whose volumes are marked as holding data of a cluster.
 
     A claim of another owner, the earlier cluster resource, is about to be deleted with it.
     """
-    if kept_voters(facts):
-        return []
     stays = ("", facts.obs.uid)
     claims = ((m.name, m.claim) for m in facts.obs.members if m.claim is not None and m.claim.owner in stays)
     return [name for name, claim in claims if claim.data and is_usable(claim)]

@@ -106,6 +106,15 @@ def test_no_cluster_is_formed_beside_the_data_of_an_earlier_one_whose_managers_a
     assert world.did(a.RecordBootstrap) == ["c-managers-0"]
 
 
+def test_new_managers_are_not_taken_for_those_of_the_data_when_the_cluster_is_created_once_more() -> None:
+    """Their volumes are older than the resource then, and empty."""
+    world = without_managers(cluster(2)).ticks(5)
+    made_again(world).ticks(60)
+    assert world.bodies["c-managers-0"].pod is not None
+    assert not world.did(a.RecordBootstrap)
+    assert "ManagersLost" in {w.reason for w in world.plan().waits}
+
+
 @pytest.mark.parametrize(
     "change", [{"data": False}, {"left": True}, {"terminating": True}, {"capacity": 0}, {"owner": "before"}]
 )
@@ -133,6 +142,7 @@ def test_a_mark_or_the_age_of_a_claim_is_enough(unknown: str) -> None:
     for body in world.bodies.values():
         assert body.claim is not None
         setattr(body.claim, unknown, False)
+        body.claim.data = body.claim.data and unknown != "state"
     world.ticks(5)
     assert not world.did(a.RecordBootstrap)
     assert "c-managers-0" in needed(world)
