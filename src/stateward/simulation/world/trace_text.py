@@ -15,7 +15,7 @@ DOES = {
     "DeleteVolume": "deletes the volume of {}",
     "GrowVolume": "requests a larger volume for {}",
     "MarkVolume": "marks whether a member has left the volume of {}",
-    "MarkState": "marks that the volume of {} holds the state of a cluster",
+    "MarkState": "marks that the volume of {} belongs to a cluster that was formed",
     "RetainVolume": "retains the volume of {} after the cluster is deleted",
     "OwnVolume": "has the volume of {} deleted with the cluster",
     "RecordBootstrap": "records that {} may bootstrap the cluster",
