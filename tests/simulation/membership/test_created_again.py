@@ -16,6 +16,13 @@ async def deleted(scenario: Scenario) -> None:
     assert await scenario.until(lambda: not scenario.uids(PODS))
 
 
+def without_managers(scenario: Scenario) -> None:
+    """Delete the claims of all managers."""
+    for claim in scenario.world.store.all(CLAIMS):
+        if "managers" in claim.key.name:
+            scenario.world.server.delete(CLAIMS, claim.key, DeleteOptions(Preconditions(claim.uid)))
+
+
 async def test_managers_that_are_renamed_before_their_election_form_no_second_database() -> None:
     with Scenario(managers(3), hot(2)).logged() as scenario:
         await scenario.begin()
@@ -45,7 +52,25 @@ async def test_a_second_database_violates_a_property(monkeypatch: pytest.MonkeyP
         scenario.user.create()
         assert await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2)
         found = [violation for violation in scenario.run.violations if violation.property == "s"]
-        assert "logs-managers-0, logs-managers-1, logs-managers-2 have the state of another one" in found[0].message
+        held = "logs-hot-0, logs-managers-0, logs-managers-1, logs-managers-2"
+        assert f"the volumes of {held} hold another one" in found[0].message
+
+
+async def test_a_second_database_beside_data_without_managers_violates_a_property(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_kept(_facts: Facts) -> list[Any]:
+        return []
+
+    monkeypatch.setattr(bootstrap, "kept_data", none_kept)
+    with Scenario(managers(3), hot(2)).logged() as scenario:
+        await scenario.begin(indices=0)
+        await deleted(scenario)
+        without_managers(scenario)
+        scenario.user.create()
+        assert await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2)
+        found = [violation for violation in scenario.run.violations if violation.property == "s"]
+        assert "the volumes of logs-hot-0 hold another one" in found[0].message
 
 
 async def test_a_cluster_without_the_pool_of_its_earlier_managers_forms_no_database_and_asks_for_the_pool() -> None:
@@ -69,9 +94,7 @@ async def test_no_database_is_formed_beside_data_whose_managers_are_lost_until_a
         await scenario.begin(indices=0)
         before = scenario.database.identity
         await deleted(scenario)
-        for claim in scenario.world.store.all(CLAIMS):
-            if "managers" in claim.key.name:
-                scenario.world.server.delete(CLAIMS, claim.key, DeleteOptions(Preconditions(claim.uid)))
+        without_managers(scenario)
         scenario.user.create()
         assert await scenario.until(lambda: "ManagersLost" in scenario.waits)
         assert not await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2, 600.0)

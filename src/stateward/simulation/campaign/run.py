@@ -21,7 +21,7 @@ from stateward.simulation.faults.faults import FaultSchedule
 from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.opensearch.node import Node
 from stateward.simulation.properties.invariants import Violation, Watchdog
-from stateward.simulation.properties.one_database import volumes_with_state
+from stateward.simulation.properties.one_database import volumes_of_another
 from stateward.simulation.timing import wrong_clock
 from stateward.simulation.timing.bounds import GRACE, STEPS, Bounds, Exhausted, Interrupted, interrupted_after
 from stateward.simulation.timing.loop import WorldLoop
@@ -334,9 +334,11 @@ class Run:
 
     def _on_forming(self, node: Node) -> None:
         """Check that a database that is formed is the only one; a user may have confirmed that another one is lost."""
-        beside = volumes_with_state(self.world, node)
+        beside = volumes_of_another(self.world, node)
         if beside and not self.world.context.counts.get(BOOTSTRAP_CONFIRMED):
-            self._violated("s", f"{node.name} forms a database, and {', '.join(beside)} have the state of another one")
+            self._violated(
+                "s", f"{node.name} forms a database, and the volumes of {', '.join(beside)} hold another one"
+            )
 
     def _on_uncaught_error(self, _loop: object, context: Mapping[str, object]) -> None:
         """Record an uncaught error of the world or of a task."""
