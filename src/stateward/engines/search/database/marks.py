@@ -142,8 +142,12 @@ def _put_back(settings: ClusterSettings, key: str, marked: tuple[str, str]) -> C
 
 
 def _theirs(settings: ClusterSettings, section: Mapping[str, str | list[str]], shared: str) -> list[str]:
-    """Return the excluded names of a section that are not there only because of Stateward."""
-    return _without(_names(section, EXCLUDE), draining(settings) - set(_names(settings.persistent, shared)))
+    """Return the excluded names of a section that are not there only because of Stateward.
+
+    A marked name is Stateward's also in a section that is not in force. The disaster this prevents: a person sets a
+    transient exclusion during a drain, and the member stays in the persistent one forever.
+    """
+    return _without(_names(section, EXCLUDE), marked_as_draining(settings) - set(_names(settings.persistent, shared)))
 
 
 def _shared(theirs: list[str], wanted: list[str]) -> str | None:

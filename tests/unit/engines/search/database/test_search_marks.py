@@ -133,6 +133,20 @@ def test_draining_ends_without_a_trace(theirs: list[str], overriding: list[str] 
     assert after(settings, marks.drain(settings, ())) == before
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_nothing_stays_excluded_after_a_person_excluded_another_node_during_a_drain(again: bool) -> None:
+    """A transient exclusion overrides the persistent one in which the drained member is."""
+    before = sections(marks.EXCLUDE, None, None)
+    settings = after(before, marks.drain(before, {"hot-0"}))
+    settings = after(settings, {"transient": {marks.EXCLUDE: "theirs"}})
+    if again:  # The plan drains the member once more, because its drain is not in force.
+        settings = after(settings, marks.drain(settings, {"hot-0"}))
+        assert marks.draining(settings) == {"hot-0"}
+    lifted = after(settings, marks.drain(settings, set()))
+    assert lifted.transient == {marks.EXCLUDE: "theirs"}
+    assert lifted.persistent == before.persistent
+
+
 def test_a_list_is_read_like_text() -> None:
     settings = ClusterSettings(persistent={marks.EXCLUDE: ["a", "b"]}, transient={})
     assert after(settings, marks.drain(settings, {"c"})).persistent[marks.EXCLUDE] == "a,b,c"
