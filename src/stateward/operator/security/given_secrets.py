@@ -44,7 +44,8 @@ class GivenSecrets:
         """
         place, now = (key, cluster.metadata.name), self._clock.now().timestamp()
         known = self._known.get(place)
-        if known is not None and now - known[0] < LOOK_AGAIN:
+        # A time in the future is from before the clock was set back.
+        if known is not None and 0 <= now - known[0] < LOOK_AGAIN:
             return known[1]
         try:
             files = await self._read(place, cluster)

@@ -30,6 +30,17 @@ async def test_a_secret_is_read_again_when_it_is_half_a_minute_old_and_kept_when
     assert await given.read(KEY, cluster()) == {"tls.crt": "two"}
 
 
+async def test_a_secret_is_read_again_after_the_clock_was_set_back() -> None:
+    api, time = MemoryApi(latency=0), Time()
+    given = GivenSecrets(api, time, labelled=False)
+    body = {"metadata": {"name": KEY.name}, "data": {"tls.crt": "b25l"}}
+    await api.create(RAW_SECRETS, body, namespace=KEY.namespace)
+    assert await given.read(KEY, cluster()) == {"tls.crt": "one"}
+    api.objects["secrets", KEY]["data"] = {"tls.crt": "dHdv"}
+    time.later(-1)
+    assert await given.read(KEY, cluster()) == {"tls.crt": "two"}
+
+
 async def test_a_secret_that_was_never_read_is_unknown() -> None:
     api = MemoryApi(latency=0)
     api.before = lambda _verb, _key: Unavailable("not now")
