@@ -50,6 +50,12 @@ def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
     for applies, text in troubles:
         if applies:
             return State.DOWN, text
+    node = facts.node(name)
+    if node is not None and pod.ready and pod.version and node.version not in (pod.version, pod.beside):
+        return (
+            State.DOWN,
+            f"{name} runs {node.version}, and its pod is for {pod.version}: its image has another version",
+        )
     return State.STARTING, f"{name} has joined and is not ready yet" if facts.joined(name) else f"{name} starts"
 
 
