@@ -113,8 +113,8 @@ def plan(obs: Observation, now: float) -> Plan:
     refusals = refusal_waits(obs)
     hold = obs.desired.paused or any(r.everything for r in refusals)
     part = StepResult(waits=tuple(Wait(r.subject, r.reason, r.message, stalled=True) for r in refusals))
-    if facts.held:
-        part = merge(part, StepResult(waits=(Wait("spec.version", "SnapshotRequired", facts.held),)))
+    if facts.held is not None:
+        part = merge(part, StepResult(waits=(facts.held,)))
     if obs.desired.paused:
         part = merge(part, StepResult(waits=(Wait(obs.name, "Paused", "update.paused is set: no new step is taken"),)))
     removals, said = (Removals(obs.removals, obs.removals), StepResult()) if hold else replacement(facts)

@@ -146,7 +146,10 @@ class ClusterStatus(Record):
     observed_generation: Annotated[
         int, Meta(description="The generation of the resource that this status describes.")
     ] = 0
-    version: Annotated[str, Meta(description="The version that was last deployed everywhere.")] = ""
+    version: Annotated[
+        str,
+        Meta(description="The version that was last deployed everywhere; at first, the one that formed the database."),
+    ] = ""
     health: Annotated[str, Meta(description="green, yellow, red or unknown, as the database reports.")] = ""
     cluster_uuid: Annotated[str, Meta(description="The identity that the database gave itself when it was formed.")] = (
         field(default="", name="clusterUUID")

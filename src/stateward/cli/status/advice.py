@@ -73,6 +73,11 @@ ADVICE = {
         "the indices that spec.version cannot read are deleted or reindexed",
         "delete or reindex them, or set the deployed version again",
     ),
+    "DataAgeUnknown": Advice(
+        "the database answers: then its indices are compared with spec.version. Until then repairs use the deployed"
+        " version",
+        "bring the managers back that DatabaseUnknown names, or set the deployed version again",
+    ),
     "DatabaseNotReady": Advice(
         "every shard is recovered, or the only obstacle to its allocation is one that this change removes",
         "if it takes long, ask the database for the reason: GET _cluster/allocation/explain",

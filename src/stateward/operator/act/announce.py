@@ -65,7 +65,8 @@ class Announcer:
             note = f"certificates were renewed; the first one to expire expires at {new.certificates_expiration_time}"
             self._tell(cluster, Severity.NORMAL, "CertificatesRenewed", note)
         if after.version and after.version != before.version:
-            self._tell(cluster, Severity.NORMAL, "Deployed", f"every member runs {after.version}")
+            note = f"every member runs {after.version}" if before.version else f"the cluster runs {after.version}"
+            self._tell(cluster, Severity.NORMAL, "Deployed", note)
         for name, reason in resized(before, after):
             self._tell(cluster, Severity.NORMAL, "PoolResized", f"pool {name}: {reason}")
         known = {(w.subject, w.reason, w.message) for w in before.waiting}

@@ -6,10 +6,11 @@ import msgspec
 from msgspec import Struct
 
 from stateward.planning.facts.protocol import switch_progress
-from stateward.planning.facts.snapshot_gate import with_upgrade_held
+from stateward.planning.facts.upgrade_gate import with_upgrade_held
 from stateward.planning.facts.upgrade_order import creation_versions, pool_in_turn
 from stateward.planning.facts.volume_fit import is_skipped, with_grown_sizes
 from stateward.planning.model.database import TOO_LARGE, UNANSWERED
+from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import (
     Database,
     Effect,
@@ -56,8 +57,8 @@ class Facts(Struct, frozen=True):
     """By unit: the members with a live copy of it."""
     crossing: ProtocolSwitch = ProtocolSwitch.NONE
     """How far it is on the way to a version that does not talk to the deployed one."""
-    held: str = ""
-    """Why the upgrade that the spec asks for may not begin yet; empty if it may."""
+    held: Wait | None = None
+    """What the upgrade that the spec asks for waits for before it begins; None if it may begin."""
 
     @property
     def formed(self) -> bool:

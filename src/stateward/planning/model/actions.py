@@ -340,6 +340,8 @@ class Move(Struct, frozen=True):
     unit: str
     origin: str
     target: str
+    others: tuple[str, ...] = ()
+    """Members to try in this order if the database refuses the target."""
 
 
 class MoveCopies(Action, frozen=True):

@@ -71,6 +71,8 @@ class Unit(Struct, frozen=True):
     flexible: bool = False
     """Whether the database adapts the number of copies to the number of nodes."""
     size: int = 0
+    places: frozenset[str] | None = None
+    """The nodes with data that may take its copies, as far as its own settings say; None if all may."""
 
 
 class Duties(Struct, frozen=True):

@@ -132,7 +132,7 @@ class Observation(Struct, frozen=True):
     members: tuple[Member, ...]
     database: Database | Unknown
     deployed_version: str = ""
-    """The version last deployed everywhere; empty while the cluster is being created."""
+    """The version last deployed everywhere, or with which the database was formed; empty before that."""
     records: Mapping[str, Record] = {}
     since: Mapping[str, float] = {}
     """Since when each member has been in the state that the status names."""

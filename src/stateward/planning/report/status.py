@@ -12,7 +12,7 @@ from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCou
 from stateward.planning.facts.facts import Facts, derive, is_lost_after_serving
 from stateward.planning.facts.missing_members import missing, same_kind, still_missing
 from stateward.planning.facts.outdated import outdated_pods
-from stateward.planning.facts.upgrade_order import members_upgraded, newer
+from stateward.planning.facts.upgrade_order import members_upgraded, newer, parse
 from stateward.planning.model.actions import RecordBootstrap, Release
 from stateward.planning.model.intent import State, Wait
 from stateward.planning.model.observation import Member, Observation, Restore
@@ -101,12 +101,20 @@ def member_progress(member: MemberStatus) -> str:
 
 
 def deployed(facts: Facts, before: ClusterStatus) -> str:
-    """Return the last version that was deployed everywhere: a new one counts only when every member serves with it."""
+    """Return the deployed version: a new one counts only when every member serves with it.
+
+    The first one counts when the database is formed, although members may still be missing. The disaster this prevents:
+    one pod of a new cluster finds no node, and nothing that makes an upgrade safe holds for the members with data.
+    """
+    if facts.database is None:
+        return before.version
     desired = facts.obs.desired
     total = sum(pool.replicas for pool in desired.pools)
     complete = sum(m.alive and m.pool in facts.pools for m in facts.obs.members) >= total
-    everywhere = members_upgraded(facts.obs, facts.up, facts.obs.members)
-    return desired.version if facts.database is not None and complete and everywhere else before.version
+    if complete and members_upgraded(facts.obs, facts.up, facts.obs.members):
+        return desired.version
+    joined = (node.version for node in facts.database.nodes.values() if node.version)
+    return before.version or min(joined, key=parse, default="")
 
 
 def identity(facts: Facts, plan: Plan, before: ClusterStatus) -> str:

@@ -30,10 +30,23 @@ def capacity_problem(facts: Facts, new: list[Member], leaving: list[Member], rep
     for unit in database.units:
         # Count the copies that the unit can have now, including those of unavailable members, not the number it should
         # have: a unit with more replicas than members never gets them, before or after.
-        copies = min(unit.wanted, len(rest) + sum(m.name not in replaced for m in holding))
-        if not unit.flexible and copies > len(rest):
-            return f"shard {unit.name} has {copies} copies and only {len(rest)} data members would remain"
+        spots = spots_of(facts, unit, rest)
+        going = spots_of(facts, unit, rest | {m.name for m in holding if m.name not in replaced}) - rest
+        copies = min(unit.wanted, len(spots) + len(going))
+        if not unit.flexible and copies > len(spots):
+            such = "data members" if spots == rest else "data members that may take it"
+            return f"shard {unit.name} has {copies} copies and only {len(spots)} {such} would remain"
     return disk_problem(database, names, {u.name: u for n in names for u in units_to_move(facts, n, rest)})
+
+
+def spots_of(facts: Facts, unit: Unit, names: frozenset[str]) -> frozenset[str]:
+    """Return which of these members may hold copies of a unit, as far as is known: those that are down may.
+
+    If none of them may now, all count: once a tier has no node, the database may choose the next one.
+    """
+    if unit.places is None:
+        return names
+    return frozenset(name for name in names if name in unit.places or facts.node(name) is None) or names
 
 
 def units_to_move(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
@@ -44,7 +57,12 @@ def units_to_move(facts: Facts, name: str, rest: frozenset[str]) -> list[Unit]:
     its copies nor leave. A relocating copy does not count as a copy on its source: it may arrive on the leaving member
     before that leaves, and be the only one.
     """
-    return [u for u in facts.units_of(name) if u.flexible or not rest or not rest <= staying_holders(u)]
+    found: list[Unit] = []
+    for unit in facts.units_of(name):
+        spots = spots_of(facts, unit, rest)
+        if unit.flexible or not spots or not spots <= staying_holders(unit):
+            found.append(unit)
+    return found
 
 
 def staying_holders(unit: Unit) -> frozenset[str]:
@@ -64,12 +82,17 @@ def disk_problem(database: Database, names: frozenset[str], units: dict[str, Uni
     rest = [n for n in database.nodes.values() if n.data and n.name not in names and n.disk_total]
     if not rest:
         return None
-    room = sum(max(0, n.disk_free - int(n.disk_total * (1 - FULL))) for n in rest)
-    # A flexible unit drops a copy instead of moving it; only its last copy moves.
-    need = sum(
-        u.size * min(sum(c.member in names for c in u.copies), 1 if u.flexible else len(u.copies))
-        for u in units.values()
-    )
-    if need <= room:
-        return None
-    return f"{readable(need)} have to move and only {readable(room)} are free on the remaining members"
+    # All units together, and those that only some of the members may take.
+    for places in (None, *dict.fromkeys(u.places for u in units.values() if u.places is not None)):
+        able = [n for n in rest if places is None or n.name in places] or rest
+        room = sum(max(0, n.disk_free - int(n.disk_total * (1 - FULL))) for n in able)
+        moving = [u for u in units.values() if places is None or u.places == places]
+        need = sum(size_to_move(u, names) for u in moving)
+        if need > room:
+            return f"{readable(need)} have to move and only {readable(room)} are free on the remaining members"
+    return None
+
+
+def size_to_move(unit: Unit, names: frozenset[str]) -> int:
+    """Return the bytes of a unit that leave these members; of a flexible one only the last copy moves."""
+    return unit.size * min(sum(c.member in names for c in unit.copies), 1 if unit.flexible else len(unit.copies))

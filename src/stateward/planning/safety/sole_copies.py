@@ -40,10 +40,11 @@ def is_only_data_member(facts: Facts, member: Member) -> bool:
 
 
 def move_targets(facts: Facts, unit: Unit) -> list[str]:
-    """Return the members in service that could take a copy of the unit, the emptiest first."""
+    """Return the members in service that could take a copy of the unit, as far as is known, the emptiest first."""
     if facts.database is None:
         return []
-    able = [name for name in allowed_nodes(facts.database, unit) if name in facts.up]
+    allowed = (name for name in allowed_nodes(facts.database, unit) if unit.places is None or name in unit.places)
+    able = [name for name in allowed if name in facts.up]
     return sorted(able, key=lambda name: (len(facts.units_of(name)), name))
 
 
@@ -53,12 +54,18 @@ def is_moving_away(unit: Unit, name: str) -> bool:
 
 
 def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Move, ...]:
-    """Return the moves that take the only copies of units off the member, never to a member that is being drained."""
+    """Return the moves that take the only copies of units off the member, never to a member that is being drained.
+
+    Members of the same pool come first, and take turns: what only the database knows is most likely right for them.
+    """
     found: list[Move] = []
     for unit in sole_units(facts, member.name):
         spots = [name for name in move_targets(facts, unit) if name not in drained]
         if spots and not facts.holders[unit.name] - {member.name} and not is_moving_away(unit, member.name):
-            found.append(Move(unit=unit.name, origin=member.name, target=spots[len(found) % len(spots)]))
+            like = [name for name in spots if facts.members[name].pool == member.pool] or spots
+            first = like[len(found) % len(like)]
+            others = sorted((name for name in spots if name != first), key=lambda name, own=like: name not in own)
+            found.append(Move(unit=unit.name, origin=member.name, target=first, others=tuple(others)))
     return tuple(found)
 
 

@@ -90,13 +90,13 @@ class Allocator:
         self._rebalance()
         self._cluster.version += 1
 
-    def move(self, shard: Shard, origin: str, target: str) -> list[Verdict]:
-        """Move one copy on request; return the objections, in which case it does not move."""
+    def move(self, shard: Shard, origin: str, target: str, *, trial: bool = False) -> list[Verdict]:
+        """Move one copy on request unless it is a trial; return the objections, in which case it does not move."""
         copy = next((c for c in shard.copies if c.node == origin and c.state is State.STARTED), None)
         if copy is None:
             return [Verdict("move_allocation", "NO", "the shard is not started on the node")]
         objections = self.objections(shard, copy, self._cluster.nodes[target], relocating=True)
-        if not objections:
+        if not objections and not trial:
             self._relocate(shard, copy, target)
             self._cluster.version += 1
         return objections

@@ -284,14 +284,15 @@ class WorldTransport:
             return self._ok({"acknowledged": True, "persistent": {}, "transient": {}})
         if path == "/_cluster/voting_config_exclusions":
             return await self._exclusions(cluster, method, params)
-        return self._commanded(cluster, path, method, body)
+        return self._commanded(cluster, path, method, params, body)
 
-    def _commanded(self, cluster: Cluster, path: str, method: str, body: Json) -> Answer:
+    def _commanded(self, cluster: Cluster, path: str, method: str, params: dict[str, str], body: Json) -> Answer:
         if path.endswith("/shutdown") and self._databases.announced:
             return self._shutdown(cluster, method, path.split("/")[2], body)
         if path in {"/_cluster/reroute", "/_flush"}:
             flushed = {"_shards": {"total": len(cluster.shards), "failed": 0}}
-            return self._ok(flushed if path == "/_flush" else responses.reroute(cluster, body))
+            trial = params.get("dry_run") == "true"
+            return self._ok(flushed if path == "/_flush" else responses.reroute(cluster, body, trial=trial))
         if path == "/_cluster/allocation/explain":
             found = responses.explain(cluster, body)
             return self._ok(found) if found else _refused(400, "illegal_argument_exception", "no such shard")

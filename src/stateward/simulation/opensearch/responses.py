@@ -128,8 +128,8 @@ def shutdowns(cluster: Cluster) -> Json:
     return {"nodes": [{"node_id": node, "type": kind.upper(), "reason": why} for node, (kind, why) in records]}
 
 
-def reroute(cluster: Cluster, body: Json) -> Json:
-    """Perform moves; return the objections to those that were not performed."""
+def reroute(cluster: Cluster, body: Json, *, trial: bool = False) -> Json:
+    """Perform moves, or only try them; return the objections to those that were not performed."""
     ids = {node.name: node.id for node in cluster.nodes.values()}
     explanations: list[Json] = []
     for command in body.get("commands", []):
@@ -139,7 +139,7 @@ def reroute(cluster: Cluster, body: Json) -> Json:
         if shard is None or not target:
             reasons = [{"decider": "move_allocation", "decision": "NO", "explanation": "no such shard or node"}]
         else:
-            objections = cluster.allocator.move(shard, origin, target)
+            objections = cluster.allocator.move(shard, origin, target, trial=trial)
             reasons = [{"decider": v.decider, "decision": v.decision, "explanation": v.text} for v in objections]
         explanations.append({"command": "move", "parameters": move, "decisions": reasons})
     return {"acknowledged": True, "explanations": explanations}

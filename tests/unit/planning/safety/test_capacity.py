@@ -1,11 +1,13 @@
 """Where the data of members that leave can go: to those that remain, and no more copies than they can have."""
 
 import pytest
+from msgspec import structs
 
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
-from stateward.planning.safety.capacity import units_to_move
+from stateward.planning.safety.capacity import capacity_problem, disk_problem, units_to_move
+from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.steps.membership.test_leave import reasons
 from tests.unit.planning.world import Index, hot, managers, settled
 
@@ -70,3 +72,42 @@ def test_a_copy_on_its_way_to_a_member_that_leaves_is_waited_for(wanted: int) ->
     assert units_to_move(derive(world.observe(), 0.0), leaving, rest) == []
     moving.target = leaving
     assert [unit.name for unit in units_to_move(derive(world.observe(), 0.0), leaving, rest)] == [index.name]
+
+
+def test_a_tier_keeps_as_many_members_as_its_copies_and_another_tier_does_not_count() -> None:
+    """The disaster this prevents: a shrink that no node can finish drains a member forever."""
+    world = settled(managers(), hot(2), PoolSpec("warm", 2, data=True, tier=-1)).index((2,))
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    hot_only = frozenset({"c-hot-0", "c-hot-1"})
+    units = tuple(structs.replace(unit, places=hot_only) for unit in seen.database.units)
+    facts = derive(structs.replace(seen, database=structs.replace(seen.database, units=units)), world.now)
+    leaving = [facts.members["c-hot-1"]]
+    problem = capacity_problem(facts, leaving, leaving, frozenset())
+    assert problem == "shard logs[0] has 2 copies and only 1 data members that may take it would remain"
+
+
+def test_a_tier_that_leaves_whole_does_not_wait_for_itself() -> None:
+    """The database then chooses the next tier of the index."""
+    world = settled(managers(), hot(2), PoolSpec("warm", 2, data=True, tier=-1)).index((1,))
+    seen = world.observe()
+    assert isinstance(seen.database, o.Database)
+    hot_only = frozenset({"c-hot-0", "c-hot-1"})
+    units = tuple(structs.replace(unit, places=hot_only) for unit in seen.database.units)
+    facts = derive(structs.replace(seen, database=structs.replace(seen.database, units=units)), world.now)
+    leaving = [facts.members["c-hot-0"], facts.members["c-hot-1"]]
+    assert capacity_problem(facts, leaving, leaving, frozenset()) is None
+
+
+@pytest.mark.parametrize(("places", "told"), [(None, False), ({"c-hot-0", "c-hot-1"}, True)])
+def test_the_free_space_of_another_tier_does_not_count(places: set[str] | None, told: bool) -> None:
+    size = 10 * 2**30
+
+    def node(name: str, free: int) -> o.Node:
+        return o.Node(name, "2.19.5", data=True, voting=False, disk_total=100 * 2**30, disk_free=free)
+
+    nodes = {"c-hot-0": node("c-hot-0", 16 * 2**30), "c-warm-0": node("c-warm-0", 100 * 2**30)}
+    copy = o.Copy(o.CopyState.STARTED, primary=True, member="c-hot-1")
+    unit = o.Unit("a[0]", 1, (copy,), size=size, places=None if places is None else frozenset(places))
+    database = o.Database(identity="x", health=o.Health.GREEN, nodes=nodes, units=(unit,))
+    assert bool(disk_problem(database, frozenset({"c-hot-1"}), {"a[0]": unit})) is told

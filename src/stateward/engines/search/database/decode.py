@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from stateward.api.values.problem import first_of
 from stateward.engines.connection.base import GarbledError, TooLargeError
 from stateward.engines.search.database import marks, shutdown
+from stateward.engines.search.database.places import Place, Places
 from stateward.engines.search.database.wire import (
     MISSING,
     ClusterSettings,
@@ -31,6 +32,9 @@ _HELD = ("deciders_no", "no_valid_shard_copy")
 _NAMED = 3
 """Number of indices that a message names."""
 _STATES = {state: CopyState(state.value.lower()) for state in ShardState}
+_LIVE = (ShardState.STARTED, ShardState.RELOCATING)
+SEARCHING = ":search"
+"""What follows the name of an index in the name of a unit with search replicas; no index name has a colon."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """The number of a shard, a replica count, or a major version."""
 
@@ -57,13 +61,13 @@ def database(data_roles: frozenset[str], answers: Answers, numbering: Numbering)
     copies = sum(len(c) for index in state.routing_table.indices.values() for c in index.shards.values())
     if copies > COPIES:
         raise TooLargeError(f"the cluster's state has {copies:,} copies of shards, and the limit is {COPIES:,}")
-    units = tuple(_units(answers, names))
+    units = tuple(_units(answers, data_roles, names))
     coordination = state.metadata.cluster_coordination
     draining = marks.draining(answers.settings)
     parts = marks.marked_as_draining(answers.settings) | shutdown.members(answers.going, shutdown.Kind.REMOVE)
     return Database(
         identity=state.cluster_uuid,
-        health=health(units),
+        health=_health(state, units),
         nodes={name: _node(data_roles, answers, identifier) for identifier, name in names.items()},
         units=units,
         leader=names.get(state.manager, ""),
@@ -122,6 +126,20 @@ def _names(state: ClusterState) -> dict[str, str]:
     return names
 
 
+def shard_of(unit: str) -> tuple[str, int]:
+    """Return the index and the number of a unit's shard."""
+    index, _, number = unit.removesuffix("]").rpartition("[")
+    return index.removesuffix(SEARCHING), int(number)
+
+
+def _health(state: ClusterState, units: tuple[Unit, ...]) -> Health:
+    """Return the health with the search replicas that are in no unit: those of which none serves."""
+    copies = (c for index in state.routing_table.indices.values() for shard in index.shards.values() for c in shard)
+    whole = all(copy.state in _LIVE for copy in copies if copy.search_only)
+    found = health(units)
+    return found if whole or found is Health.RED else Health.YELLOW
+
+
 def health(units: tuple[Unit, ...]) -> Health:
     """Return the health as the database defines it: red without an active primary, yellow without an active replica."""
     worst = Health.GREEN
@@ -156,39 +174,61 @@ def _node(data_roles: frozenset[str], answers: Answers, identifier: str) -> Node
     )
 
 
-def _units(answers: Answers, names: Mapping[str, str]) -> Iterator[Unit]:
+def _places(answers: Answers, data_roles: frozenset[str]) -> Iterator[Place]:
+    for identifier, node in answers.state.nodes.items():
+        info = answers.info.nodes.get(identifier)
+        if info is not None and (roles := data_roles.intersection(info.roles)):
+            yield Place(node.name, identifier, roles, node.attributes)
+
+
+def _units(answers: Answers, data_roles: frozenset[str], names: Mapping[str, str]) -> Iterator[Unit]:
     state = answers.state
-    sizes = _sizes(answers.stats)
+    sizes, places = _sizes(answers.stats), Places(list(_places(answers, data_roles)))
     unrouted = state.metadata.indices.keys() ^ state.routing_table.indices.keys()
     if unrouted:
         raise GarbledError(f"index {min(unrouted)} is in one part of the cluster's state and not in the other")
     for index, routing in state.routing_table.indices.items():
         metadata = state.metadata.indices[index]
-        if routing.shards.keys() != metadata.in_sync_allocations.keys():
+        allowed = places.of(metadata.settings.index)
+        # An index that is scaled to its search replicas has nothing else, and may have no record of in-sync copies.
+        written = {number for number, copies in routing.shards.items() if not all(c.search_only for c in copies)}
+        known = metadata.in_sync_allocations.keys()
+        if not written <= known <= routing.shards.keys():
             raise GarbledError(f"the parts of the cluster's state don't agree about the shards of {index}")
         for number, copies in routing.shards.items():
-            yield _unit(f"{index}[{number}]", metadata, number, copies, names, sizes.get((index, number), 0))
+            if not _NUMBER.fullmatch(number):
+                raise GarbledError(f"the cluster's state has a shard {index}[{number[:200]}] without a valid number")
+            size, searching = sizes.get((index, number), 0), [copy for copy in copies if copy.search_only]
+            if number in written or not searching:
+                rest = [copy for copy in copies if not copy.search_only]
+                unit = _unit(f"{index}[{number}]", metadata, number, rest, names)
+                yield structs.replace(unit, size=size, places=allowed)
+            if any(copy.state in _LIVE for copy in searching):
+                yield _search_unit(f"{index}{SEARCHING}[{number}]", searching, names, size, places.searching)
 
 
-def _unit(
-    name: str, metadata: IndexMetadata, number: str, copies: list[ShardCopy], names: Mapping[str, str], size: int
-) -> Unit:
+def _unit(name: str, metadata: IndexMetadata, number: str, copies: list[ShardCopy], names: Mapping[str, str]) -> Unit:
     settings = metadata.settings.index
-    if not _NUMBER.fullmatch(number):
-        raise GarbledError(f"the cluster's state has a shard {name[:200]} without a valid number")
     if not _NUMBER.fullmatch(settings.number_of_replicas) or len(copies) <= int(settings.number_of_replicas):
         raise GarbledError(f"the cluster's state does not hold all copies of {name} that should exist")
     in_sync = frozenset(metadata.in_sync_allocations[number])
     decoded = tuple(_copy(name, copy, in_sync, names) for copy in copies)
     if sum(copy.primary for copy in decoded) != 1:
         raise GarbledError(f"shard {name} has not exactly one primary in the cluster's state")
-    return Unit(
-        name=name,
-        wanted=len(decoded),
-        copies=decoded,
-        flexible=settings.auto_expand_replicas != "false",
-        size=size,
-    )
+    return Unit(name=name, wanted=len(decoded), copies=decoded, flexible=settings.auto_expand_replicas != "false")
+
+
+def _search_unit(
+    name: str, copies: list[ShardCopy], names: Mapping[str, str], size: int, places: frozenset[str]
+) -> Unit:
+    """Return the search replicas of a shard: a unit of their own, because they hold no data that is not elsewhere.
+
+    If none of them serves, there is no such unit: nothing can be protected, and no change has to wait for nodes that
+    may not exist.
+    """
+    in_sync = frozenset(copy.allocation_id.id for copy in copies if copy.allocation_id is not None)
+    decoded = tuple(_copy(name, copy, in_sync, names) for copy in copies)
+    return Unit(name=name, wanted=len(decoded), copies=decoded, size=size, places=places)
 
 
 def _copy(shard: str, copy: ShardCopy, in_sync: frozenset[str], names: Mapping[str, str]) -> Copy:

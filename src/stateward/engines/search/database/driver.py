@@ -1,7 +1,7 @@
 """The driver of the search engines: queries and commands over HTTP."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -22,7 +22,7 @@ from stateward.engines.connection.base import (
 )
 from stateward.engines.connection.reading import ReadingTransport
 from stateward.engines.search.database import marks, shutdown
-from stateward.engines.search.database.decode import excluded
+from stateward.engines.search.database.decode import excluded, shard_of
 from stateward.engines.search.database.explain import with_explanations
 from stateward.engines.search.database.reader import decoded_observation
 from stateward.engines.search.database.reading import INFO, SETTINGS, STATE, STATS, Bodies, Expected
@@ -53,11 +53,14 @@ NODE_PATIENCE = "5s"
 """How long the database waits for each of its nodes. Without it a hanging node would block the observation."""
 
 STATE_FIELDS = (
-    "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,"
+    "cluster_name,cluster_uuid,master_node,cluster_manager_node,blocks.global,nodes.*.name,nodes.*.attributes,"
     "metadata.cluster_coordination,metadata.indices.*.in_sync_allocations,"
     "metadata.indices.*.settings.index.number_of_replicas,metadata.indices.*.settings.index.auto_expand_replicas,"
     "metadata.indices.*.settings.index.version.created,metadata.indices.*.settings.index.version.compatibility,"
     "metadata.indices.*.settings.index.verified_read_only,metadata.indices.*.settings.index.store.type,"
+    "metadata.indices.*.settings.index.routing.allocation.include,"
+    "metadata.indices.*.settings.index.routing.allocation.exclude,"
+    "metadata.indices.*.settings.index.routing.allocation.require,"
     "routing_table"
 )
 INFO_FIELDS = "_nodes.failed,cluster_name,nodes.*.name,nodes.*.version,nodes.*.roles"
@@ -198,16 +201,19 @@ class SearchEngine:
         await self._at_any(target, work)
 
     async def move_copies(self, target: Target, moves: tuple[Move, ...]) -> None:
-        """Move single copies and pause rebalancing; raise `RefusedError` with the reasons when a copy cannot move."""
+        """Move single copies, each to the first of its targets that the database accepts.
+
+        Rebalancing is paused only if a copy can move, or it would stay so. Raise `RefusedError` with the reasons when a
+        copy cannot move.
+        """
 
         async def work(session: Session) -> None:
-            await change(session, marks.pause_balancing)
-            body = {"commands": [{"move": command(move)} for move in moves]}
-            fields = {"explain": "true", "filter_path": "acknowledged,explanations"}
-            answer = await session.call(Rerouted, "POST", "/_cluster/reroute", fields, body)
-            refusals = [text for text in map(refusal, answer.explanations) if text]
-            if refusals:
-                raise RefusedError("; ".join(refusals), 400)
+            accepted, refused = await tried(session, moves)
+            if accepted:
+                await change(session, marks.pause_balancing)
+                refused += [text for text in await reroute(session, accepted) if text]
+            if refused:
+                raise RefusedError("; ".join(refused), 400)
 
         if moves:
             await self._at_any(target, work)
@@ -268,10 +274,38 @@ async def coordination(session: Session) -> Coordination:
     return state.metadata.cluster_coordination
 
 
+async def tried(session: Session, moves: Sequence[Move]) -> tuple[list[Move], list[str]]:
+    """Return the moves that the database would accept now, and why it refuses the others to each of their targets."""
+    accepted: list[Move] = []
+    refused: list[str] = []
+    open_moves = list(moves)
+    while open_moves:
+        again: list[Move] = []
+        for move, text in zip(open_moves, await reroute(session, open_moves, dry_run="true"), strict=True):
+            if text is None:
+                accepted.append(move)
+            elif move.others:
+                again.append(msgspec.structs.replace(move, target=move.others[0], others=move.others[1:]))
+            else:
+                refused.append(text)
+        open_moves = again
+    return accepted, refused
+
+
+async def reroute(session: Session, moves: Sequence[Move], **fields: str) -> list[str | None]:
+    """Send moves; return for each why it was refused, None if it was accepted."""
+    body = {"commands": [{"move": command(move)} for move in moves]}
+    asked = {"explain": "true", "filter_path": "acknowledged,explanations", **fields}
+    found = (await session.call(Rerouted, "POST", "/_cluster/reroute", asked, body)).explanations
+    if len(found) != len(moves):
+        raise GarbledError(f"{session.endpoint} explains {len(found)} of {len(moves)} moves")
+    return [refusal(each) for each in found]
+
+
 def command(move: Move) -> Json:
     """Return a move in the database's format; units are named `index[shard]`."""
-    index, _, number = move.unit.removesuffix("]").rpartition("[")
-    return {"index": index, "shard": int(number), "from_node": move.origin, "to_node": move.target}
+    index, number = shard_of(move.unit)
+    return {"index": index, "shard": number, "from_node": move.origin, "to_node": move.target}
 
 
 def refusal(explanation: MoveExplanation) -> str | None:

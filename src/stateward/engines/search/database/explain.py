@@ -10,6 +10,7 @@ import heapq
 from msgspec import structs
 
 from stateward.engines.connection.base import GarbledError, RefusedError
+from stateward.engines.search.database.decode import shard_of
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.database.wire import Explanation
 from stateward.planning.model.observation import Allocation, Copy, CopyState, Database, Unit
@@ -43,8 +44,8 @@ async def with_explanations(session: Session, database: Database) -> Database:
 
 async def _obstacle(session: Session, unit: Unit) -> str | None:
     """Return what keeps a replica of the unit from every node; None if nothing does, or only temporarily."""
-    index, _, number = unit.name.removesuffix("]").rpartition("[")
-    body = {"index": index, "shard": int(number), "primary": False}
+    index, number = shard_of(unit.name)
+    body = {"index": index, "shard": number, "primary": False}
     try:
         answer = await session.call(Explanation, "POST", "/_cluster/allocation/explain", {"filter_path": _FIELDS}, body)
     except (RefusedError, GarbledError):

@@ -17,11 +17,15 @@ LIMITED = "cluster.metadata.stateward.allocation"
 """The persistent value before the limit, or `default`."""
 LIMITED_TRANSIENT = "cluster.metadata.stateward.allocation_transient"
 """The transient value before the limit, if there was one."""
+LIMITED_TO = "cluster.metadata.stateward.allocation_set"
+"""The limit, to tell it from a value that others set later."""
 REBALANCE = "cluster.routing.rebalance.enable"
 BALANCING = "cluster.metadata.stateward.rebalance"
 """The persistent value before rebalancing was paused, or `default`."""
 BALANCING_TRANSIENT = "cluster.metadata.stateward.rebalance_transient"
 """The transient value before rebalancing was paused, if there was one."""
+BALANCING_TO = "cluster.metadata.stateward.rebalance_set"
+"""The value that pauses it, to tell it from one that others set later."""
 DRAINING = "cluster.metadata.stateward.draining"
 """The members that Stateward drains."""
 DRAINING_SHARED = "cluster.metadata.stateward.draining_shared"
@@ -33,6 +37,11 @@ RUN_TIME_SETTINGS = frozenset({ENABLE, EXCLUDE, REBALANCE})
 """The database's settings that Stateward changes for a time."""
 MARKS = "cluster.metadata.stateward"
 """Beginning of the settings with the previous values."""
+
+Marks = tuple[str, str, str]
+"""The settings with the previous persistent value, the previous transient value, and the value of Stateward."""
+LIMIT_MARKS: Marks = (LIMITED, LIMITED_TRANSIENT, LIMITED_TO)
+BALANCE_MARKS: Marks = (BALANCING, BALANCING_TRANSIENT, BALANCING_TO)
 
 _STRICTNESS = (Allocation.ALL, Allocation.PRIMARIES, Allocation.NEW_PRIMARIES, Allocation.NONE)
 
@@ -75,12 +84,12 @@ def limit(settings: ClusterSettings, wanted: Allocation) -> Change | None:
     stricter = max(wanted, allocation(settings), key=_STRICTNESS.index)
     if limited(settings) and stricter is allocation(settings):
         return None
-    return _override(settings, ENABLE, stricter.value, (LIMITED, LIMITED_TRANSIENT))
+    return _override(settings, ENABLE, stricter.value, LIMIT_MARKS)
 
 
 def restore(settings: ClusterSettings) -> Change | None:
     """Return the change that restores the allocation; None if Stateward has not limited it."""
-    return _put_back(settings, ENABLE, (LIMITED, LIMITED_TRANSIENT))
+    return _put_back(settings, ENABLE, LIMIT_MARKS)
 
 
 def pause_balancing(settings: ClusterSettings) -> Change | None:
@@ -88,12 +97,12 @@ def pause_balancing(settings: ClusterSettings) -> Change | None:
     now = _text(settings.transient, REBALANCE) or _text(settings.persistent, REBALANCE)
     if balance_paused(settings) and now == "none":
         return None
-    return _override(settings, REBALANCE, "none", (BALANCING, BALANCING_TRANSIENT))
+    return _override(settings, REBALANCE, "none", BALANCE_MARKS)
 
 
 def resume_balancing(settings: ClusterSettings) -> Change | None:
     """Return the change that restores rebalancing; None if Stateward has not paused it."""
-    return _put_back(settings, REBALANCE, (BALANCING, BALANCING_TRANSIENT))
+    return _put_back(settings, REBALANCE, BALANCE_MARKS)
 
 
 def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
@@ -116,10 +125,10 @@ def drain(settings: ClusterSettings, members: Iterable[str]) -> Change | None:
     return {"persistent": persistent, **({"transient": transient} if transient else {})}
 
 
-def _override(settings: ClusterSettings, key: str, value: str, marked: tuple[str, str]) -> Change:
-    """Return the change that sets a value and stores the previous ones under the marks (persistent, transient)."""
-    before, before_transient = marked
-    persistent: Json = {key: value}
+def _override(settings: ClusterSettings, key: str, value: str, marked: Marks) -> Change:
+    """Return the change that sets a value and stores it and the previous ones under the marks."""
+    before, before_transient, ours = marked
+    persistent: Json = {key: value, ours: value}
     if before not in settings.persistent:
         persistent[before] = _text(settings.persistent, key) or DEFAULT
     transient = _text(settings.transient, key)
@@ -130,15 +139,22 @@ def _override(settings: ClusterSettings, key: str, value: str, marked: tuple[str
     return {"persistent": persistent, "transient": {key: None}}
 
 
-def _put_back(settings: ClusterSettings, key: str, marked: tuple[str, str]) -> Change | None:
-    """Return the change that restores the values under the marks; None if there are no marks."""
-    before, before_transient = marked
+def _put_back(settings: ClusterSettings, key: str, marked: Marks) -> Change | None:
+    """Return the change that restores the values under the marks; None if there are no marks.
+
+    A value that is not the one of Stateward was set meanwhile, by a person or another client, and stays.
+    """
+    before, before_transient, ours = marked
     saved = _text(settings.persistent, before)
     if saved is None:
         return None
-    persistent: Json = {key: None if saved == DEFAULT else saved, before: None, before_transient: None}
+    persistent: Json = {before: None, before_transient: None, ours: None}
+    # An earlier version of Stateward did not store what it had set.
+    if ours not in settings.persistent or _text(settings.persistent, key) == _text(settings.persistent, ours):
+        persistent[key] = None if saved == DEFAULT else saved
     transient = _text(settings.persistent, before_transient)
-    return {"persistent": persistent, **({"transient": {key: transient}} if transient is not None else {})}
+    mine = transient is not None and key not in settings.transient
+    return {"persistent": persistent, **({"transient": {key: transient}} if mine else {})}
 
 
 def _theirs(settings: ClusterSettings, section: Mapping[str, str | list[str]], shared: str) -> list[str]:

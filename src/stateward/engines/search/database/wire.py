@@ -5,7 +5,7 @@ it is empty.
 """
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -54,6 +54,7 @@ class StateNode(Struct, frozen=True):
     """A node in the cluster state."""
 
     name: str
+    attributes: dict[str, str] = {}
 
 
 class Exclusion(Struct, frozen=True):
@@ -84,6 +85,25 @@ class IndexStore(Struct, frozen=True):
     type: str = ""
 
 
+class IndexFilters(Struct, frozen=True):
+    """Which nodes may take copies of an index: by verb, attributes and texts with wildcards, nested at their dots."""
+
+    include: dict[str, Any] = {}
+    exclude: dict[str, Any] = {}
+    require: dict[str, Any] = {}
+
+    def filters(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """Return the filters that are there, by verb."""
+        found = (("include", self.include), ("exclude", self.exclude), ("require", self.require))
+        return tuple((verb, rule) for verb, rule in found if rule)
+
+
+class IndexRoutingSettings(Struct, frozen=True):
+    """The settings with the prefix `index.routing.`."""
+
+    allocation: IndexFilters = IndexFilters()
+
+
 class IndexSettings(Struct, frozen=True):
     """Settings of an index, as text, as the database stores all settings."""
 
@@ -91,6 +111,7 @@ class IndexSettings(Struct, frozen=True):
     auto_expand_replicas: str = "false"
     version: IndexVersion = IndexVersion()
     store: IndexStore = IndexStore()
+    routing: IndexRoutingSettings = IndexRoutingSettings()
     verified_read_only: str = "false"
     """Whether the database has verified that nothing can be written: then one more major version reads the index."""
 
@@ -153,7 +174,7 @@ class UnassignedInfo(Struct, frozen=True):
     details: str = ""
 
 
-class ShardCopy(Struct, frozen=True):
+class ShardCopy(Struct, frozen=True, rename={"search_only": "searchOnly"}):
     """One copy of a shard. A relocating copy is listed once, at its origin, with its target node."""
 
     state: ShardState
@@ -162,6 +183,8 @@ class ShardCopy(Struct, frozen=True):
     relocating_node: str | None
     allocation_id: AllocationId | None = None
     unassigned_info: UnassignedInfo | None = None
+    search_only: bool = False
+    """Whether it only answers searches: a search replica of OpenSearch 3, which never becomes the primary."""
 
 
 class IndexRouting(Struct, frozen=True):

@@ -6,7 +6,7 @@ import pytest
 
 from stateward.api.values.base import Json
 from stateward.engines import opensearch
-from stateward.engines.connection.base import AnotherClusterError, Answer, RefusedError
+from stateward.engines.connection.base import AnotherClusterError, Answer, Call, GarbledError, RefusedError
 from stateward.planning.model.actions import Move
 from stateward.planning.model.observation import Allocation
 from tests.unit.engines.pictures import picture
@@ -103,21 +103,60 @@ async def test_voters_that_are_not_there_lose_their_votes_by_id_in_a_request_of_
     ]
 
 
-async def test_moves_go_in_one_request_and_refusals_say_why() -> None:
-    decisions = [
-        {"decider": "filter", "decision": "YES", "explanation": "node passes"},
-        {"decider": "disk_threshold", "decision": "NO", "explanation": "the node is above the high watermark"},
-    ]
-    parameters = {"index": "a[b", "shard": 3, "from_node": "m-0", "to_node": "m-1"}
-    answer = {"acknowledged": True, "explanations": [{"parameters": parameters, "decisions": decisions}]}
-    world = Replay(recorded("settled")).put("POST /_cluster/reroute", Answer(200, json.dumps(answer).encode()))
+class Rerouting(Replay):
+    """A database that accepts moves to some nodes."""
+
+    good = frozenset[str]()
+
+    async def send(self, call: Call) -> Answer:
+        if call.path != "/_cluster/reroute":
+            return await super().send(call)
+        self.asked.append((f"{call.method} {call.path}", call.params or {}, call.body))
+        moves = [each["move"] for each in (call.body or {})["commands"]]
+        answer = {"acknowledged": True, "explanations": [self.explained(move) for move in moves]}
+        return Answer(200, json.dumps(answer).encode())
+
+    def explained(self, move: Json) -> Json:
+        verdict = "YES" if move["to_node"] in self.good else "NO"
+        decisions = [
+            {"decider": "filter", "decision": "YES", "explanation": "node passes"},
+            {"decider": "disk_threshold", "decision": verdict, "explanation": "the node is above the high watermark"},
+        ]
+        return {"parameters": move, "decisions": decisions}
+
+
+def rerouting(*good: str) -> Rerouting:
+    world = Rerouting(recorded("settled"))
+    world.good = frozenset(good)
     world.put("PUT /_cluster/settings", Answer(200, b'{"acknowledged":true}'))
-    with pytest.raises(RefusedError, match=r"a\[b\[3\] cannot move from m-0 to m-1: the node is above"):
-        await opensearch.driver(world).move_copies(TARGET, (Move("a[b[3]", "m-0", "m-1"),))
-    paused, moved = world.told
+    return world
+
+
+async def test_a_move_that_is_refused_to_every_target_says_why_and_pauses_nothing() -> None:
+    world = rerouting()
+    with pytest.raises(RefusedError, match=r"a\[b\[3\] cannot move from m-0 to m-2: the node is above"):
+        await opensearch.driver(world).move_copies(TARGET, (Move("a[b[3]", "m-0", "m-1", ("m-2",)),))
+    assert [fields.get("dry_run") for _, fields, _ in world.told] == ["true", "true"]
+
+
+async def test_moves_go_in_one_request_each_to_the_first_target_that_the_database_accepts() -> None:
+    world = rerouting("m-1", "m-2")
+    moves = (Move("a[b[3]", "m-0", "m-3", ("m-2", "m-1")), Move("c[0]", "m-0", "m-1"), Move("d[0]", "m-0", "m-3"))
+    with pytest.raises(RefusedError, match=r"^d\[0\] cannot move from m-0 to m-3: [^;]*$"):
+        await opensearch.driver(world).move_copies(TARGET, moves)
+    *_, paused, moved = world.told
     assert paused[2] is not None
     assert paused[2]["persistent"]["cluster.routing.rebalance.enable"] == "none", "before anything moves"
-    assert moved[2] == {"commands": [{"move": parameters}]}
+    assert "dry_run" not in moved[1]
+    assert moved[2] is not None
+    sent = [(each["move"]["index"], each["move"]["to_node"]) for each in moved[2]["commands"]]
+    assert sent == [("c", "m-1"), ("a[b", "m-2")]
+
+
+async def test_an_answer_without_all_moves_is_no_answer() -> None:
+    world = Replay(recorded("settled")).put("POST /_cluster/reroute", Answer(200, b'{"acknowledged":true}'))
+    with pytest.raises(GarbledError, match="explains 0 of 1 moves"):
+        await opensearch.driver(world).move_copies(TARGET, (Move("a[0]", "m-0", "m-1"),))
 
 
 async def test_a_flush_that_missed_copies_is_an_error() -> None:

@@ -96,6 +96,28 @@ def test_what_the_user_set_is_saved_once() -> None:
     assert after(again, marks.restore(again)) == after(before, {"transient": {marks.ENABLE: "all"}})
 
 
+@pytest.mark.parametrize("theirs", ["none", "all", None])
+def test_a_value_that_a_person_sets_during_a_restart_outlives_the_limit(theirs: str | None) -> None:
+    before = sections(marks.ENABLE, "primaries", None)
+    limited = after(before, marks.limit(before, Allocation.NEW_PRIMARIES))
+    meddled = after(limited, {"persistent": {marks.ENABLE: theirs}})
+    assert after(meddled, marks.restore(meddled)) == after(before, {"persistent": {marks.ENABLE: theirs}})
+
+
+def test_a_transient_value_that_a_person_sets_meanwhile_outlives_the_limit() -> None:
+    before = sections(marks.ENABLE, None, "all")
+    limited = after(before, marks.limit(before, Allocation.PRIMARIES))
+    meddled = after(limited, {"transient": {marks.ENABLE: "none"}})
+    assert after(meddled, marks.restore(meddled)) == sections(marks.ENABLE, None, "none")
+
+
+def test_a_limit_of_an_earlier_version_is_lifted() -> None:
+    """It stored only the value from before."""
+    limited = sections(marks.ENABLE, "primaries", None)
+    limited = after(limited, {"persistent": {marks.LIMITED: "new_primaries"}})
+    assert after(limited, marks.restore(limited)) == sections(marks.ENABLE, "new_primaries", None)
+
+
 def test_a_stricter_setting_is_never_loosened() -> None:
     before = sections(marks.ENABLE, "none", None)
     assert marks.allocation(after(before, marks.limit(before, Allocation.PRIMARIES))) is Allocation.NONE
