@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
-from stateward.api.values.settings import flatten, reason_owned
+from stateward.api.values.settings import LONGEST_NAME, TOO_LONG, flatten, reason_owned
 
 
 def check(cluster: SearchCluster) -> Iterator[Problem]:
@@ -22,7 +22,9 @@ def check_settings(path: str, config: Json | None, owned: Callable[[str], str | 
     counts = Counter(key for key, _ in settings)
     for key, value in settings:
         at = f"{path}[{key}]"
-        if (reason := owned(key)) is not None:
+        if len(key) > LONGEST_NAME:
+            yield Problem(f"{path}[{key[:LONGEST_NAME]}...]", None, TOO_LONG)
+        elif (reason := owned(key)) is not None:
             yield Problem(at, value, f"cannot be set: {reason}")
         elif counts[key] > 1:
             yield Problem(at, value, "is given more than once, nested and with dots: keep one")

@@ -10,6 +10,11 @@ from enum import StrEnum
 from typing import Any
 
 
+LONGEST_NAME = 255
+"""Characters of the name of a setting; those of the databases have at most a hundred."""
+TOO_LONG = f"must have a name of at most {LONGEST_NAME} characters"
+
+
 class Shape(StrEnum):
     """How people write the value of a setting."""
 
@@ -99,11 +104,14 @@ def reason_in(key: str, settings: Mapping[str, Owned], families: Mapping[str, st
     return next((reason for family, reason in families.items() if key.startswith(family)), None)
 
 
-def flatten(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every setting by its dotted key; a setting in both forms comes twice."""
+def flatten(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting by its dotted key; a setting in both forms comes twice.
+
+    Objects below a name that is longer than a setting's stay whole: each value in them would repeat that name.
+    """
     for key, value in config.items():
-        if isinstance(value, Mapping) and value:
-            for inner, leaf in flatten(value):  # pyright: ignore[reportUnknownArgumentType]
-                yield f"{key}.{inner}", leaf
+        name = f"{before}{key}"
+        if isinstance(value, Mapping) and value and len(name) <= LONGEST_NAME:
+            yield from flatten(value, f"{name}.")  # pyright: ignore[reportUnknownArgumentType]
         else:
-            yield key, value
+            yield name, value

@@ -9,7 +9,7 @@ from stateward.api.kinds.cluster import Retention
 from stateward.api.kinds.search_object import Existing, SearchObjectSpec
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
-from stateward.api.values.settings import flatten, reason_owned
+from stateward.api.values.settings import LONGEST_NAME, TOO_LONG, flatten, reason_owned
 from stateward.engines.search.database.marks import MARKS, RUN_TIME_SETTINGS
 from stateward.engines.search.declared.kinds import KINDS, ObjectKind, Write
 from stateward.engines.search.declared.paths import PATHS, kind_at_path
@@ -151,13 +151,15 @@ def _settings(body: Json) -> Iterator[Problem]:
         yield Problem("spec.body", None, "must have at least one setting, for example search.max_buckets: 20000")
     for key, value in settings.items():
         if (reason := _no_setting(key, value)) is not None:
-            yield Problem(f"spec.body[{key}]", None, reason)
+            yield Problem(f"spec.body[{key[:LONGEST_NAME]}]", None, reason)
 
 
 def _no_setting(key: str, value: object) -> str | None:
     """Return why a setting cannot be declared; None if it can."""
     if key.startswith(("transient", "persistent")):
         return "cannot be declared: transient settings end with a restart; give persistent ones alone, or without a key"
+    if len(key) > LONGEST_NAME:
+        return TOO_LONG
     if not _SETTING.fullmatch(key):
         return "must be the name of one setting"
     if value == {}:
