@@ -12,16 +12,28 @@ from stateward.api.values.problem import Problem
 LEVELS = 50
 """Levels below a field of the spec; pod templates need about ten."""
 
+_Place = tuple["_Place | None", str]
+"""Where a value is: the place that it is in, and its own part of the path."""
+
 
 def check(cluster: Cluster) -> Iterator[Problem]:
     """Yield the first field that is nested too deeply, found without recursion."""
-    waiting: list[tuple[str, Any, int]] = [("spec", cluster.spec, 0)]
+    waiting: list[tuple[_Place, Any, int]] = [((None, "spec"), cluster.spec, 0)]
     while waiting:
-        path, value, depth = waiting.pop()
+        place, value, depth = waiting.pop()
         if depth > LEVELS:
-            yield Problem(path, "...", f"must be nested no deeper than {LEVELS} levels")
+            yield Problem(_path(place), "...", f"must be nested no deeper than {LEVELS} levels")
             return
-        waiting += [(f"{path}{name}", inner, depth + 1) for name, inner in _inside(value)]
+        waiting += [((place, name), inner, depth + 1) for name, inner in _inside(value)]
+
+
+def _path(place: "_Place | None") -> str:
+    """Return a place as a path; it is written out for one value only, because a name may be as long as the spec."""
+    parts = list[str]()
+    while place is not None:
+        place, name = place
+        parts.append(name)
+    return "".join(reversed(parts))
 
 
 def _inside(value: Any) -> list[tuple[str, Any]]:
