@@ -126,7 +126,8 @@ def _concealed(document: object, parts: list[str]) -> object:
         return document
     left: Json = {}
     for key, inner in cast("Mapping[str, object]", document).items():
-        rests = list(_after(key, parts))
+        # Each rest once: several forms leave the same one, and twice the work at each level has no end.
+        rests = [list(rest) for rest in dict.fromkeys(map(tuple, _after(key, parts)))]
         if not any(_ends(inner, rest) for rest in rests):
             for rest in rests:
                 inner = _concealed(inner, rest)  # noqa: PLW2901 - one form after the other
