@@ -18,6 +18,8 @@ SLACK = 3600.0
 LEFT = 1 / 3
 """Part of a life, without the slack, that is left when the next one is due: weeks in which an operator may be down."""
 
+LONGEST_KEY = 4000
+"""Characters of a key; one of RSA with 4096 bits has 3,300."""
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 """Created keys use elliptic curves; given keys may be RSA."""
@@ -134,7 +136,13 @@ def belongs(pair: Pair) -> bool:
 
 
 def signer(pair: Pair) -> Key:
-    """Return the key of a pair; raises ValueError for a kind of key that not every engine knows."""
+    """Return the key of a pair; raises ValueError for a kind of key that not every engine knows, or a longer one.
+
+    The disaster this prevents: OpenSSL tests whether the primes of an RSA key are some, which takes minutes for long
+    ones, and meanwhile nothing else is done, for any cluster.
+    """
+    if len(pair.key) > LONGEST_KEY:
+        raise ValueError(f"the key is too long: it has more than {LONGEST_KEY} characters")
     key = serialization.load_pem_private_key(pair.key.encode(), None)
     if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise ValueError("the key is neither RSA nor one for elliptic curves")  # noqa: TRY004 - the text, not its type

@@ -81,7 +81,7 @@ def _pair(files: Mapping[str, str], now: float) -> Pair:
     try:
         key = signer(pair)
     except (ValueError, TypeError):
-        raise UnusableError(f"{KEY} is no RSA or EC key in PEM without a password") from None
+        raise UnusableError(f"{KEY} is no RSA or EC key in PEM without a password, of 4096 bits at most") from None
     if key.public_key() != certificate.public_key():
         raise UnusableError(f"{KEY} is not the key of {CERTIFICATE}")
     moment = datetime.fromtimestamp(now, UTC)
