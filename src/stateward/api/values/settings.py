@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-
 LONGEST_NAME = 255
 """Characters of the name of a setting; those of the databases have at most a hundred."""
 TOO_LONG = f"must have a name of at most {LONGEST_NAME} characters"

@@ -9,7 +9,7 @@ from typing import cast
 
 from stateward.api.kinds.search_object import Claim
 from stateward.api.values.base import Json
-from stateward.engines.search.declared.comparison import contains, in_place, key_in_one_form, merged
+from stateward.engines.search.declared.comparison import canonical, contains, in_place, key_in_one_form, merged
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.identity import settings_of
 from stateward.engines.search.declared.kinds import Write
@@ -119,9 +119,11 @@ def _update(sent: Json, desired: Desired, observed: Observed) -> Json:
         keys.add(steps(desired.note)[0])
     for key, value in cast("Json", in_place(desired.what, sent)).items():
         if key in kind.added and key in keys:
-            before, after = _items(cast("Json", body).get(key)), _items(value)
-            made[f"add_{key}"] = [item for item in after if item not in before]
-            made[f"remove_{key}"] = [item for item in before if item not in after]
+            before, after = (
+                {canonical(item): item for item in _items(items)} for items in (cast("Json", body).get(key), value)
+            )
+            made[f"add_{key}"] = [item for name, item in after.items() if name not in before]
+            made[f"remove_{key}"] = [item for name, item in before.items() if name not in after]
         elif key_in_one_form(key) in keys:
             made[key] = value
     return made
