@@ -123,6 +123,8 @@ class Pool(Struct, frozen=True):
     """
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
+    electable: bool = True
+    """Whether its members can be elected, if they vote: others vote and never lead."""
 
     @property
     def wanted_size(self) -> int:

@@ -85,6 +85,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         scaling=limits,
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=pool.tier,
+        electable=pool.electable,
     )
 
 

@@ -95,7 +95,7 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
 
 
 def first_voter(facts: Facts) -> Member | None:
-    """Return the member that forms the cluster: the lowest of the first pool with a vote.
+    """Return the member that forms the cluster: the lowest of the first pool whose members vote and can be elected.
 
     If volumes of earlier managers are kept, it is one of these managers, also of a pool that the spec does not have:
     its volume is not empty, so it forms no cluster and takes part in the election of the earlier one. The disaster this
@@ -106,7 +106,7 @@ def first_voter(facts: Facts) -> Member | None:
     coming = [m for m in kept if m.alive]
     if coming or (kept and not facts.obs.bootstrap_again):
         return min(coming, key=lambda m: (m.pool not in facts.pools, m.pool, m.ordinal), default=None)
-    pool = next((p for p in facts.obs.desired.pools if p.voting), None)
+    pool = next((p for p in facts.obs.desired.pools if p.voting and p.electable and p.replicas), None)
     found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.alive]
     return min(found, key=lambda m: m.ordinal, default=None)
 
