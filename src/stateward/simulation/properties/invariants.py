@@ -307,8 +307,9 @@ class Watchdog:
             self._violated("b", f"volume {claim.key.name} is deleted although volumes are retained")
         database = self._world.databases.clusters.get(disk.identity) if disk is not None else None
         for shard in database.shards if database is not None and disk is not None else ():
-            elsewhere = any(c.active and c.allocation in shard.in_sync for c in shard.copies)
-            if disk is not None and disk.copies.get(shard.name) in shard.in_sync and not elsewhere:
+            own = disk.copies.get(shard.name) if disk is not None else None
+            elsewhere = any(c.active and c.allocation in shard.in_sync - {own} for c in shard.copies)
+            if own in shard.in_sync and not elsewhere:
                 self._violated("b", f"volume {claim.key.name} is deleted with the last copy of {shard.name}")
 
     def _check_growth(self, claim: Stored, write: Write) -> None:

@@ -3,6 +3,8 @@
 empty ──scaled to zero──▶ pod stopped ──volume deleted, where that was asked for──▶ forgotten
 """
 
+from itertools import chain
+
 from stateward.planning.facts.change import differing, effect_of, member_target, member_version
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
@@ -28,9 +30,21 @@ def delete_members(facts: Facts, gone: list[Member]) -> StepResult:
     The disaster this prevents: a StatefulSet that a user scaled to zero looks like a drained one, and its volume holds
     the last copy of a shard. Such a member is brought back, and then leaves in the normal way.
     """
-    missing, accepted = lost_units(facts.database) if facts.database else [], facts.obs.desired.replacement.accepted
-    held = {m.name for m in gone if missing and may_hold_missing_data(facts, m) and m.name not in accepted}
-    return merge(*(bring_back(facts, m, missing[0]) if m.name in held else delete_member(facts, m) for m in gone))
+    accepted, names = facts.obs.desired.replacement.accepted, frozenset(m.name for m in gone)
+    held = {m.name: unit for m in gone if m.name not in accepted and (unit := last_copy(facts, m, names))}
+    return merge(*(bring_back(facts, m, held[m.name]) if m.name in held else delete_member(facts, m) for m in gone))
+
+
+def last_copy(facts: Facts, member: Member, gone: frozenset[str]) -> str:
+    """Return a shard whose last copy the member's volume may hold: a missing one, or one that only `gone` have.
+
+    The disaster this prevents: a pod was deleted by force and its process runs on, so the database misses nothing yet,
+    and the volume below it is deleted.
+    """
+    if facts.database is None or not may_hold_missing_data(facts, member):
+        return ""
+    only = (unit.name for unit in facts.units_of(member.name) if facts.holders[unit.name] <= gone)
+    return next(chain(lost_units(facts.database), only), "")
 
 
 def may_hold_missing_data(facts: Facts, member: Member) -> bool:
