@@ -14,7 +14,7 @@ from stateward.planning.facts.protocol import PROGRAMS
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Claim, Member, Observation, Pod, Pool, Ref, Workload
 
-VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.MarkState | a.RetainVolume | a.OwnVolume
+VolumeAction = a.DeleteVolume | a.GrowVolume | a.MarkVolume | a.MarkState | a.ForgetState | a.RetainVolume | a.OwnVolume
 
 
 class Listener(Protocol):
@@ -162,6 +162,10 @@ class Members:
         if isinstance(action, a.MarkState):
             marked = {"data": True} if action.only_data else {"state": True}
             self.all[name] = replace(member, claim=replace(member.claim, **marked))
+            return
+        if isinstance(action, a.ForgetState):
+            known = replace(member.claim, state=False, data=member.claim.data or action.data)
+            self.all[name] = replace(member, claim=known)
             return
         if isinstance(action, a.RetainVolume | a.OwnVolume):
             owner = self._uid if isinstance(action, a.OwnVolume) else ""

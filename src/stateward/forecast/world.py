@@ -125,7 +125,15 @@ class TimedWorld:
                 self._update_deployed_version()
             case a.DeleteMember():
                 members.forget(action.member)
-            case a.DeleteVolume() | a.GrowVolume() | a.MarkVolume() | a.MarkState() | a.RetainVolume() | a.OwnVolume():
+            case (
+                a.DeleteVolume()
+                | a.GrowVolume()
+                | a.MarkVolume()
+                | a.MarkState()
+                | a.ForgetState()
+                | a.RetainVolume()
+                | a.OwnVolume()
+            ):
                 members.volume(action)
             case a.GrantBootstrap():
                 seconds = members.granted(action.member)

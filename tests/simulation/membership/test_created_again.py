@@ -52,7 +52,7 @@ async def test_a_second_database_violates_a_property(monkeypatch: pytest.MonkeyP
         scenario.user.create()
         assert await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2)
         found = [violation for violation in scenario.run.violations if violation.property == "s"]
-        held = "logs-hot-0, logs-managers-0, logs-managers-1, logs-managers-2"
+        held = "logs-hot-0, logs-hot-1, logs-managers-0, logs-managers-1, logs-managers-2"
         assert f"the volumes of {held} hold another one" in found[0].message
 
 
@@ -70,7 +70,7 @@ async def test_a_second_database_beside_data_without_managers_violates_a_propert
         scenario.user.create()
         assert await scenario.until(lambda: scenario.world.context.counts["cluster formed"] == 2)
         found = [violation for violation in scenario.run.violations if violation.property == "s"]
-        assert "the volumes of logs-hot-0 hold another one" in found[0].message
+        assert "the volumes of logs-hot-0, logs-hot-1 hold another one" in found[0].message
 
 
 async def test_a_cluster_without_the_pool_of_its_earlier_managers_forms_no_database_and_asks_for_the_pool() -> None:

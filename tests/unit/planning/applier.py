@@ -23,6 +23,7 @@ class Hands(FakeKubernetes):
             a.GrowVolume: self.grow,
             a.MarkVolume: self.mark,
             a.MarkState: self.mark_state,
+            a.ForgetState: self.forget_state,
             a.RetainVolume: self.own,
             a.OwnVolume: self.own,
             a.RecordBootstrap: self.nothing,
@@ -128,6 +129,12 @@ class Hands(FakeKubernetes):
             claim.data = True
         else:
             claim.state = True
+
+    def forget_state(self, action: a.ForgetState) -> None:
+        claim = self.bodies[action.member].claim
+        assert claim is not None
+        assert claim.uid == action.claim.uid
+        claim.state, claim.data = False, claim.data or action.data
 
     def mark(self, action: a.MarkVolume) -> None:
         claim = self.bodies[action.member].claim

@@ -25,7 +25,16 @@ ON_CACHED_READS = (
     a.RestoreAllocation,
     a.ResumeBalancing,
 )
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.MarkState, a.RetainVolume, a.OwnVolume)
+RECORDS = (
+    a.RecordBootstrap,
+    a.RecordRemoval,
+    a.CancelRemoval,
+    a.MarkVolume,
+    a.MarkState,
+    a.ForgetState,
+    a.RetainVolume,
+    a.OwnVolume,
+)
 UNDOING = (a.RestoreAllocation, a.ResumeBalancing, a.Drain, a.ExcludeVoters)
 
 

@@ -30,7 +30,16 @@ from tests.unit.planning.world_objects import Body, Index, Shard, made_for
 
 __all__ = ["GIB", "Index", "PoolSpec", "Shard", "World", "gateway", "hot", "managers", "mixed", "settled"]
 
-RECORDS = (a.RecordBootstrap, a.RecordRemoval, a.CancelRemoval, a.MarkVolume, a.MarkState, a.RetainVolume, a.OwnVolume)
+RECORDS = (
+    a.RecordBootstrap,
+    a.RecordRemoval,
+    a.CancelRemoval,
+    a.MarkVolume,
+    a.MarkState,
+    a.ForgetState,
+    a.RetainVolume,
+    a.OwnVolume,
+)
 """Recorded state."""
 
 TICK = 10.0

@@ -19,6 +19,10 @@ ADVICE = {
         "the new member has joined the cluster and is ready",
         "check the new member's pod",
     ),
+    "EarlierVolumes": Advice(
+        "you decide: the managers named above have other volumes, or the earlier managers elect one of them after all",
+        "ask for the earlier managers in the spec and remove the annotation, or delete their claims and pods",
+    ),
     "BootstrapInterrupted": Advice(
         "you decide: only you can know whether a cluster was formed on the lost volume",
         "find the old volume and restore it, or accept an empty cluster with the annotation named above",

@@ -91,6 +91,7 @@ class Actor:
             a.GrowVolume: self._grow,
             a.MarkVolume: self._mark_volume,
             a.MarkState: self._mark_state,
+            a.ForgetState: self._forget_state,
             a.RetainVolume: self._retain_volume,
             a.OwnVolume: self._own_volume,
             a.RecordBootstrap: self._nothing,
@@ -274,6 +275,10 @@ class Actor:
     async def _mark_state(self, action: a.MarkState, existing: ClusterObjects) -> None:
         mark = names.ANNOTATION_DATA if action.only_data else names.ANNOTATION_STATE
         await self._annotate_claim(action.claim, existing, {mark: "true"})
+
+    async def _forget_state(self, action: a.ForgetState, existing: ClusterObjects) -> None:
+        data = {names.ANNOTATION_DATA: "true"} if action.data else {}
+        await self._annotate_claim(action.claim, existing, {names.ANNOTATION_STATE: None, **data})
 
     async def _annotate_claim(self, claim: Ref, existing: ClusterObjects, annotations: dict[str, str | None]) -> None:
         patch = {"metadata": {"uid": claim.uid, "annotations": annotations}}

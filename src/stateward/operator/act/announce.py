@@ -12,7 +12,7 @@ from stateward.operator.objects.kinds import kind_of
 from stateward.planning.model import actions as a
 
 ROUTINE = (
-    *(a.Flush, a.RecordBootstrap, a.MarkState, a.SetPhase, a.StartProcess, a.RecordData),
+    *(a.Flush, a.RecordBootstrap, a.MarkState, a.ForgetState, a.SetPhase, a.StartProcess, a.RecordData),
     *(a.Stage, a.LimitAllocation, a.RestoreAllocation, a.ResumeBalancing),
 )
 """Steps that mean nothing by themselves: each restart of a member has them, and is announced as one."""

@@ -208,6 +208,20 @@ class MarkState(Action, frozen=True):
     """Whether it holds data alone: its member has no vote."""
 
 
+class ForgetState(Action, frozen=True):
+    """Take the mark off a claim: the volume has no part in the cluster's state any more, because others vote.
+
+    The disaster this prevents: a volume that once had a vote counts as that of a manager forever. No cluster is formed
+    beside it, although it can elect none.
+    """
+
+    # The next cluster is less careful with it.
+    member: str
+    claim: Ref
+    data: bool
+    """Whether it holds data, and is marked so instead."""
+
+
 class RetainVolume(Action, frozen=True):
     """Take the cluster off the owners of a claim, so that the volume stays when the cluster is deleted."""
 

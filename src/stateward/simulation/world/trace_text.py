@@ -15,6 +15,7 @@ DOES = {
     "DeleteVolume": "deletes the volume of {}",
     "GrowVolume": "requests a larger volume for {}",
     "MarkVolume": "marks whether a member has left the volume of {}",
+    "ForgetState": "takes the mark of a manager off the volume of {}",
     "MarkState": "marks that the volume of {} belongs to a cluster that was formed",
     "RetainVolume": "retains the volume of {} after the cluster is deleted",
     "OwnVolume": "has the volume of {} deleted with the cluster",

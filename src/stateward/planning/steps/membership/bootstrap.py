@@ -15,11 +15,14 @@ the grant. If only volumes with data of that cluster are left, whose members nev
 
 from collections.abc import Sequence
 
+from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, MarkState, RecordBootstrap
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Claim, Effect, Member, Pod
-from stateward.planning.steps.membership.create_database import create_database
+from stateward.planning.model.observation import Effect, Member, Pod
+from stateward.planning.steps.membership.create_database import NAMED, create_database
+from stateward.planning.steps.membership.create_members import creation_of
+from stateward.planning.steps.membership.earlier_cluster import electors, is_fresh, kept_data, kept_voters
 from stateward.planning.steps.rollout.prepare import stage
 
 FORMING = "Bootstrapping"
@@ -31,17 +34,40 @@ def bootstrap(facts: Facts) -> StepResult:
     if facts.obs.desired.formed_by_word or facts.database is not None:
         return merge(create_database(facts), revoke_consent(facts, "the database answers"))
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
-    if grant is not None and grant.formed and not (everything_lost(facts) and again):
+    if grant is not None and grant.formed and not (again and everything_lost(facts)):
         return StepResult(waits=lost_wait(facts))
-    if grant is None and not again and (kept := kept_data(facts)):
+    if again:
+        return form_anew(facts)
+    if grant is None and (kept := kept_data(facts)):
         return StepResult(waits=(only_data_left(facts, kept),))
     member = granted(facts) or first_voter(facts)
-    if member is None:
-        return StepResult()
+    return formed_by(facts, member) if member is not None else StepResult()
+
+
+def form_anew(facts: Facts) -> StepResult:
+    """Return what a new cluster needs now that the user has agreed to one, in place of what is left of another.
+
+    The disaster this prevents: the managers of the earlier cluster are enough for an election after all, and it runs
+    beside the new one. So they must give up their volumes first. Volumes that are gone are made again.
+    """
+    holding = [m for m in electors(facts) if not is_fresh(facts, m)]
+    if holding:
+        return StepResult(waits=(volumes_kept(facts, holding),))
+    able = [m for m in electable(facts) if is_fresh(facts, m)]
+    before = granted(facts)
+    member = before if before in able else next(iter(able), None)
+    lost = [m for m in electable(facts) if m.claim is None and not facts.pools[m.pool].ephemeral]
+    made = (creation_of(facts, facts.pools[m.pool], m.ordinal, m.name) for m in lost)
+    return merge(*made, formed_by(facts, member) if member is not None else StepResult())
+
+
+def formed_by(facts: Facts, member: Member) -> StepResult:
+    """Return the next step of the member that forms the cluster, and what is waited for."""
+    grant, pod = facts.obs.bootstrap, member.pod
     waits = StepResult(waits=unformed(facts, member) if grant is not None and not grant.formed else ())
-    if member.pod is None or member.pod.terminating or not member.pod.running:
+    if pod is None or pod.terminating or not pod.running:
         return waits
-    return merge(forming(facts, member, member.pod), waits)
+    return merge(forming(facts, member, pod), waits)
 
 
 def granted(facts: Facts) -> Member | None:
@@ -56,13 +82,11 @@ def granted(facts: Facts) -> Member | None:
 def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
     """Return the next step of the member that forms the cluster, with the pod that it runs in."""
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
-    volume = volume_of(facts, member, pod)
+    volume = volume_of(facts, member)
     if grant is not None and grant.volume == volume:
         return recreate_with_consent(facts, member, pod) if again else grant_to(facts, member, pod)
-    if not volume:
+    if not volume or (grant is not None and not again):
         return StepResult()
-    if grant is not None and not again:
-        return StepResult(waits=(interrupted(member),))
     why = "the first manager forms the cluster"
     record = (RecordBootstrap(why=why, member=member.name, volume=volume), *mark_state(member, why))
     # A pod that keeps its data itself is by now another pod than the one of the loss.
@@ -95,63 +119,21 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
 
 
 def first_voter(facts: Facts) -> Member | None:
-    """Return the member that forms the cluster: the lowest of the first pool whose members vote and can be elected.
+    """Return the member that forms the cluster: the first one that can be elected.
 
-    If volumes of earlier managers are kept, it is one of these managers, also of a pool that the spec does not have:
-    its volume is not empty, so it forms no cluster and takes part in the election of the earlier one. The disaster this
-    prevents: a cluster is deleted and created again, its managers get another name before they are elected, and the new
-    ones form a second database beside theirs.
+    If volumes of earlier managers are kept, it is one of these managers: its volume is not empty, so it forms no
+    cluster and takes part in the election of the earlier one.
     """
-    kept = kept_voters(facts)
-    coming = [m for m in kept if m.alive]
-    if coming or (kept and not facts.obs.bootstrap_again):
-        return min(coming, key=lambda m: (m.pool not in facts.pools, m.pool, m.ordinal), default=None)
+    if kept_voters(facts):
+        return next(iter(electors(facts)), None)
+    return next(iter(electable(facts)), None)
+
+
+def electable(facts: Facts) -> list[Member]:
+    """Return the members of the first pool whose members vote and can be elected, in the order of their numbers."""
     pool = next((p for p in facts.obs.desired.pools if p.voting and p.electable and p.replicas), None)
     found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.alive]
-    return min(found, key=lambda m: m.ordinal, default=None)
-
-
-def kept_voters(facts: Facts) -> list[Member]:
-    """Return the managers whose volumes may hold the state of a cluster that was formed before this resource knew it.
-
-    They are those with a marked claim. Without any mark they are those with a claim that is older than the resource,
-    and it is unknown which volumes are empty: an operator without marks made them, or a user wrote their claims. A user
-    that asks for managers that keep their data in pods has given up the volumes.
-    """
-    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral}
-    found = [m for m in facts.obs.members if m.pool not in ephemeral and (facts.votes(m) or not m.made_for)]
-    kept = [(m, m.claim) for m in found if m.claim is not None and is_kept(m.claim)]
-    marked = [m for m, claim in kept if claim.state]
-    # Where data is marked, so were the managers: a claim without a mark is of one that came later, and is empty.
-    return marked if marked or marked_data(facts) else [m for m, _ in kept]
-
-
-def kept_data(facts: Facts) -> list[str]:
-    """Return the members whose volumes hold data of an earlier cluster of which no manager's volume is left."""
-    return [] if kept_voters(facts) else marked_data(facts)
-
-
-def marked_data(facts: Facts) -> list[str]:
-    """Return the members whose volumes are marked as holding data of a cluster.
-
-    A claim of another owner, the earlier cluster resource, is about to be deleted with it.
-    """
-    stays = ("", facts.obs.uid)
-    claims = ((m.name, m.claim) for m in facts.obs.members if m.claim is not None and m.claim.owner in stays)
-    return [name for name, claim in claims if claim.data and is_usable(claim)]
-
-
-def is_kept(claim: Claim) -> bool:
-    """Return whether a volume may hold a cluster's state, and may be used."""
-    return (claim.state or claim.earlier) and is_usable(claim)
-
-
-def is_usable(claim: Claim) -> bool:
-    """Return whether a member may use what is on a volume.
-
-    A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
-    """
-    return claim.capacity > 0 and not (claim.left or claim.terminating)
+    return sorted(found, key=lambda m: m.ordinal)
 
 
 def mark_state(member: Member, why: str) -> tuple[Action, ...]:
@@ -160,11 +142,11 @@ def mark_state(member: Member, why: str) -> tuple[Action, ...]:
     return (MarkState(why=why, member=member.name, claim=claim.ref),) if claim is not None and not claim.state else ()
 
 
-def volume_of(facts: Facts, member: Member, pod: Pod) -> str:
+def volume_of(facts: Facts, member: Member) -> str:
     """Return what the grant is tied to: the claim, or the pod if it holds the data; empty while neither is observed."""
     if member.claim is not None:
         return member.claim.ref.uid
-    return pod.ref.uid if facts.ephemeral(member) else ""
+    return member.pod.ref.uid if member.pod is not None and facts.ephemeral(member) else ""
 
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
@@ -172,6 +154,7 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     forming_for, age = facts.seconds_waited(member.name, FORMING), facts.now - pod.created
     # Less and less often: if the cause is not what the process had read, another pod does not help either.
     late = pod.bootstrap == "granted" and forming_for > OVERDUE and age > max(OVERDUE, forming_for / 2)
+    late = late and not facts.ephemeral(member)  # Its grant would be lost with its pod.
     if pod.ready or (pod.bootstrap == "granted" and not late):
         return StepResult()
     unmarked = mark_state(member, "it may form the cluster")
@@ -209,8 +192,9 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     the earlier majority, which never comes if the spec now asks for fewer managers.
     """
     grant = facts.obs.bootstrap
-    if grant is None or (member.claim is not None and member.claim.ref.uid != grant.volume):
-        return ()  # The volume is another one: that is what is said then.
+    volume = volume_of(facts, member)
+    if grant is None or (volume and volume != grant.volume):
+        return () if grant is None or facts.obs.bootstrap_again else (interrupted(facts, member),)
     if not is_overdue(facts):
         return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
     pools = facts.pools.keys() - {member.pool}
@@ -243,7 +227,9 @@ def changed_volume(facts: Facts, member: Member) -> bool:
     """
     if facts.ephemeral(member):
         return member.name not in facts.up
-    return facts.has_other_volume(member)
+    record = facts.obs.records.get(member.name)
+    gone = member.claim is None and record is not None and record.volume != ""
+    return gone or facts.has_other_volume(member)
 
 
 def lost_wait(facts: Facts) -> tuple[Wait, ...]:
@@ -257,22 +243,36 @@ def lost_wait(facts: Facts) -> tuple[Wait, ...]:
     return (Wait(facts.obs.name, "ManagersLost", text, stalled=True),)
 
 
+def volumes_kept(facts: Facts, holding: Sequence[Member]) -> Wait:
+    """Return the call for a person who has agreed to a new cluster while managers have volumes of an earlier one."""
+    names = ", ".join(m.name for m in holding)
+    claims = " ".join(m.claim.ref.name for m in holding if m.claim is not None)
+    pods = " ".join(m.pod.ref.name for m in holding if m.pod is not None)
+    text = (
+        f"{names} may hold the state of an earlier cluster, beside which no new one is formed; to give it up, delete"
+        f" the claims, then the pods: kubectl delete pvc {claims} --wait=false"
+        f"{f' && kubectl delete pod {pods}' if pods else ''}; the operator then creates new volumes"
+    )
+    return Wait(facts.obs.name, "EarlierVolumes", text, stalled=True)
+
+
 def only_data_left(facts: Facts, kept: Sequence[str]) -> Wait:
     """Return the call for a person when there is data of an earlier cluster, and no manager of it."""
     text = (
-        f"the volumes of {', '.join(kept)} hold data of an earlier cluster of this name, and no volume of its managers"
-        " is left: restore one, with the labels and annotations of its claim (stateward.dev/holds-state); members with"
-        " earlier data never join a new cluster, and to form one without that data, annotate the cluster with"
-        " stateward.dev/bootstrap-again=accept-data-loss"
+        f"the volumes of {first_of(kept, NAMED)} hold data of an earlier cluster of this name, and no volume of its"
+        " managers is left: restore one, with the labels and annotations of its claim (stateward.dev/holds-state);"
+        " members with earlier data never join a new cluster, and to form one without that data, annotate the cluster"
+        " with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return Wait(facts.obs.name, "ManagersLost", text, stalled=True)
 
 
-def interrupted(member: Member) -> Wait:
+def interrupted(facts: Facts, member: Member) -> Wait:
     """Return the call for a person when the volume that was to form the cluster is gone."""
+    what = "pod, which keeps its data itself," if facts.ephemeral(member) else "volume"
     text = (
-        f"the volume of {member.name} was replaced while it formed the cluster, so the operator does"
-        " not know whether a cluster"
-        " exists on it; to form a new one, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
+        f"the {what} of {member.name} was replaced while it formed the cluster, so the operator does not know whether a"
+        " cluster exists on it; if no member has ever served, nothing is lost. To form a new one, annotate the cluster"
+        " with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return Wait(member.name, "BootstrapInterrupted", text, stalled=True)

@@ -1,7 +1,7 @@
 """Marks what must be known of volumes after the cluster resource is deleted, and asks for kept ones that are needed.
 
 The status is deleted with the cluster resource, while volumes are kept. So the claims of managers that have joined a
-cluster are marked, one with data of each pool, and those that replaced members have left. The disaster this prevents: a
+cluster are marked, those with data, and those that replaced members have left. The disaster this prevents: a
 recreated cluster takes the kept volumes with the lowest numbers, including those that were left, and the only copy of a
 shard stays on a volume with a higher number.
 """
@@ -9,11 +9,12 @@ shard stays on a volume with a higher number.
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.volume_fit import unfit
-from stateward.planning.model.actions import Action, MarkState, MarkVolume
+from stateward.planning.model.actions import Action, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
-from stateward.planning.steps.membership.bootstrap import is_overdue, kept_voters, mark_state
+from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 
@@ -35,6 +36,10 @@ def marks(facts: Facts) -> tuple[Action, ...]:
             actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
         elif member.name in voters:
             actions += mark_state(member, "it has joined the cluster, and votes")
+        elif claim.state and has_no_vote(facts, member):
+            node = facts.node(member.name)
+            data = node is not None and node.data
+            actions.append(ForgetState(why="others vote now", member=member.name, claim=claim.ref, data=data))
         elif not claim.left and (member.name in listed or is_unfit(facts, member)) and is_abandoned(facts, member):
             actions.append(MarkVolume(why="its member was replaced", member=member.name, claim=claim.ref, left=True))
     return tuple(actions)
@@ -47,24 +52,35 @@ def joined_voters(facts: Facts) -> frozenset[str]:
     return frozenset(name for name, node in facts.database.nodes.items() if node.voting)
 
 
-def data_marks(facts: Facts) -> tuple[Action, ...]:
-    """Return the marks of volumes with data: of each pool without a vote one, so that large pools cost one write.
+def has_no_vote(facts: Facts, member: Member) -> bool:
+    """Return whether a member certainly has no part in the state of the cluster, and all that have are marked.
 
-    One is enough to know that a cluster was formed. Another one gets the mark when that one has been left.
+    A manager that is only down may have been taken out of the voting configuration, and comes back.
+    """
+    if facts.database is None or facts.obs.desired.formed_by_word or not facts.database.voters:
+        return False
+    node, voters = facts.node(member.name), facts.database.voters
+    demoted = not node.voting if node is not None else not member.present
+    claims = [facts.members[name].claim if name in facts.members else None for name in voters]
+    return demoted and member.name not in voters and all(claim is not None and claim.state for claim in claims)
+
+
+def data_marks(facts: Facts) -> tuple[Action, ...]:
+    """Return the marks of volumes with data and without a vote, one write in the life of each.
+
+    Each of them may be the only one that is left.
     """
     if facts.database is None or facts.obs.desired.formed_by_word:
         return ()
-    kept = [
-        (m, m.claim) for m in facts.obs.members if m.claim is not None and not (m.claim.left or m.claim.terminating)
-    ]
-    marked = {member.pool for member, claim in kept if claim.data}
-    found: dict[str, Action] = {}
-    for member, claim in kept:
-        node = facts.node(member.name)
-        if node is not None and node.data and not node.voting and member.pool not in marked:
+    found: list[Action] = []
+    for member in facts.obs.members:
+        node, claim = facts.node(member.name), member.claim
+        if claim is None or claim.left or claim.terminating or claim.data or claim.state or node is None:
+            continue
+        if node.data and not node.voting:
             why = "it has joined the cluster, and holds data"
-            found.setdefault(member.pool, MarkState(why=why, member=member.name, claim=claim.ref, only_data=True))
-    return tuple(found.values())
+            found.append(MarkState(why=why, member=member.name, claim=claim.ref, only_data=True))
+    return tuple(found)
 
 
 def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
@@ -76,7 +92,8 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
     if facts.database is None:
-        held = [m for m in kept_voters(facts) if m in idle] if unformed_without(facts) else []
+        kept = kept_voters(facts) if unformed_without(facts) else []
+        held = [m for m in kept if m in idle or (m.present and not can_vote(facts, m))]
         return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", _STATE)))
     missing = lost_units(facts.database)
     # A claim without a record of its roles may hold anything.
@@ -101,7 +118,7 @@ def unformed_without(facts: Facts) -> bool:
     """
     if facts.formed or facts.obs.bootstrap_again:
         return False
-    return not any(m.alive for m in kept_voters(facts)) or is_overdue(facts)
+    return not electors(facts) or is_overdue(facts)
 
 
 def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -> Wait | None:

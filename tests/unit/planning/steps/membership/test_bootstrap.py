@@ -18,7 +18,7 @@ def lose_volume(world: World, name: str) -> None:
     """Lose a member's volume: it comes back with an empty one."""
     body = world.bodies[name]
     assert body.claim is not None
-    body.claim.uid = f"{body.claim.uid}-again"
+    body.claim.uid, body.claim.state, body.claim.data = f"{body.claim.uid}-again", False, False
     world.kill(name)
     world.wipe(body)
 

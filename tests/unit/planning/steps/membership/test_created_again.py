@@ -10,9 +10,9 @@ from stateward.planning.model import actions as a
 from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Pool
 from stateward.planning.plan import plan
-from stateward.planning.steps.membership.bootstrap import kept_data, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters
 from tests.unit.planning.steps.membership.test_left import made_again
-from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
+from tests.unit.planning.steps.membership.test_replacement import cluster
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 
@@ -62,8 +62,11 @@ def test_a_claim_is_marked_before_its_member_may_form_the_cluster_and_those_of_o
     world = World(managers(), hot()).until(lambda w: bool(w.did(a.GrantBootstrap)))
     assert world.did(a.MarkState) == ["c-managers-0"]
     world.run()
-    assert sorted(world.did(a.MarkState)) == ["c-hot-0", "c-managers-0", "c-managers-1", "c-managers-2"]
-    assert data_marks(world) == {"c-hot-0"}
+    assert sorted(world.did(a.MarkState)) == [*HOT, "c-managers-0", "c-managers-1", "c-managers-2"]
+    assert data_marks(world) == set(HOT)
+
+
+HOT = ("c-hot-0", "c-hot-1", "c-hot-2")
 
 
 def data_marks(world: World) -> set[str]:
@@ -78,13 +81,12 @@ def without_managers(world: World) -> World:
     return world
 
 
-def test_one_volume_of_each_pool_is_marked_as_holding_data_and_another_one_when_its_member_has_left() -> None:
+def test_each_volume_with_data_is_marked_once() -> None:
+    """Any of them may be the only one that is left."""
     world = settled(managers(), hot(3), hot(2, "warm"), gateway(2))
-    assert data_marks(world) == {"c-hot-0", "c-warm-0"}
+    assert data_marks(world) == {*HOT, "c-warm-0", "c-warm-1"}
     world.kill("c-hot-0").run()
-    assert data_marks(world) == {"c-hot-0", "c-warm-0"}
-    world.edit(policy=wishes(replace=frozenset({"c-hot-0"}))).run()
-    assert data_marks(world) >= {"c-hot-1", "c-warm-0"}
+    assert not world.did(a.MarkState)
 
 
 @pytest.mark.parametrize("pools", [(managers(), hot(2)), (managers(), hot(1)), (managers(ephemeral=True), hot(1))])
@@ -98,8 +100,8 @@ def test_no_cluster_is_formed_beside_the_data_of_an_earlier_one_whose_managers_a
     wait = next(w for w in world.plan().waits if w.reason == "ManagersLost")
     assert wait.stalled
     assert wait.message == (
-        "the volumes of c-hot-0 hold data of an earlier cluster of this name, and no volume of its managers is left:"
-        " restore one, with the labels and annotations of its claim (stateward.dev/holds-state); members with"
+        "the volumes of c-hot-0, c-hot-1 hold data of an earlier cluster of this name, and no volume of its managers is"
+        " left: restore one, with the labels and annotations of its claim (stateward.dev/holds-state); members with"
         " earlier data never join a new cluster, and to form one without that data, annotate the cluster with"
         " stateward.dev/bootstrap-again=accept-data-loss"
     )
@@ -123,7 +125,7 @@ def test_volumes_of_members_that_never_joined_a_cluster_or_have_left_it_hold_up_
     """The first attempt to create a cluster may have failed: what was corrected must form it without more ado."""
     seen = without_managers(cluster(2)).ticks(3).observe()
     members = tuple(replace(m, claim=replace(m.claim, **change)) if m.claim is not None else m for m in seen.members)
-    assert kept_data(derive(seen, 0.0)) == ["c-hot-0"]
+    assert kept_data(derive(seen, 0.0)) == ["c-hot-0", "c-hot-1"]
     assert not kept_data(derive(replace(seen, members=members), 0.0))
 
 
@@ -238,3 +240,41 @@ def test_members_of_a_removed_pool_that_get_no_pod_ask_for_the_pool_while_the_da
         "c-managers-0 does not start (its StatefulSet has created no pod for 30 seconds), and can only be repaired with"
         " pool managers in the spec"
     )
+
+
+def state_marks(world: World) -> set[str]:
+    return {body.name for body in world.bodies.values() if body.claim is not None and body.claim.state}
+
+
+def test_volumes_of_managers_lose_their_mark_when_others_vote_in_their_place() -> None:
+    """The disaster this prevents: a volume that cannot elect anything counts as that of a manager forever."""
+    world = settled(mixed(3))
+    assert state_marks(world) == {"c-all-0", "c-all-1", "c-all-2"}
+    world.edit(pools=[managers(), hot(3, "all")]).run()
+    assert state_marks(world) == {"c-managers-0", "c-managers-1", "c-managers-2"}
+    assert len(data_marks(world)) == 3
+    world.edit(pools=[managers(name="masters"), hot(3, "all")]).run()
+    assert state_marks(world) == {"c-masters-0", "c-masters-1", "c-masters-2"}
+    assert len(data_marks(world)) == 3
+
+
+def test_a_manager_that_is_down_keeps_its_mark_also_if_it_was_taken_out_of_the_voting_configuration() -> None:
+    world = settled(managers(5), hot(2))
+    world.unschedulable.add("c-managers-4")
+    world.kill("c-managers-4")
+    world.voters.discard("c-managers-4")
+    world.ticks(30)
+    assert "c-managers-4" in state_marks(world)
+
+
+def test_no_mark_is_taken_away_while_a_voter_has_none() -> None:
+    world = settled(mixed(3)).edit(pools=[managers(), hot(3, "all")]).run()
+    voter, other = world.bodies["c-managers-0"].claim, world.bodies["c-all-0"].claim
+    assert voter is not None
+    assert other is not None
+    voter.state, other.state = False, True
+    (first, *_) = (x for x in world.plan().actions if isinstance(x, a.MarkState | a.ForgetState))
+    assert isinstance(first, a.MarkState)
+    assert not [x for x in world.plan().actions if isinstance(x, a.ForgetState)]
+    world.run()
+    assert state_marks(world) == {"c-managers-0", "c-managers-1", "c-managers-2"}

@@ -1,0 +1,88 @@
+"""What is left of an earlier cluster of the same name, and what can be done with it now.
+
+These are three questions, and one member may have a different answer to each:
+
+* May its volume hold the state of a cluster? The mark on its claim says so, whatever its pool is for by now.
+* Can it take part in the election of that cluster? It runs, and it votes as its pool is now.
+* Is its volume fresh, so that a new cluster may be formed on it?
+"""
+
+from stateward.planning.facts.facts import Facts
+from stateward.planning.model.observation import Claim, Member
+
+
+def kept_voters(facts: Facts) -> list[Member]:
+    """Return the members whose volumes may hold the state of a cluster that was formed before this resource knew it.
+
+    They are those with a marked claim. Without any mark they are the managers with a claim that is older than the
+    resource, and it is unknown which volumes are empty: an operator without marks made them, or a user wrote their
+    claims. A user that asks for managers that keep their data in pods has given up the volumes.
+    """
+    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral}
+    usable = [(m, m.claim) for m in facts.obs.members if m.pool not in ephemeral and m.claim is not None]
+    usable = [(m, claim) for m, claim in usable if is_usable(claim)]
+    marked = [m for m, claim in usable if claim.state]
+    # Where data is marked, so were the managers: a claim without a mark is of one that came later, and is empty.
+    if marked or marked_data(facts):
+        return marked
+    return [m for m, claim in usable if claim.earlier and (facts.votes(m) or not m.made_for)]
+
+
+def electors(facts: Facts) -> list[Member]:
+    """Return the members of the earlier cluster that run, and vote as they are now, the most promising first.
+
+    The disaster this prevents: a cluster is deleted and created again, its managers get another name before they are
+    elected, and the new ones form a second database beside theirs. So members of a pool that the spec does not have
+    count too.
+    """
+    found = [m for m in kept_voters(facts) if m.alive and can_vote(facts, m)]
+
+    def place(member: Member) -> tuple[bool, bool, str, int]:
+        pool = facts.pools.get(member.pool)
+        return pool is not None and not pool.electable, pool is None, member.pool, member.ordinal
+
+    return sorted(found, key=place)
+
+
+def can_vote(facts: Facts, member: Member) -> bool:
+    """Return whether a member votes as its pool is now; one without a pool, as it was made."""
+    pool = facts.pools.get(member.pool)
+    return pool.voting if pool is not None else facts.votes(member)
+
+
+def is_fresh(facts: Facts, member: Member) -> bool:
+    """Return whether a new cluster may be formed with a member's volume: it certainly holds no earlier one.
+
+    The volume of the grant is marked as perhaps holding one; that is the cluster which is being formed.
+    """
+    pool = facts.pools.get(member.pool)
+    if member.claim is None and pool is not None and pool.ephemeral:
+        return True
+    claim, grant, record = member.claim, facts.obs.bootstrap, facts.obs.records.get(member.name)
+    if claim is None or claim.terminating or claim.left or (record is not None and record.volume == claim.ref.uid):
+        return False
+    forming = grant is not None and not grant.formed and grant.volume == claim.ref.uid and not claim.earlier
+    return forming or member not in kept_voters(facts)
+
+
+def kept_data(facts: Facts) -> list[str]:
+    """Return the members whose volumes hold data of an earlier cluster of which no manager's volume is left."""
+    return [] if kept_voters(facts) else marked_data(facts)
+
+
+def marked_data(facts: Facts) -> list[str]:
+    """Return the members whose volumes are marked as holding data of a cluster.
+
+    A claim of another owner, the earlier cluster resource, is about to be deleted with it.
+    """
+    stays = ("", facts.obs.uid)
+    claims = ((m.name, m.claim) for m in facts.obs.members if m.claim is not None and m.claim.owner in stays)
+    return [name for name, claim in claims if claim.data and is_usable(claim)]
+
+
+def is_usable(claim: Claim) -> bool:
+    """Return whether a member may use what is on a volume.
+
+    A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
+    """
+    return claim.capacity > 0 and not (claim.left or claim.terminating)
