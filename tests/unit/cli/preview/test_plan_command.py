@@ -78,8 +78,8 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
             meta: Json = {**body["metadata"], **stored, "ownerReferences": owners}
             if plural == "persistentvolumeclaims":
                 # As of members that have joined the cluster.
-                marks = {names.ANNOTATION_STATE: "true", names.ANNOTATION_DATA: "true"}
-                meta["annotations"] = {**meta.get("annotations", {}), **marks}
+                mark = names.ANNOTATION_STATE if pool == "managers" else names.ANNOTATION_DATA
+                meta["annotations"] = {**meta.get("annotations", {}), mark: "true"}
             api.add(plural, {**body, "metadata": meta, "status": status})
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}
