@@ -112,6 +112,18 @@ class User:
         if any(wait["reason"] in BOOTSTRAP_WAITS for wait in waits):
             self._world.context.count(BOOTSTRAP_CONFIRMED)
             self.annotate({names.ANNOTATION_BOOTSTRAP_AGAIN: "accept-data-loss"})
+        for wait in waits:
+            if wait["reason"] == "EarlierVolumes":
+                self._delete_named(wait["message"])
+
+    def _delete_named(self, message: str) -> None:
+        """Delete the claims and pods that a message names: nothing of the cluster on them is needed."""
+        said = {word.rstrip(";") for word in message.split()}
+        for kind in ("/persistentvolumeclaims", "/pods"):
+            for stored in self._world.store.all(kind):
+                if stored.key.name in said and not stored.terminating:
+                    self._world.context.trace(f"the user deletes {stored.key.name}")
+                    self._world.server.delete(kind, stored.key, DeleteOptions(Preconditions(stored.uid)))
 
     def apply_drawn_edit(self, edit: DrawnEdit) -> None:
         """Apply an edit that was drawn from the schema: the server must refuse an invalid one and name its field."""

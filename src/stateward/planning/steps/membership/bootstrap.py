@@ -22,7 +22,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Pod
 from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import creation_of
-from stateward.planning.steps.membership.earlier_cluster import electors, is_fresh, kept_data, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, is_fresh, kept_data, kept_voters
 from stateward.planning.steps.rollout.prepare import stage
 
 FORMING = "Bootstrapping"
@@ -51,13 +51,15 @@ def form_anew(facts: Facts) -> StepResult:
     beside the new one. So they must give up their volumes first. Volumes that are gone are made again.
     """
     holding = [m for m in electors(facts) if not is_fresh(facts, m)]
+    holding += [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and can_vote(facts, m)]
     if holding:
         return StepResult(waits=(volumes_kept(facts, holding),))
     able = [m for m in electable(facts) if is_fresh(facts, m)]
     before = granted(facts)
     member = before if before in able else next(iter(able), None)
-    lost = [m for m in electable(facts) if m.claim is None and not facts.pools[m.pool].ephemeral]
-    made = (creation_of(facts, facts.pools[m.pool], m.ordinal, m.name) for m in lost)
+    lost = [m for m in facts.obs.members if m.alive and m.claim is None and m.pool in facts.pools]
+    pools = [(m, facts.pools[m.pool]) for m in lost]
+    made = (creation_of(facts, p, m.ordinal, m.name) for m, p in pools if p.voting and not p.ephemeral)
     return merge(*made, formed_by(facts, member) if member is not None else StepResult())
 
 
