@@ -6,7 +6,7 @@ altogether, the digest of what it stored after the last write decides; see `deci
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, cast
@@ -17,7 +17,15 @@ from stateward.api.values.base import Json
 from stateward.api.values.settings import flatten
 from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
-from stateward.engines.search.declared.pointers import found, placed, places, replaced, without
+from stateward.engines.search.declared.pointers import (
+    GONE,
+    found,
+    placed,
+    places,
+    replaced,
+    replaced_beside,
+    without,
+)
 
 _INDEX = "index."
 _QUANTITY = re.compile(r"(\d+)(\.\d+)?(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
@@ -167,11 +175,14 @@ def deviation(what: Declared, stored: object, wanted: object, *, shared: bool = 
 def without_defaults(what: Declared, body: object, other: object) -> object:
     """Return a body without the defaults of the database, where another body has nothing: there they count."""
     for pointer, default in what.kind.defaults.items():
-        there = {place for place, _ in places(other, pointer)}
-        for place, value in places(body, pointer):
-            if place not in there and contains(default, value) is None:
-                body = without(body, place)
+        # All places at once: a copy for each of them would be as many copies as the body has items.
+        body = replaced_beside(body, other, pointer, _dropping(default))
     return body
+
+
+def _dropping(default: object) -> Callable[[object, object], object]:
+    """Return what drops a default of the database where another body has nothing."""
+    return lambda value, there: GONE if there is GONE and contains(default, value) is None else value
 
 
 def _undeclared(what: Declared, stored: object, wanted: object) -> str | None:

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, cast
 
 from stateward.api.values.base import Json
@@ -75,20 +76,34 @@ def without(document: object, pointer: str) -> object:
 
 def replaced(document: object, pointer: str, change: Callable[[object], object]) -> object:
     """Return a copy with each value that a pointer leads to changed, or without it for `GONE`; items of lists stay."""
-    return _replaced(document, steps(pointer), change)
+    return replaced_beside(document, GONE, pointer, lambda value, _: change(value))
 
 
-def _replaced(document: object, keys: list[str], change: Callable[[object], object]) -> object:
+def replaced_beside(
+    document: object, other: object, pointer: str, change: Callable[[object, object], object]
+) -> object:
+    """Return a copy as `replaced` does; `change` also gets what another document has at the same place, or `GONE`."""
+    return _replaced(document, other, steps(pointer), change)
+
+
+def _replaced(document: object, other: object, keys: list[str], change: Callable[[object, object], object]) -> object:
     if not keys:
-        return change(document)
+        return change(document, other)
     first, rest = keys[0], keys[1:]
     if isinstance(document, list):
-        items = enumerate(cast("list[object]", document))
-        return [_replaced(item, rest, change) if rest and first in ("*", str(i)) else item for i, item in items]
+        items, theirs = cast("list[object]", document), cast("list[object]", other) if isinstance(other, list) else []
+        pairs = enumerate(zip_longest(items, theirs[: len(items)], fillvalue=GONE))
+        return [
+            _replaced(item, there, rest, change) if rest and first in ("*", str(i)) else item
+            for i, (item, there) in pairs
+        ]
     if not isinstance(document, Mapping):
         return document
-    fields = cast("Mapping[str, object]", document)
-    made = {key: _replaced(inner, rest, change) if first in ("*", key) else inner for key, inner in fields.items()}
+    fields, beside = cast("Json", document), cast("Json", other) if isinstance(other, Mapping) else Json()
+    made = {
+        key: _replaced(inner, beside.get(key, GONE), rest, change) if first in ("*", key) else inner
+        for key, inner in fields.items()
+    }
     return {key: inner for key, inner in made.items() if inner is not GONE}
 
 

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from stateward.engines.search.declared.pointers import NoPlaceError, concealed, found, moving, placed, places, without
+from stateward.engines.search.declared.pointers import (
+    GONE,
+    NoPlaceError,
+    concealed,
+    found,
+    moving,
+    placed,
+    places,
+    replaced_beside,
+    without,
+)
 
 
 def test_a_star_stands_for_all_items_and_keys() -> None:
@@ -22,6 +32,15 @@ def test_places_are_named_one_by_one() -> None:
 
 def test_escaped_characters_are_part_of_a_key() -> None:
     assert list(found({"a/b": {"c~d": 1}}, "/a~1b/c~0d")) == [1]
+
+
+def test_what_another_document_has_at_the_same_place_is_seen() -> None:
+    def lacking(value: object, there: object) -> object:
+        return GONE if there is GONE else value
+
+    body = {"a": [{"b": 1}, {"b": 2}, {"b": 3}], "*": {"b": 4}, "c": {"b": 5}}
+    assert replaced_beside(body, {"a": [{"b": 0}, {"c": 0}]}, "/a/*/b", lacking) == {**body, "a": [{"b": 1}, {}, {}]}
+    assert replaced_beside(body, {"*": {"b": 0}}, "/*/b", lacking) == {**body, "c": {}}
 
 
 def test_a_value_is_placed_and_the_body_stays_as_it_was() -> None:
