@@ -19,12 +19,14 @@ from stateward.engines.search.declared.identity import Declared, settings_of
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.pointers import (
     GONE,
+    Place,
     found,
     placed,
     places,
     replaced,
     replaced_beside,
     without,
+    written,
 )
 
 _INDEX = "index."
@@ -194,30 +196,38 @@ def _undeclared(what: Declared, stored: object, wanted: object) -> str | None:
     return None
 
 
-def contains(stored: object, wanted: object, at: str = "") -> str | None:
+def contains(stored: object, wanted: object) -> str | None:
     """Return the place of the first deviation, as a JSON pointer; None if `stored` has all that is wanted."""
+    return _missing(stored, wanted, None)
+
+
+def _missing(stored: object, wanted: object, at: Place) -> str | None:
     if isinstance(wanted, Mapping):
         if not isinstance(stored, Mapping):
-            return at or "/"
+            return _named(at)
         fields = cast("Json", stored)
         for key, value in cast("Json", wanted).items():
             if key not in fields and not empty(value):
-                return f"{at}/{key}"
-            if key in fields and (place := contains(fields[key], value, f"{at}/{key}")) is not None:
+                return _named((at, key))
+            if key in fields and (place := _missing(fields[key], value, (at, key))) is not None:
                 return place
         return None
     if isinstance(wanted, list) or isinstance(stored, list):
         return _lists(_listed(cast("object", stored)), _listed(cast("object", wanted)), at)
-    return None if _text(stored) == _text(wanted) else at or "/"
+    return None if _text(stored) == _text(wanted) else _named(at)
 
 
-def _lists(stored: list[object], wanted: list[object], at: str) -> str | None:
+def _lists(stored: list[object], wanted: list[object], at: Place) -> str | None:
     if len(stored) != len(wanted):
-        return at or "/"
+        return _named(at)
     for i, (mine, theirs) in enumerate(zip(stored, wanted, strict=True)):
-        if (place := contains(mine, theirs, f"{at}/{i}")) is not None:
+        if (place := _missing(mine, theirs, (at, str(i)))) is not None:
             return place
     return None
+
+
+def _named(place: Place) -> str:
+    return written(place) or "/"
 
 
 def _listed(value: object) -> list[object]:

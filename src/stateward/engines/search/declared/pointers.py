@@ -12,6 +12,12 @@ from stateward.api.values.base import Json
 GONE = object()
 """Instead of a value: there is none."""
 
+Place = tuple["Place", str] | None
+"""Where a value is: the place that it is in, and its own key; None for the whole body.
+
+It is written out for one value only, because a key may be as long as the body, and be above all else in it.
+"""
+
 
 class NoPlaceError(LookupError):
     """A pointer to where nothing can be."""
@@ -22,24 +28,38 @@ def steps(pointer: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
+def keys_of(place: Place) -> list[str]:
+    """Return the keys that lead to a place."""
+    keys = list[str]()
+    while place is not None:
+        place, key = place
+        keys.append(key)
+    return keys[::-1]
+
+
+def written(place: Place) -> str:
+    """Return a place as a pointer."""
+    return "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key in keys_of(place))
+
+
 def found(document: object, pointer: str) -> Iterator[object]:
     """Yield what a pointer leads to; nothing if there is nothing."""
-    yield from (value for _, value in places(document, pointer))
+    yield from (value for _, value in _places(document, steps(pointer), None))
 
 
 def places(document: object, pointer: str) -> Iterator[tuple[str, object]]:
     """Yield each place that a pointer leads to, as a pointer without `*`, and what is there."""
-    yield from _places(document, steps(pointer), "")
+    yield from ((written(place), value) for place, value in _places(document, steps(pointer), None))
 
 
-def _places(document: object, keys: list[str], at: str) -> Iterator[tuple[str, object]]:
+def _places(document: object, keys: list[str], at: Place) -> Iterator[tuple[Place, object]]:
     if not keys:
         yield at, document
         return
     first, rest = keys[0], keys[1:]
     for key, inner in _items(document):
         if first in ("*", key):
-            yield from _places(inner, rest, f"{at}/{key.replace('~', '~0').replace('/', '~1')}")
+            yield from _places(inner, rest, (at, key))
 
 
 def _items(document: object) -> Iterator[tuple[str, object]]:

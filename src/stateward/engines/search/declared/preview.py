@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, cast
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from stateward.engines.search.declared.comparison import contains, empty, withou
 from stateward.engines.search.declared.decision import Do, decide
 from stateward.engines.search.declared.desired import Desired, Observed, comparable, stored
 from stateward.engines.search.declared.kinds import Write
+from stateward.engines.search.declared.pointers import Place, written
 
 MOST = 200
 """Changes that are shown."""
@@ -46,6 +48,8 @@ class ObjectPreview(Struct, frozen=True):
         return self.does not in ("wait", "refuse")
 
 
+_Change = tuple[Place, object, object]
+"""Where something differs, what is stored there, and what is declared."""
 _UNSHOWN = "values of Secrets are not shown"
 _CLAIMS = {Claim.CREATING: "create", Claim.ADOPTING: "replace", Claim.MERGED: "merge"}
 _OTHERS = {Do.NOTHING: "nothing", Do.STOP: "refuse", Do.WAIT: "wait", Do.SEND: "change"}
@@ -77,12 +81,12 @@ def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
     claim = desired.memory.claim
     merged = claim == Claim.MERGED or (not claim and desired.existing is Existing.MERGE)
     whole = not merged and desired.what.kind.write is not Write.UPDATE
-    return [_shown(change) for change in _changes(body, wanted, "", whole=whole)][:MOST]
+    return [_shown(*change) for change in islice(_changes(body, wanted, None, whole=whole), MOST)]
 
 
-def _shown(change: FieldChange) -> FieldChange:
-    key = change.path.rpartition("/")[2]
-    return FieldChange(change.path, _masked(key, change.before), _masked(key, change.after))
+def _shown(place: Place, before: object, after: object) -> FieldChange:
+    key = place[1] if place is not None else ""
+    return FieldChange(written(place) or "/", _masked(key, before), _masked(key, after))
 
 
 def _textless(value: Any) -> Any:
@@ -104,7 +108,7 @@ def _masked(key: str, value: Any) -> Any:
     return NOT_SHOWN if secret else value
 
 
-def _changes(stored: object, wanted: object, at: str, *, whole: bool) -> Iterator[FieldChange]:
+def _changes(stored: object, wanted: object, at: Place, *, whole: bool) -> Iterator[_Change]:
     """Yield what differs; if `whole`, also what is stored and not declared, because a write removes it."""
     if isinstance(wanted, Mapping) and isinstance(stored, Mapping):
         yield from _in_fields(cast("Json", stored), cast("Json", wanted), at, whole=whole)
@@ -112,22 +116,22 @@ def _changes(stored: object, wanted: object, at: str, *, whole: bool) -> Iterato
     mine, theirs = _objects(stored), _objects(cast("object", wanted))
     if mine and len(mine) == len(theirs):
         for i, (before, after) in enumerate(zip(mine, theirs, strict=True)):
-            yield from _in_fields(before, after, f"{at}/{i}", whole=whole)
+            yield from _in_fields(before, after, (at, str(i)), whole=whole)
     elif _differ(stored, cast("object", wanted), whole=whole):
-        yield FieldChange(at or "/", stored, wanted)
+        yield at, stored, wanted
 
 
 def _differ(stored: object, wanted: object, *, whole: bool) -> bool:
     return contains(stored, wanted) is not None or (whole and contains(wanted, stored) is not None)
 
 
-def _in_fields(stored: Json, wanted: Json, at: str, *, whole: bool) -> Iterator[FieldChange]:
+def _in_fields(stored: Json, wanted: Json, at: Place, *, whole: bool) -> Iterator[_Change]:
     for key, value in wanted.items():
         if key in stored or not empty(value):
-            yield from _changes(stored.get(key), value, f"{at}/{key}", whole=whole)
+            yield from _changes(stored.get(key), value, (at, key), whole=whole)
     for key, value in stored.items() if whole else ():
         if key not in wanted and not empty(value):
-            yield FieldChange(f"{at}/{key}", value)
+            yield (at, key), value, None
 
 
 def _objects(value: object) -> list[Json]:

@@ -3,19 +3,21 @@
 import tracemalloc
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from stateward.api.kinds.search_object import ClusterKindName, ClusterReference, SearchObjectSpec
 from stateward.api.values.base import Json
-from stateward.engines.search.declared import pointers, writes
-from stateward.engines.search.declared.comparison import deviation
+from stateward.engines.search.declared import pointers, preview, refusals, writes
+from stateward.engines.search.declared.comparison import contains, deviation
 from stateward.engines.search.declared.desired import Desired, Memory, Observed
 from stateward.engines.search.declared.identity import declared, problems
 from stateward.engines.search.declared.pointers import concealed
+from stateward.engines.search.declared.refusals import field_in
 
 MANY = 300
+LONG, LEVELS = "k" * 50_000, 40
 
 
 def spec(kind: ClusterKindName, body: Json | None = None, **named: Any) -> SearchObjectSpec:
@@ -27,9 +29,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> l
     """Return a list that gets an item for each call of a function of a module."""
     calls, usual = list[int](), getattr(module, name)
 
-    def counting(*arguments: Any) -> object:
+    def counting(*arguments: Any, **named: Any) -> object:
         calls.append(1)
-        return usual(*arguments)
+        return usual(*arguments, **named)
 
     monkeypatch.setattr(module, name, counting)
     return calls
@@ -50,6 +52,52 @@ def test_the_names_of_settings_take_no_more_memory_than_a_body_of_their_size() -
     body = {"k" * 50_000: {f"a{i}": 1 for i in range(2000)}}
     asked = spec(ClusterKindName.OPENSEARCH, body, object="clusterSettings")
     assert peak(lambda: list(problems(asked))) < 20 << 20
+
+
+def test_the_place_of_a_deviation_is_not_written_out_for_each_level_or_item() -> None:
+    """Half a megabyte of a key and 200,000 items below it took 9 s of the event loop."""
+    body = below_long_keys(1)
+    assert peak(lambda: contains(body, below_long_keys(1))) < 5 << 20
+    assert contains(body, below_long_keys(2)) == f"/{LONG}" * LEVELS
+
+
+def test_the_places_of_defaults_are_not_written_out_for_each_item() -> None:
+    """All of them were kept at a time: a key as long as the body, once for each of its items."""
+    states = {"states": {LONG: {"actions": [{"retry": {"count": 4}}] * 2000}}}
+    what = declared(spec(ClusterKindName.OPENSEARCH, object="ismPolicy/logs"))
+    assert peak(lambda: deviation(what, {"policy": {}}, {"policy": states})) < 5 << 20
+
+
+def test_the_place_that_a_refusal_names_is_written_out_once() -> None:
+    body = below_long_keys({"last": 1})
+    assert peak(lambda: field_in("unknown field [absent]", body)) < 5 << 20
+    assert field_in("unknown field [last]", body) == f".{LONG}" * LEVELS + ".last"
+
+
+def test_few_names_of_a_refusal_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The body was searched for each name that a database told: all of a megabyte, fifty times."""
+    searches = counted(monkeypatch, refusals, "_places")
+    body = {str(i): 1 for i in range(100)}
+    field_in(" ".join(f"unknown field [a{i}]" for i in range(30)), body)
+    assert len(searches) < 10 * (len(body) + 1)
+
+
+def test_a_preview_of_many_changes_ends_with_the_last_one_that_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = counted(monkeypatch, preview, "_changes")
+    what = declared(spec(ClusterKindName.OPENSEARCH, object="ingestPipeline/logs"))
+    body = {str(i): {"a": 1} for i in range(20 * preview.MOST)}
+    wanted = Desired(what, body, body, "d", "prod/one", Memory("Owned", "d"))
+    stored = {"logs": {str(i): {"a": 2} for i in range(20 * preview.MOST)}}
+    found = preview.differences(wanted, Observed(stored, frozenset({"2.19.3"})))
+    assert len(found) == preview.MOST
+    assert len(compared) < 5 * preview.MOST
+
+
+def below_long_keys(value: object) -> Json:
+    """Return a body with a value below many long keys."""
+    for _ in range(LEVELS):
+        value = {LONG: value}
+    return cast("Json", value)
 
 
 def test_a_value_of_a_secret_is_concealed_in_time_that_grows_with_the_depth(monkeypatch: pytest.MonkeyPatch) -> None:
