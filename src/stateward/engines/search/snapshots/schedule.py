@@ -181,16 +181,18 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     kept = desired.spec.retention
     if kept is None or desired.spec.paused or found.running or doubt(found.versions) is not None:
         return []
-    own = sorted(found.own(desired), key=age)
-    if any(each.running for each in own):
+    all_own = found.own(desired)
+    if any(each.running for each in all_own):
         return []
+    # Each once: one that comes twice in an answer would count as later than itself.
+    own = [each for _, each in sorted({age(each): each for each in all_own}.items())]
     oldest = None if kept.max_age is None else desired.now - lifetime_seconds(kept.max_age)
     failing = bool(own) and own[-1].state != SUCCESS
     return [
         each.snapshot
-        for each in own
+        for each, generation in zip(own, _generations(own), strict=True)
         if each.snapshot != verification.protected(desired.status)
-        and (generation := _generation(each, own)) >= (kept.min_count or 1)
+        and generation >= (kept.min_count or 1)
         and not (failing and each.state == SUCCESS)
         and (
             (kept.max_count is not None and generation >= kept.max_count)
@@ -199,6 +201,10 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
     ]
 
 
-def _generation(found: Snapshot, own: list[Snapshot]) -> int:
-    later = (each for each in own if age(each) > age(found))
-    return sum(found.state != SUCCESS or each.state == SUCCESS for each in later)
+def _generations(own: Sequence[Snapshot]) -> list[int]:
+    """Return the generation of each snapshot; they are sorted by age, the oldest first."""
+    generations, later, successful = list[int](), 0, 0
+    for each in reversed(own):
+        generations.append(successful if each.state == SUCCESS else later)
+        later, successful = later + 1, successful + (each.state == SUCCESS)
+    return generations[::-1]
