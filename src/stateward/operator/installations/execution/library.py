@@ -1,6 +1,5 @@
 """The packages of installations: read once for each object, because none of them ever changes."""
 
-from collections import OrderedDict
 from collections.abc import Iterable
 
 from stateward.api.kinds.package import Package as PackageObject
@@ -12,12 +11,11 @@ from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import OpenPackage
+from stateward.operator.installations.execution.kept import Kept
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
 from stateward.packages.format.records import Package
-
-MOST = 256
-"""Packages that are kept in memory."""
+from stateward.packages.rendering.nested import Offer
 
 
 class Library:
@@ -32,7 +30,7 @@ class Library:
         self._namespaces = namespaces
         self.packages: Store[PartialObject] = Store("packages", namespaces=namespaces)
         self.shared: Store[PartialObject] = Store("clusterpackages")
-        self._read: OrderedDict[str, Package] = OrderedDict()
+        self.kept = Kept[Package]()
 
     @property
     def _everywhere(self) -> bool:
@@ -73,24 +71,26 @@ class Library:
             return await self._of(resource, key, known.metadata.uid)
         raise _missing(namespace, name)
 
-    async def named(self, namespace: str) -> list[tuple[str, PackageObject]]:
-        """Return all packages that installations of a namespace may use, by the names of their objects."""
+    async def offers(self, namespace: str) -> list[Offer]:
+        """Return all packages that installations of a namespace may use."""
         mine = [(PACKAGES, key) for key in sorted(self.packages.keys()) if key.namespace == namespace]
         shared = [(CLUSTER_PACKAGES, key) for key in sorted(self.shared.keys())]
-        return [(key.name, await self._api.get(resource, key)) for resource, key in (*mine, *shared)]
+        return [await self._offer(resource, key) for resource, key in (*mine, *shared)]
+
+    async def _offer(self, resource: Resource[PackageObject], key: Key) -> Offer:
+        """Return what a package is called; its archive is dropped, because there may be any number of packages."""
+        said = (await self._api.get(resource, key)).spec
+        return Offer(key.name, said.name, said.version, said.app_version)
 
     async def _of(self, resource: Resource[PackageObject], key: Key, uid: str) -> Package:
-        if uid in self._read:
-            self._read.move_to_end(uid)
-            return self._read[uid]
+        if (kept := self.kept.get(key.namespace, uid)) is not None:
+            return kept
         try:
             body = await self._api.get(resource, key)
         except NotFound as error:
             raise NoPackageError("PackageMissing", f"{resource.kind} {key} is being deleted") from error
         found = await self._background(OpenPackage(body))
-        self._read[body.metadata.uid] = found
-        if len(self._read) > MOST:
-            self._read.popitem(last=False)
+        self.kept.keep(key.namespace, body.metadata.uid, found)
         return found
 
 

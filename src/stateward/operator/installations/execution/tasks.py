@@ -20,7 +20,7 @@ from stateward.packages.format.records import Task, TaskKind
 from stateward.packages.format.trees import at
 from stateward.packages.plans.health import Health, health_of
 from stateward.packages.plans.steady_state import owner_of
-from stateward.packages.rendering.nested import Offer, pick
+from stateward.packages.rendering.nested import pick
 from stateward.packages.rendering.pipes import LARGEST_FILE, WAITER, pipe_object, pipe_pod
 from stateward.packages.rendering.rendering import Place, Use
 
@@ -54,9 +54,7 @@ class Tasks:
         return await self._pipe(use, place, task)
 
     async def _nested(self, use: Use, place: Place, task: Task) -> str:
-        found = await self._library.named(use.namespace)
-        offers = [Offer(name, p.spec.name, p.spec.version, p.spec.app_version) for name, p in found]
-        offer = pick(offers, task)
+        offer = pick(await self._library.offers(use.namespace), task)
         if offer is None:
             version = task.spec.operator_version or task.spec.app_version
             raise HeldError(f"{task.name}: there is no Package of {task.spec.package} {version}".rstrip())
