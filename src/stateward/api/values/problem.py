@@ -8,6 +8,13 @@ from typing import Any
 MOST = 10
 """Texts that a sentence has where nothing else is said."""
 
+MOST_PROBLEMS, LONGEST = 20, 1000
+"""Problems of one spec that are told in a status or an answer, and characters of each.
+
+The disaster this prevents: a spec with many wrong keys, or with one as long as itself, becomes a status of many
+megabytes that nothing can store, and that is made and sent again and again.
+"""
+
 
 class Severity(StrEnum):
     """Whether a problem stops the change or is only a warning."""
@@ -47,6 +54,17 @@ def first_of(texts: Sequence[str], most: int = MOST, between: str = ", ") -> str
     """Return the first `most` texts as one, and how many more there are: `a, b and 3 more`."""
     more = len(texts) - most
     return between.join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def short(text: str, longest: int = LONGEST) -> str:
+    """Return a text, or the begin of one that is longer than `longest` characters."""
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+def in_short(texts: Sequence[str]) -> str:
+    """Return the first problems as one text, and how many more there are."""
+    shown = [short(text) for text in texts[:MOST_PROBLEMS]]
+    return first_of([*shown, *texts[MOST_PROBLEMS:]], MOST_PROBLEMS, "; ")
 
 
 def _shown(value: Any) -> str:

@@ -10,6 +10,7 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.validation import errors, validate_access
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.api.values.problem import in_short
 from stateward.engines.connection.base import Target
 from stateward.engines.pods.beside import config_secret
 from stateward.engines.search.dashboards import objects
@@ -121,8 +122,8 @@ class Round:
 
     async def _routes(self) -> RoutesStatus | None:
         if any(problem.path.startswith(("spec.routes", "spec.dashboards.routes")) for problem in self._problems()):
-            text = "; ".join(
-                problem.public for problem in self._problems() if not problem.path.startswith("spec.metrics")
+            text = in_short(
+                [problem.public for problem in self._problems() if not problem.path.startswith("spec.metrics")]
             )
             return RoutesStatus(reason="RouteInvalid", message=text)
         desired = routes_of(self._live, secured=self._secured)
@@ -182,7 +183,7 @@ class Round:
     async def _kept(self, asked: Dashboards, before: DashboardsStatus | None) -> DashboardsStatus:
         problems = [each for each in self._problems() if each.path.startswith("spec.dashboards")]
         if problems:
-            raise StopError("DashboardsInvalid", "; ".join(problem.public for problem in problems))
+            raise StopError("DashboardsInvalid", in_short([problem.public for problem in problems]))
         deployment = await self._owned.get(kinds.DEPLOYMENTS, dashboards_name(self._live))
         pods = await pods_of(self._owned, dashboards_name(self._live), self._selector)
         known = self._asked(asked)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stateward.api.kinds.cluster import Cluster, Retention
 from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectSpec, SearchObjectStatus
 from stateward.api.values.base import Json
-from stateward.api.values.problem import Problem
+from stateward.api.values.problem import Problem, short
 from stateward.engines.connection.base import EngineError, Target
 from stateward.engines.search.declared.comparison import canonical, normal
 from stateward.engines.search.declared.decision import Decision, Do
@@ -113,7 +113,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 secrets,
             )
         except StopError as stop:
-            self.keep(replace(self.live.status, drift=stop.drift))
+            self.keep(replace(self.live.status, drift=short(stop.drift)))
             raise
         desired = self._desired(what, body)
         self._record(desired, written, target)

@@ -1,5 +1,6 @@
 """The status of a declared object: conditions as kstatus defines them, and one sentence. Pure."""
 
+import dataclasses
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from stateward.api.values.conditions import condition, dated, stalled
+from stateward.api.values.problem import short
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.planning.model.times import rfc3339
 
@@ -38,6 +40,15 @@ CONFLICT = "Conflict"
 """Reason of a resource that declares the same as another one, which is in charge of it."""
 HELD = "SettingHeld"
 """Reason of a resource that waits until another one has reset a cluster setting, which it declares no more."""
+
+
+LONGEST_MESSAGE = 24_000
+"""Characters of a sentence in a status, which has it up to four times: a database may have keys of any length."""
+
+
+def shortened(outcome: Outcome) -> Outcome:
+    """Return an outcome with a sentence that a status can have."""
+    return dataclasses.replace(outcome, message=short(outcome.message, LONGEST_MESSAGE))
 
 
 def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:

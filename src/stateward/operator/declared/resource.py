@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.base import Metadata, Record
-from stateward.api.values.problem import Problem
+from stateward.api.values.problem import Problem, in_short
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.desired import Desired
@@ -32,7 +32,16 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases, Written, clear, settle
 from stateward.operator.declared.metrics import SnapshotMetrics
-from stateward.operator.declared.reporting import APPLIED, CONFLICT, Outcome, Stage, is_ready, kept_by, reported
+from stateward.operator.declared.reporting import (
+    APPLIED,
+    CONFLICT,
+    Outcome,
+    Stage,
+    is_ready,
+    kept_by,
+    reported,
+    shortened,
+)
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
 from stateward.packages.restarts.digests import Key
@@ -156,7 +165,7 @@ class Reconciliation(ABC, Generic[R]):
     def check(self) -> None:
         """Raise StopError for a wrong spec, or if another resource is in charge of what this one declares."""
         if wrong := list(self.problems()):
-            text = "; ".join(each.public for each in wrong)
+            text = in_short([each.public for each in wrong])
             raise StopError(Outcome(Stage.STALLED, "InvalidSpec", text, RESYNC_SECONDS))
         for other, both in self._rivals():
             # Also one that is being deleted: until it is gone it would delete what this one has written.
@@ -343,7 +352,7 @@ class Reconciliation(ABC, Generic[R]):
 
     async def write(self, status: Any, outcome: Outcome, generation: int | None = None) -> None:
         """Write a status if it is new; raises Conflict if another client was faster, ApiError."""
-        meta = self.live.metadata
+        meta, outcome = self.live.metadata, shortened(outcome)
         made = reported(status, outcome, meta.generation if generation is None else generation, self.now())
         if outcome.stage is Stage.STALLED and outcome.message != status.activity:
             self.tell(Severity.WARNING, outcome.reason, outcome.message)

@@ -6,6 +6,7 @@ from stateward.api.kinds.access.metrics import Metrics, MetricsStatus
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.validation import errors, validate_access
 from stateward.api.values.base import Json
+from stateward.api.values.problem import in_short
 from stateward.engines.exporter import objects
 from stateward.engines.exporter.objects import asked_of, exporter_name
 from stateward.engines.pods.beside import config_secret
@@ -99,7 +100,7 @@ class Round:
     async def _kept(self, asked: Metrics, before: MetricsStatus | None) -> MetricsStatus:
         problems = [each for each in errors(validate_access(self._live)) if each.path.startswith("spec.metrics")]
         if problems:
-            raise StopError("MetricsInvalid", "; ".join(problem.public for problem in problems))
+            raise StopError("MetricsInvalid", in_short([problem.public for problem in problems]))
         if not self._image:
             raise StopError("MetricsNoImage", "the operator does not know its own image, from which exporters run")
         if unready := self._part.unready():

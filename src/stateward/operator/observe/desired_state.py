@@ -14,7 +14,7 @@ from stateward.api.validation import Severity, validate
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights import policy
-from stateward.planning.model.observation import Desired, Refusal
+from stateward.planning.model.desired import Desired, refusals_of
 
 
 def desired_or_refused(family: Family, cluster: Cluster, level: Level = Level.PRIVILEGED) -> Desired:
@@ -24,8 +24,7 @@ def desired_or_refused(family: Family, cluster: Cluster, level: Level = Level.PR
     """
     errors = [p for p in validate(cluster) if p.severity is Severity.ERROR]
     if errors:
-        refusals = tuple(Refusal(subject=p.path, reason="InvalidSpec", message=str(p)) for p in errors)
-        return Desired(version=cluster.status.version, pools=(), refusals=refusals)
+        return Desired(version=cluster.status.version, pools=(), refusals=refusals_of(errors, "InvalidSpec"))
     desired = family.desired(cluster)
     barred = policy.refusals(family, cluster, level)
     return msgspec.structs.replace(desired, refusals=(*desired.refusals, *barred)) if barred else desired

@@ -14,7 +14,7 @@ from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import DASHBOARDS, METRICS, final_templates
-from stateward.planning.model.observation import Refusal
+from stateward.planning.model.desired import Refusal, refusals_of
 
 NOT_ALLOWED = "PodNotAllowed"
 """Reason of a wait: pods with this spec are not allowed."""
@@ -62,7 +62,7 @@ def _field(path: str, inner: Iterable[str]) -> str:
 
 def refusals(family: Family, cluster: Cluster, level: Level) -> tuple[Refusal, ...]:
     """Return the same as refusals: the cluster continues unchanged, and nothing is created from its spec."""
-    return tuple(Refusal(p.path, NOT_ALLOWED, str(p)) for p in problems(family, cluster, level))
+    return refusals_of(problems(family, cluster, level), NOT_ALLOWED)
 
 
 def refuse(level: Level, template: Json) -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteCluster, RemoteClusterStatus
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.validation import errors, validate_access
+from stateward.api.values.problem import in_short
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.remote import objects, requests
@@ -118,7 +119,7 @@ class Round:
 
     def _problems(self, path: str) -> str:
         found = [each for each in errors(validate_access(self._live)) if each.path.startswith(path)]
-        return "; ".join(problem.public for problem in found)
+        return in_short([problem.public for problem in found])
 
     async def _entry(self, entry: RemoteCluster) -> Entry:
         """Return what an entry asks for, from a live read of the other cluster; raises ApiError.

@@ -1,10 +1,11 @@
 """What should be: the pools with every default filled in, the policy of changes, and what is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
+from stateward.api.values.problem import MOST_PROBLEMS, Problem, short
 from stateward.planning.model.member import Inputs
 from stateward.planning.model.snapshots import SnapshotGate
 
@@ -140,6 +141,16 @@ class Refusal(Struct, frozen=True):
     message: str
     everything: bool = True
     """Whether the whole edit is held back, or (False) only its subject, such as the version."""
+
+
+def refusals_of(problems: Sequence[Problem], reason: str) -> tuple[Refusal, ...]:
+    """Return what is wrong with a spec as refusals: the first problems, and how many more there are."""
+    first, more = problems[:MOST_PROBLEMS], len(problems) - MOST_PROBLEMS
+    told = [Refusal(short(each.path), reason, short(str(each))) for each in first]
+    if more > 0:
+        text = f"spec: there are {more} more problems, and `kubectl stateward validate` shows all of them"
+        told.append(Refusal("spec", reason, text))
+    return tuple(told)
 
 
 class Replacement(Struct, frozen=True):

@@ -43,6 +43,16 @@ def test_a_wrong_spec_is_refused_with_a_sentence(kind: str, spec: Any, said: str
     assert asked(kind, spec, deletionTimestamp="2026-01-01T00:00:00Z")["allowed"]
 
 
+def test_an_answer_has_few_of_many_problems() -> None:
+    """Each key of a body was a problem of its own: a body of a megabyte got an answer of many."""
+    settings = {f"cluster.*{i}": 1 for i in range(5000)}
+    answer = asked("SearchObject", {"cluster": CLUSTER, "object": "clusterSettings", "body": settings})
+    message = answer["status"]["message"]
+    assert "spec.body[cluster.*0]: must be the name of one setting" in message
+    assert message.endswith("and 4980 more")
+    assert len(message) < 5000
+
+
 @pytest.mark.parametrize("question", [b"{", b"{}", b'{"request": {"uid": "7", "kind": {"kind": "Pod"}}}'])
 def test_what_cannot_be_read_is_let_through(question: bytes) -> None:
     assert respond(question)["response"]["allowed"]

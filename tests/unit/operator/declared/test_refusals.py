@@ -295,3 +295,25 @@ async def test_what_the_database_always_has_is_merged_and_never_deleted() -> Non
         await world.until(lambda: not world.exists())
     assert [call.method for call in world.database.writes] == ["PUT"]
     assert world.database.objects.by_path["/_plugins/_security/api/audit"].body == merged
+
+
+async def test_a_status_tells_few_of_many_problems() -> None:
+    """Each key of a body was a problem of its own: the status had megabytes of text, four times."""
+    world = World()
+    world.template(object="clusterSettings", body={f"cluster.*{i}": 1 for i in range(5000)})
+    async with world.operator():
+        await world.until(lambda: world.stalled() == "InvalidSpec")
+    assert world.status()["activity"].endswith("and 4980 more")
+    assert len(msgspec.json.encode(world.status())) < 20_000
+
+
+async def test_a_status_has_the_begin_of_a_long_place() -> None:
+    """A key of a body may be as long as the body, and what differs there was told with all of it."""
+    world = with_theirs()
+    world.template(drift="Report", existing="Adopt", body={**TEMPLATE, "_meta": {"k" * 100_000: 1}})
+    async with world.operator():
+        await world.until(world.is_ready)
+        world.database.objects.by_path[PATH] = StoredObject({**TEMPLATE, "_meta": {"other": 1}}, 9)
+        await world.until(lambda: world.stalled() == "Drifted")
+    assert world.status()["drift"].startswith("another client has changed /_meta/kkk")
+    assert len(msgspec.json.encode(world.status())) < 110_000

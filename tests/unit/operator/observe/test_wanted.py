@@ -104,3 +104,13 @@ def test_it_is_what_the_driver_says_of_the_healthy_cluster(
     status = ClusterStatus(version=version, cluster_uuid=identity, bootstrap=grant, activity=doing)
     whole = msgspec.structs.replace(cluster(version=asked), status=status)
     assert DesiredStates(Family()).desired(whole) == Family().desired(whole)
+
+
+def test_a_spec_with_many_problems_has_few_refusals(family: Family) -> None:
+    """Each became a wait in the status: a megabyte of wrong keys made a status of many, in each round."""
+    wanted = DesiredStates(family)
+    refusals = wanted.desired(cluster(config={f"path.data.{i}": 1 for i in range(5000)})).refusals
+    assert len(refusals) == 21
+    assert refusals[-1].message.startswith("spec: there are 4980 more problems")
+    long = wanted.desired(cluster(config={f"path.data.{'k' * 200}{i}": ["x" * 900] for i in range(9)})).refusals
+    assert all(len(each.message) < 1100 for each in long)
