@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from ipaddress import ip_address
+from typing import cast
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -20,6 +22,12 @@ LEFT = 1 / 3
 
 LONGEST_KEY = 4000
 """Characters of a key; one of RSA with 4096 bits has 3,300."""
+
+RSA_BITS = 4096
+"""Bits of an RSA key; OpenSSL tests one of these in a quarter of a second."""
+
+KEYS = 1024
+"""Keys that are remembered, some megabytes."""
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 """Created keys use elliptic curves; given keys may be RSA."""
@@ -138,15 +146,34 @@ def belongs(pair: Pair) -> bool:
 def signer(pair: Pair) -> Key:
     """Return the key of a pair; raises ValueError for a kind of key that not every engine knows, or a longer one.
 
-    The disaster this prevents: OpenSSL tests whether the primes of an RSA key are some, which takes minutes for long
-    ones, and meanwhile nothing else is done, for any cluster.
+    The disaster this prevents: OpenSSL tests whether the primes of an RSA key are some, which takes a quarter of a
+    second for 4096 bits and minutes for long ones, and meanwhile nothing else is done, for any cluster.
     """
     if len(pair.key) > LONGEST_KEY:
         raise ValueError(f"the key is too long: it has more than {LONGEST_KEY} characters")
-    key = serialization.load_pem_private_key(pair.key.encode(), None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
-        raise ValueError("the key is neither RSA nor one for elliptic curves")  # noqa: TRY004 - the text, not its type
-    return key
+    found = _judged(pair.key)
+    if isinstance(found, str):
+        raise ValueError(found)  # noqa: TRY004 - the text, not its type
+    return found
+
+
+@lru_cache(KEYS)
+def _judged(text: str) -> Key | str:
+    """Return a key, or what is wrong with it: both are known from then on, so that each key is tested once."""
+    data = text.encode()
+    try:
+        # First without the test of the primes, which takes longest where one of them is long and the other short.
+        key = serialization.load_pem_private_key(data, None, unsafe_skip_rsa_key_validation=True)
+        if isinstance(key, ec.EllipticCurvePrivateKey):
+            return key
+        if not isinstance(key, rsa.RSAPrivateKey):
+            return "the key is neither RSA nor one for elliptic curves"
+        numbers = key.private_numbers()
+        if key.key_size > RSA_BITS or max(numbers.p, numbers.q).bit_length() > RSA_BITS // 2 + 1:
+            return f"the key is too long: RSA keys may have {RSA_BITS} bits, in two primes of the same length"
+        return cast("rsa.RSAPrivateKey", serialization.load_pem_private_key(data, None))
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        return str(error)
 
 
 def pem(certificate: x509.Certificate) -> str:
