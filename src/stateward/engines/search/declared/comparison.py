@@ -30,7 +30,7 @@ from stateward.engines.search.declared.pointers import (
 )
 
 _INDEX = "index."
-_QUANTITY = re.compile(r"(\d+)(\.\d+)?(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d{1,30})(\.\d{1,30})?(ms|s|m|h|d|b|kb|mb|gb|tb|pb)", re.IGNORECASE)
 _NEXT = {"ms": (1000, "s"), "s": (60, "m"), "m": (60, "h"), "h": (24, "d")} | {
     small: (1024, large) for small, large in pairwise(("b", "kb", "mb", "gb", "tb", "pb"))
 }

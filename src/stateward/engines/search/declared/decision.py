@@ -15,7 +15,7 @@ from stateward.engines.search.declared.desired import (
     Desired,
     Observed,
     difference,
-    differs,
+    differing,
     owner_of,
     protection,
     stored,
@@ -129,7 +129,7 @@ def remove(desired: Desired, observed: Observed, sure_digest: str = "") -> Decis
 
 def _reset(desired: Desired, observed: Observed, body: Json, sure_digest: str) -> Decision:
     """Return what to do about cluster settings whose resource is deleted."""
-    doubtful = [key for key in unwritten(desired, body) if differs(desired, body, key)]
+    doubtful = differing(desired, body, unwritten(desired, body))
     if doubtful and desired.existing is Existing.REFUSE:
         return _owner_unknown(doubtful)
     if not desired.memory.settings & body.keys():
@@ -246,7 +246,7 @@ def _foreign(desired: Desired, body: object) -> str | None:
     if desired.what.kind.write is Write.SETTINGS:
         found = cast("Json", body)
         fresh = found.keys() & (desired.settings - desired.memory.settings) | {*unwritten(desired, found)}
-        return "" if any(differs(desired, found, key) for key in fresh & desired.settings) else None
+        return "" if differing(desired, found, fresh & desired.settings) else None
     # A claim to adopt that was not written yet ends with the consent: someone may have taken it back.
     if desired.memory.claim not in (Claim.CREATING, Claim.ADOPTING) or difference(desired, body) is None:
         return None

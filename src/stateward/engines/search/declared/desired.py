@@ -1,7 +1,8 @@
 """The desired and the observed state of one object in the database, and where they differ. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import cast
 
 from stateward.api.kinds.search_object import Claim, Drift, Existing
@@ -58,7 +59,7 @@ class Desired:
     retain: bool = False
     """Whether the object stays when the resource is deleted."""
 
-    @property
+    @cached_property
     def settings(self) -> frozenset[str]:
         """The cluster settings that are declared; empty for all other kinds."""
         return frozenset(settings_of(self.sent)) if self.what.kind.write is Write.SETTINGS else frozenset()
@@ -128,12 +129,15 @@ def unwritten(desired: Desired, body: Json) -> list[str]:
     return sorted(body.keys() & desired.memory.doubtful)
 
 
-def differs(desired: Desired, body: Json, setting: str) -> bool:
-    """Return whether a setting in the database is not as it is declared; the values of Secrets are not compared."""
+def differing(desired: Desired, body: Json, settings: Iterable[str]) -> list[str]:
+    """Return which settings in the database are not as they are declared; the values of Secrets are not compared."""
     wanted, found = cast("Json", comparable(desired, desired.body)), cast("Json", comparable(desired, body))
-    if setting not in wanted:
-        return setting not in desired.settings  # What is in no body without Secrets has its value from one.
-    return contains(found, {setting: wanted[setting]}) is not None
+    # What is in no body without Secrets has its value from one.
+    return [
+        each
+        for each in settings
+        if (contains(found, {each: wanted[each]}) is not None if each in wanted else each not in desired.settings)
+    ]
 
 
 def owner_of(desired: Desired, body: object) -> str:
