@@ -78,5 +78,7 @@ def without_values(text: str, values: tuple[str, ...]) -> str:
 
 def _without_begin(text: str, forms: Iterable[str]) -> str:
     """Return a text without the begin of a value at its end."""
-    longest = max((n for form in forms for n in range(1, len(form)) if text.endswith(form[:n])), default=0)
+    # No further than the text: a Secret may have a megabyte, and each begin of it is a copy.
+    begins = (n for form in forms for n in range(1, min(len(form), len(text) + 1)) if text.endswith(form[:n]))
+    longest = max(begins, default=0)
     return f"{text[:-longest]}{NOT_SHOWN}" if longest else text

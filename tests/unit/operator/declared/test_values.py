@@ -45,3 +45,9 @@ def test_a_long_reason_is_cut_and_says_so() -> None:
 
     assert told(LONGEST_REASON) == "x" * LONGEST_REASON
     assert told(LONGEST_REASON + 1) == "x" * LONGEST_REASON + CUT
+
+
+def test_the_begin_of_a_long_value_is_left_out_of_a_short_reason() -> None:
+    """Each begin of a value was compared, of any length: a Secret as large as they may be took minutes."""
+    values = tuple(letter * (1 << 20) for letter in "abcd")
+    assert without_values(f"wrong: {'a' * 30}{CUT}", values) == f"wrong: ***{CUT}"
