@@ -9,7 +9,7 @@ MOST = 10
 """Texts that a sentence has where nothing else is said."""
 
 MOST_PROBLEMS, LONGEST = 20, 1000
-"""Problems of one spec that are told in a status or an answer, and characters of each.
+"""Problems of one spec in a status or an answer, and characters of each.
 
 The disaster this prevents: a spec with many wrong keys, or with one as long as itself, becomes a status of many
 megabytes that nothing can store, and that is made and sent again and again.
