@@ -55,7 +55,7 @@ def running(copies: int = 2) -> Observation:
         replace(
             m,
             pod=replace(m.pod, zone="abc"[m.ordinal]) if m.pod is not None else None,
-            claim=replace(m.claim, data=m.name == DATA[0]) if m.claim is not None else None,
+            claim=replace(m.claim, data=m.name in DATA) if m.claim is not None else None,
         )
         for m in end.members
     )

@@ -57,6 +57,7 @@ ACTIONS: tuple[a.Action, ...] = (
     a.GrowVolume(why="x", member=MEMBER, claim=REF, size=1 << 40),
     a.MarkVolume(why="x", member=MEMBER, claim=REF, left=True),
     a.MarkState(why="x", member=MEMBER, claim=REF),
+    a.ForgetState(why="x", member=MEMBER, claim=REF, data=True),
     a.RetainVolume(why="x", member=MEMBER, claim=REF),
     a.OwnVolume(why="x", member=MEMBER, claim=REF),
     a.RecordRemoval(why="x", member=MEMBER),
