@@ -71,21 +71,22 @@ def creation_versions(
 ) -> dict[str, str]:
     """Return by pool the version that its members are created with now.
 
-    A pool that is not next keeps the deployed version, unless every node of the cluster already runs the new one: then
-    an older node could no longer join, and the wait for it would never end.
+    A pool that is not next keeps the deployed version, unless every node of the cluster already runs a later one: then
+    a node of the deployed version could no longer join, and the wait for it would never end. That later version is
+    another than the desired one if the user has changed the version again meanwhile.
     """
     order = [pool.name for pool in pool_order(obs)]
     if any(pool.crossings for pool in obs.desired.pools):
         # All of them change at one moment: before it no image changes, and after it each may.
         return dict.fromkeys(order, obs.deployed_version if step else obs.desired.version)
-    limit = len(order) if turn is None or all_nodes_upgraded(obs, database) else order.index(turn.name) + 1
+    limit = len(order) if turn is None or all_nodes_later(obs, database) else order.index(turn.name) + 1
     return {name: obs.desired.version if i < limit else obs.deployed_version for i, name in enumerate(order)}
 
 
-def all_nodes_upgraded(obs: Observation, database: Database | None) -> bool:
-    """Return whether the database has nodes and all of them run the desired version or a later one."""
+def all_nodes_later(obs: Observation, database: Database | None) -> bool:
+    """Return whether the database has nodes and all of them run a later version than the deployed one."""
     nodes = database.nodes.values() if database else ()
-    return bool(nodes) and all(not newer(obs.desired.version, node.version) for node in nodes)
+    return bool(nodes) and all(newer(node.version, obs.deployed_version) for node in nodes)
 
 
 def newest_joined_version(obs: Observation, member: Member) -> str:
