@@ -68,6 +68,7 @@ def declared_control(operator: Operator, watched: Mapping[str, Store[SourceView]
             secrets=watched.get(SECRET),
             namespaces=options.watched,
             verifies=options.verify_snapshots,
+            labelled=options.pod_references == LABELLED,
             rng=operator.rng,
             gauge=operator.metrics,
             metrics=operator.metrics,

@@ -23,7 +23,8 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.objects.caches import CLUSTERS, Caches
 from stateward.operator.security.given_secrets import LOOK_AGAIN, text_content
-from stateward.operator.security.security import RAW_SECRETS, Keeper, Kept
+from stateward.operator.security.own_secrets import RAW_SECRETS
+from stateward.operator.security.security import Keeper, Kept
 from stateward.pki.authority import SETTLING
 from stateward.pki.certificate import pem
 from tests.integration.api_server import define, own_namespace

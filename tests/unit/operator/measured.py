@@ -48,8 +48,9 @@ from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.security.foundationdb_tls import TransportKeeper
+from stateward.operator.security.own_secrets import RAW_SECRETS
 from stateward.operator.security.protection import refusals
-from stateward.operator.security.security import RAW_SECRETS, Keeper
+from stateward.operator.security.security import Keeper
 from stateward.planning.model.observation import Database, Desired, Health, Observation, Unknown
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network

@@ -88,7 +88,7 @@ class Controller:
         self.caches = Caches(family.kind, common.objects, common.wave)
         observer = common.metrics.queue(family.kind.resource.plural)
         self.queue = WorkQueue[Key](clock=clock, observer=observer, rng=common.rng)
-        self.data = ReferencedData(api, common.namespace, clock)
+        self.data = ReferencedData(api, common.namespace, clock, labelled=common.labelled)
         taken = TakenNames(api, clock)
         agent_requests = AgentRequests(family.agents, Credentials(api, self.caches, clock, taken))
         self._exit_watch = ExitWatch(agent_requests, clock, self.queue.add)

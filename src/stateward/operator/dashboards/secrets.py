@@ -26,11 +26,11 @@ from stateward.engines.search.dashboards.frontend import dns_name, keys_secret, 
 from stateward.engines.search.dashboards.settings import Secrets, serves_https
 from stateward.engines.search.database.session import Session
 from stateward.kube.client.client import Api
-from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.secret_content import text_content
 from stateward.operator.beside.owned import StopError
-from stateward.operator.beside.stored_secret import RAW, StoredSecret
+from stateward.operator.beside.stored_secret import StoredSecret
+from stateward.operator.objects.ownership import NotOwnedError, own_secret
 from stateward.operator.security.given_secrets import GivenSecrets
 from stateward.operator.security.material import DAY, lifetime, still_good
 from stateward.pki.files import authority_of
@@ -239,12 +239,15 @@ class SecretKeeper:
         if tls.secret_name is not None:
             return await self._given(tls.secret_name)
         try:
-            authority = authority_of(text_content(await of.api.get(RAW, self._key(authority_secret(of.cluster)))))
-        except NotFound:
-            text = "spec.dashboards.tls: the cluster has no CA, so name a Secret with a certificate in tls.secretName"
-            raise StopError("DashboardsTlsUnusable", text) from None
+            found = await own_secret(of.api, self._key(authority_secret(of.cluster)), of.cluster)
+            authority = authority_of(text_content(found)) if found is not None else None
+        except NotOwnedError:
+            authority = None  # Its certificates are not for the author of this cluster.
         except (KeyError, ValueError):
             raise StopError("DashboardsTlsUnusable", "the Secret with the cluster's CA cannot be used") from None
+        if authority is None:
+            text = "spec.dashboards.tls: the cluster has no CA, so name a Secret with a certificate in tls.secretName"
+            raise StopError("DashboardsTlsUnusable", text)
         texts, alternatives = self._stored.texts, server_names(of.cluster)
         kept = still_good(texts, authority, alternatives, of.now)
         if kept is not None:

@@ -20,6 +20,8 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import encoded, text_content
+from stateward.operator.objects.ownership import NotOwnedError, own_secret
+from stateward.operator.objects.permission import allowed, requirement
 
 NEXT_USERNAME, NEXT_PASSWORD = "next-username", "next-password"
 """Keys of a password that the database does not have yet."""
@@ -30,6 +32,10 @@ Texts = Mapping[str, str]
 
 class TakenError(Exception):
     """A Secret of that name exists and belongs to another owner."""
+
+
+class NotAllowedError(Exception):
+    """A Secret with certificates is not allowed for the cluster."""
 
 
 @dataclass(frozen=True)
@@ -104,16 +110,31 @@ def prepared(before: ConnectionSecret, username: str, password: str) -> Texts:
     return {**before.texts, NEXT_USERNAME: username, NEXT_PASSWORD: password}
 
 
-async def authority(api: Api, cluster: Cluster) -> str:
-    """Return the certificates that clients trust; empty if there are none yet. Raises ApiError."""
+async def authority(api: Api, cluster: Cluster, *, labelled: bool) -> str:
+    """Return the certificates that clients trust; empty if there are none yet.
+
+    `labelled`: whether a given Secret needs the label that allows it for the cluster. Raises ApiError, and
+    NotAllowedError, which says why.
+
+    The disaster this prevents: the author of a cluster names any Secret, and finds its certificates in the Secret of a
+    user.
+    """
     if not isinstance(cluster, SearchCluster):
         return ""
-    asked = cluster.spec.security
+    asked, namespace = cluster.spec.security, cluster.metadata.namespace
     given = asked.http.secret_name if asked is not None and asked.http is not None else None
     try:
-        found = await api.get(RAW, Key(cluster.metadata.namespace, given or authority_secret(cluster)))
+        if given is None:
+            found = await own_secret(api, Key(namespace, authority_secret(cluster)), cluster) or {}
+        else:
+            found = await api.get(RAW, Key(namespace, given))
     except NotFound:
         return ""
+    except NotOwnedError as error:
+        raise NotAllowedError(str(error)) from error
+    name = cluster.metadata.name
+    if given is not None and labelled and not allowed(found["metadata"].get("labels") or {}, name):
+        raise NotAllowedError(f"spec.security.http.secretName of {name}: the Secret {given} {requirement(name)}")
     return text_content(found).get("ca.crt", "")
 
 

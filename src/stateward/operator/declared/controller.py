@@ -68,6 +68,8 @@ class Setting:
     namespaces: tuple[str, ...] = ("",)
     verifies: bool = False
     """Whether snapshots are verified in throw-away clusters."""
+    labelled: bool = False
+    """Whether Secrets that clusters name need the label that allows them."""
     workers: int = 4
     rng: random.Random = field(default_factory=random.Random)
     gauge: FailureGauge = field(default_factory=Uncounted)
@@ -156,7 +158,7 @@ class KindControl(Generic[R]):
             key = await digest_key(s.api, s.namespace)
             kind, databases, known = self._kind.resource, s.databases, self.objects
             self._tools = Tools(
-                s.api, kind, databases, known, s.recorder, s.clock, key, s.metrics, self._locks, s.verifies
+                s.api, kind, databases, known, s.recorder, s.clock, key, s.metrics, self._locks, s.verifies, s.labelled
             )
         return self._tools
 

@@ -100,6 +100,8 @@ class Tools(Generic[R]):
     locks: Locks
     verifies: bool = False
     """Whether the operator may create and delete throw-away clusters, to verify snapshots."""
+    labelled: bool = False
+    """Whether Secrets that clusters name need the label that allows them."""
 
 
 class StopError(Exception):

@@ -32,6 +32,7 @@ from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.declared.connection import (
     ConnectionSecret,
+    NotAllowedError,
     TakenError,
     authority,
     connection,
@@ -58,6 +59,8 @@ class UserReconciliation(Reconciliation[SearchUser]):
     def __init__(self, tools: Tools[SearchUser], live: SearchUser) -> None:
         super().__init__(tools, live)
         self.live: SearchUser = live
+        self._kept = ""
+        """Why applications get the same certificates as before; empty if they get the current ones."""
 
     def problems(self) -> Iterable[Problem]:
         """Return what is wrong with the spec."""
@@ -180,8 +183,8 @@ class UserReconciliation(Reconciliation[SearchUser]):
         self.keep(replace(self.live.status, users=users, cluster_uuid=target.identity))
 
     async def _publish(self, cluster: Cluster, secret: ConnectionSecret, username: str, password: str) -> None:
-        """Give applications the user that the database has; raises ApiError."""
-        ca = await authority(self.tools.api, cluster)
+        """Give applications the user that the database has; raises StopError, ApiError."""
+        ca = await self._authority(cluster, secret)
         await write_secret(self.tools.api, self.live, secret, connection(cluster, ca, username, password))
         known, now = self._known(username), self.now()
         if not known.start_time:
@@ -199,6 +202,19 @@ class UserReconciliation(Reconciliation[SearchUser]):
             )
         )
 
+    async def _authority(self, cluster: Cluster, secret: ConnectionSecret) -> str:
+        """Return the certificates that clients trust; those in the Secret if others may not be read.
+
+        Raises StopError if there are none either, ApiError.
+        """
+        try:
+            return await authority(self.tools.api, cluster, labelled=self.tools.labelled)
+        except NotAllowedError as error:
+            if not secret.texts.get("ca.crt"):
+                raise StopError(Outcome(Stage.STALLED, "SecretNotAllowed", str(error))) from error
+            self._kept = f"ca.crt stays as it was: {error}"
+            return secret.texts["ca.crt"]
+
     async def _retire(self, target: Target, retired: tuple[str, ...]) -> Outcome:
         """Delete users whose overlap has ended; raises EngineError, LostLease."""
         for name in retired:
@@ -209,7 +225,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
         ahead = [time for time in (parse_time(self.live.status.rotation_time), *ends) if time is not None]
         # A rotation that is due waits for the end of the user that is in its way.
         until = 1.0 if retired else min((max(time - now, 1.0) for time in ahead if time > now), default=RESYNC_SECONDS)
-        return Outcome(Stage.READY, APPLIED, self.doubled(), min(until, RESYNC_SECONDS))
+        return Outcome(Stage.READY, APPLIED, self.doubled() or self._kept, min(until, RESYNC_SECONDS))
 
     async def _delete(self, target: Target, known: UserStatus) -> Outcome | None:
         """Delete one user in the database; return why it is still there, or None.

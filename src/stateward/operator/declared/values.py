@@ -18,6 +18,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import text_content
+from stateward.operator.objects.permission import allowed
 
 
 class NoValueError(Exception):
@@ -50,8 +51,7 @@ async def text_of(api: Api, source: Key, key: str, cluster: str, path: str) -> s
         secret = await api.get(SECRETS.raw(), source)
     except NotFound:
         raise NoValueError("SecretMissing", f"{path}: there is no Secret {source.name}") from None
-    labels: dict[str, str] = secret["metadata"].get("labels") or {}
-    if labels.get(LABEL_ALLOWED) not in ("true", cluster):
+    if not allowed(secret["metadata"].get("labels") or {}, cluster):
         message = (
             f"{path}: the Secret {source.name} is not allowed for this cluster; its owner sets the label"
             f" {LABEL_ALLOWED}={cluster}"

@@ -14,12 +14,11 @@ from stateward.api.values.duration import parse_duration
 from stateward.engines.connection.access import Access
 from stateward.engines.search.configuration.security import operator_secret, secured, service_name
 from stateward.kube.client.client import Api, PatchKind
-from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
-from stateward.kube.objects.resources import SECRETS
 from stateward.kube.objects.secret_content import text_content
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.live import read_live
+from stateward.operator.objects.ownership import NotOwnedError, own_secret
 from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import desired_or_refused
 from stateward.operator.observe.read_only_session import observe_read_only
@@ -62,8 +61,10 @@ async def access(api: Api, cluster: Cluster) -> Access | None:
     if not secured(cluster) and not was:
         return None
     try:
-        found = await api.get(SECRETS.raw(), Key(cluster.metadata.namespace, operator_secret(cluster)))
-    except NotFound:
+        found = await own_secret(api, Key(cluster.metadata.namespace, operator_secret(cluster)), cluster)
+    except NotOwnedError:
+        return None
+    if found is None:
         return None
     files = text_content(found)
     return Access(service_name(cluster), files.get(TRUSTED, ""), files.get(CERTIFICATE, ""), files.get(KEY, ""))

@@ -1,8 +1,8 @@
 """The state of the data that a cluster uses, from what was read of it; pure.
 
-An object that could not be read is not absent: its recorded state stays, and the cluster reports the failure. A deleted
-Secret of the keystore leaves the keystore unchanged; one that never existed holds back what would be created without
-it.
+An object that could not be read, or that is not allowed for the cluster, is not absent: its recorded state stays, and
+the cluster reports the reason. A deleted Secret of the keystore leaves the keystore unchanged; one that never existed
+holds back what would be created without it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.values.base import Json
 from stateward.api.values.digests import OUT, THERE
 from stateward.engines.search.configuration.keystore import INPUT, Setting, files, missing_keys, settings
+from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.packages.restarts.dependencies import SECRET, Dependency
 from stateward.packages.restarts.digests import Key, data_of, digests_of, skipped
 from stateward.planning.model.observation import Refusal
@@ -27,10 +28,12 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReadData:
-    """What was read: the objects that are there, and why others could not be read, in words."""
+    """What was read: the objects that are there, why others could not be read, in words, and which are not allowed."""
 
     objects: Mapping[Identity, Json] = field(default_factory=dict[Identity, Json], repr=False)
     troubles: Mapping[Identity, str] = field(default_factory=dict[Identity, str])
+    barred: frozenset[Identity] = frozenset()
+    """They exist, and nothing more is known of them: the check of the pods reports that they are not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,13 @@ def settings_of(asked: SecureSettings, found: ReadData, copy: Sequence[Setting])
 def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: ReadData) -> Iterator[Refusal]:
     """Yield what holds everything back: members would start without a setting that exists nowhere."""
     identity, path = (SECRET, asked.secret_name), f"spec.secureSettings[{i}]"
+    if identity in found.barred:
+        if not here or missing_keys(asked, here):  # By what members have: which keys the Secret has is not told.
+            text = (
+                f"Secret {asked.secret_name} is not allowed for the cluster, and no member has all that is named of it"
+            )
+            yield Refusal(path, NOT_ALLOWED, f"{text}: members wait for it")
+        return
     what = "could not be read" if identity in found.troubles else "does not exist"
     if identity not in found.objects and not here:
         text = f"Secret {asked.secret_name} {what}, and no member has its content: members wait for it"
@@ -114,9 +124,9 @@ def missing(i: int, asked: SecureSettings, here: Sequence[Setting], found: ReadD
 
 
 def kept_data(cluster: Cluster, found: ReadData) -> dict[str, str]:
-    """Return what was known of objects that could not be read."""
+    """Return what was known of objects that could not be read, or may not be."""
     before = cluster.status.data_digests or {}
-    homes = tuple(f"{kind}/{name}:" for kind, name in found.troubles)
+    homes = tuple(f"{kind}/{name}:" for kind, name in (*found.troubles, *found.barred))
     return {name: digest for name, digest in before.items() if name.startswith(homes)} if homes else {}
 
 

@@ -1,7 +1,8 @@
 """Reads the ConfigMaps and Secrets of others that clusters use, and notices their changes.
 
 Values are read live, and again only after a watch has shown another version. They stay in this module: only digests
-made with the operator's key, and the files of keystores, leave it.
+made with the operator's key, and the files of keystores, leave it. Nothing leaves it of what is not allowed for the
+cluster.
 """
 
 import base64
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import DataChangeStatus
 from stateward.api.values import names
 from stateward.engines.pods.uses import uses_of
@@ -25,7 +27,16 @@ from stateward.kube.objects.resources import SECRETS
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects import recorded_status
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.observe.known_data import KnownData, ReadData, asked_of, incomplete, known_data, without_key
+from stateward.operator.objects.permission import readable
+from stateward.operator.observe.known_data import (
+    Identity,
+    KnownData,
+    ReadData,
+    asked_of,
+    incomplete,
+    known_data,
+    without_key,
+)
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
@@ -40,10 +51,14 @@ Enqueue = Callable[[ObjectKey], None]
 
 
 class ReferencedData:
-    """Knows what the clusters of one kind use; the key of its digests is kept in a namespace of the operator's."""
+    """Knows what the clusters of one kind use; the key of its digests is kept in a namespace of the operator's.
 
-    def __init__(self, api: Api, namespace: str, clock: Clock) -> None:
+    `labelled`: whether Secrets need a label that allows them for the cluster.
+    """
+
+    def __init__(self, api: Api, namespace: str, clock: Clock, *, labelled: bool = False) -> None:
         self._api = api
+        self._labelled = labelled
         self._clock = clock
         self._namespace = namespace
         self._key: Key | None = None
@@ -88,7 +103,7 @@ class ReferencedData:
         last = self._last.get(where)
         if last is not None and last[0] == seen and seen[-1] is not None and not existing.live:
             return self._with(existing, last[1]), last[1].refusals
-        found = await self._read(pods | stored, where.namespace)
+        found = await self._read(pods | stored, cluster)
         copy = await self._copy(existing) if any(incomplete(asked, found) for asked in asked_of(cluster)) else ()
         now = known_data(cluster, pods, found, copy, self._key)
         if now.refusals:
@@ -111,15 +126,16 @@ class ReferencedData:
             found[kind, name] = f"{view.metadata.uid} {view.metadata.resource_version}" if view is not None else ""
         return found
 
-    async def _read(self, used: frozenset[Dependency], namespace: str) -> ReadData:
-        objects: dict[tuple[str, str], Any] = {}
-        troubles: dict[tuple[str, str], str] = {}
+    async def _read(self, used: frozenset[Dependency], cluster: Cluster) -> ReadData:
+        objects: dict[Identity, Any] = {}
+        troubles: dict[Identity, str] = {}
         for kind, name in sorted({(d.kind, d.name) for d in used}):
             try:
-                objects |= await read_sources(self._api, [Dependency(kind, name)], namespace)
+                objects |= await read_sources(self._api, [Dependency(kind, name)], cluster.metadata.namespace)
             except ApiError as error:
                 troubles[kind, name] = error.message
-        return ReadData(objects, troubles)
+        known = {at: body for at, body in objects.items() if not self._labelled or readable(at[0], body, cluster)}
+        return ReadData(known, troubles, frozenset(objects.keys() - known.keys()))
 
     async def _copy(self, existing: ClusterObjects) -> Sequence[keystore.Setting]:
         """Return the settings that members have, out of the configuration of one that has any."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from stateward.api.kinds.cluster import Cluster
 from stateward.kube.objects.nodes import Service
 from stateward.operator.databases.engine import Family
+from stateward.operator.objects.permission import allowed
 from stateward.operator.pod_rights.finished import FinalTemplate, final_templates
-from stateward.operator.pod_rights.named import allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def selected_by_services(
     A Service that selects them without these fields was made for them.
     """
     for service in services:
-        if not allowed(service.metadata.labels, cluster):
+        if not allowed(service.metadata.labels, cluster.metadata.name):
             found = (field for each in pods if (field := each.field(service.spec.selector)))
             for field in dict.fromkeys(found):
                 yield field, service.metadata.name

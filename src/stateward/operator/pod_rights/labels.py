@@ -23,9 +23,10 @@ from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.copied_secrets import belongs
 from stateward.operator.objects.live import everything
+from stateward.operator.objects.permission import allowed, requirement
 from stateward.operator.pod_rights.clients import LabelledPods, labelled_pods, labelled_template, selected_by_services
 from stateward.operator.pod_rights.finished import FinalTemplate
-from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, NamedReference, allowed, named, of_template
+from stateward.operator.pod_rights.named import SERVICE_ACCOUNT, NamedReference, named, of_template
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.operator.pod_rights.server_validation import ServerValidation
 from stateward.operator.restarts.views import PROVIDER_CLASSES
@@ -129,7 +130,7 @@ class PodRights:
                 found = (await self._api.get(kind, Key(cluster.metadata.namespace, asked.name))).metadata
                 why = refusal_of(asked, found, cluster)
             except NotFound:
-                why = None if asked.waited_for else f"does not exist; it {requirement(cluster)}"
+                why = None if asked.waited_for else f"does not exist; it {requirement(cluster.metadata.name)}"
             except ApiError as error:
                 reason, why = (
                     UNKNOWN,
@@ -139,13 +140,15 @@ class PodRights:
 
 
 def _lured(field: str, name: str, cluster: Cluster) -> Refusal:
-    why = f"with it the pods would receive the traffic of Service {name}, which {requirement(cluster)}"
+    why = f"with it the pods would receive the traffic of Service {name}, which {requirement(cluster.metadata.name)}"
     return Refusal(field, NOT_ALLOWED, f"{field}: {why}: {command('Service', name, cluster)}")
 
 
 def alternative(asked: NamedReference, cluster: Cluster) -> str:
     """Return what to use in place of storage that is named by its address."""
-    return f"; a PersistentVolumeClaim of it can: it {requirement(cluster)}" if asked.kind == STORAGE else ""
+    return (
+        f"; a PersistentVolumeClaim of it can: it {requirement(cluster.metadata.name)}" if asked.kind == STORAGE else ""
+    )
 
 
 def refusal_of(asked: NamedReference, found: ObjectMeta, cluster: Cluster) -> str | None:
@@ -155,14 +158,9 @@ def refusal_of(asked: NamedReference, found: ObjectMeta, cluster: Cluster) -> st
         return None if mine else f"belongs to another owner, and pods of {cluster.metadata.name} would see its content"
     return (
         None
-        if allowed(found.labels, cluster)
-        else f"{requirement(cluster)}: {command(asked.kind, asked.name, cluster)}"
+        if allowed(found.labels, cluster.metadata.name)
+        else f"{requirement(cluster.metadata.name)}: {command(asked.kind, asked.name, cluster)}"
     )
-
-
-def requirement(cluster: Cluster) -> str:
-    """Return what has to be of an object that pods of a cluster use."""
-    return f"must have the label {names.LABEL_ALLOWED}: true (or {cluster.metadata.name})"
 
 
 def command(kind: str, name: str, cluster: Cluster) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import account, references
-from stateward.api.values import names
 from stateward.engines.search.configuration.security import members_secret
 from stateward.operator.databases.engine import Family
 from stateward.operator.pod_rights.finished import FinalTemplate, final_templates
@@ -68,8 +67,3 @@ def of_template(made: FinalTemplate) -> Iterator[NamedReference]:
     for each in references(made.template):
         if (each.kind, each.name) not in own:
             yield NamedReference(each.kind, each.name, made.field(each.path))
-
-
-def allowed(labels: dict[str, str], cluster: Cluster) -> bool:
-    """Return whether the labels of an object allow it for the pods of a cluster: for all clusters, or by its name."""
-    return labels.get(names.LABEL_ALLOWED) in ("true", cluster.metadata.name)

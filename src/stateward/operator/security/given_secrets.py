@@ -1,6 +1,6 @@
 """Reads the Secrets that users give a cluster for its security: a CA, a certificate for clients, an administrator.
 
-A Secret that is not allowed for the cluster counts as absent. The right to write a cluster is not a right to read
+Nothing is known of a Secret that is not allowed for the cluster. The right to write a cluster is not a right to read
 Secrets, and their content goes into pods whose image and commands the cluster's author chooses.
 """
 
@@ -15,8 +15,7 @@ from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.secret_content import text_content
 from stateward.kube.timing.clock import Clock
-from stateward.operator.pod_rights.labels import requirement
-from stateward.operator.pod_rights.named import allowed
+from stateward.operator.objects.permission import allowed, requirement
 from stateward.operator.security.material import Files
 
 RAW_SECRETS = kinds.SECRETS.raw()
@@ -57,14 +56,15 @@ class GivenSecrets:
         return files
 
     async def _read(self, place: Place, cluster: Cluster) -> Files:
-        self._barred.discard(place)
         try:
             found = await self._api.get(RAW_SECRETS, place[0])
         except NotFound:
+            self._barred.discard(place)
             return {}
-        if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster):
+        if self._labelled and not allowed(found["metadata"].get("labels") or {}, cluster.metadata.name):
             self._barred.add(place)
             return {}
+        self._barred.discard(place)
         return text_content(found)
 
     def denied(self, name: str, cluster: Cluster) -> bool:
@@ -73,7 +73,7 @@ class GivenSecrets:
 
     def missing(self, name: str, cluster: Cluster) -> str:
         """Return why nothing was read of a Secret."""
-        lacks = f"it {requirement(cluster)}, which allows the cluster to use it"
+        lacks = f"it {requirement(cluster.metadata.name)}, which allows the cluster to use it"
         return lacks if self.denied(name, cluster) else "there is no such Secret"
 
     def barred(self, cluster: SearchCluster, fields: Collection[str]) -> dict[str, str]:

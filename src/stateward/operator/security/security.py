@@ -26,9 +26,8 @@ from stateward.engines.search.spec.consent import Place, candidates, joined
 from stateward.engines.search.spec.flavor import SearchCluster
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import ApiError, NotFound
+from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
-from stateward.kube.objects.secret_content import text_content
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.copied_secrets import CopiedSecrets, belongs
@@ -44,7 +43,7 @@ from stateward.operator.security.material import (
     Stored,
     desired_material,
 )
-from stateward.operator.security.own_secrets import RAW_SECRETS, OwnSecrets
+from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.operator.security.protection import protection
 from stateward.operator.security.secured_by_default import REASON, secured_as_new
 from stateward.pki.files import TRUSTED
@@ -109,12 +108,12 @@ class Keeper:
         return resolved(cluster, msgspec.structs.replace(found, faults={**found.faults, **barred}), administrator)
 
     async def administrator(self, cluster: Cluster) -> tuple[str, str]:
-        """Return name and password of the first administrator; raises ApiError, KeyError."""
+        """Return name and password of the first administrator; raises ApiError, NotOwnedError, KeyError."""
         if not isinstance(cluster, SearchCluster):
             raise KeyError(f"{cluster.kind} has no administrator")
         key = Key(cluster.metadata.namespace, administrator_secret(cluster))
         given = (cluster.spec.security or Security()).admin_secret_name is not None
-        files = await (self._given.read(key, cluster) if given else self._live(key))
+        files = await (self._given.read(key, cluster) if given else self._own.read(key.name, cluster))
         if not files:
             raise KeyError(administrator_secret(cluster))
         return files[USERNAME], files[PASSWORD]
@@ -161,12 +160,6 @@ class Keeper:
         except (ApiError, NotOwnedError):
             return None  # What is known of it stays, and this cluster's own round goes on.
         return (files or {}).get(TRUSTED)
-
-    async def _live(self, key: Key) -> Files | None:
-        try:
-            return text_content(await self._api.get(RAW_SECRETS, key))
-        except NotFound:
-            return None
 
     async def _write(self, cluster: SearchCluster, stored: Stored, material: Material) -> None:
         authority, members, operator = material.files

@@ -27,7 +27,8 @@ from stateward.operator.clusters.reached_databases import ReadDatabases
 from stateward.operator.databases.engine import OpenSearchFamily
 from stateward.operator.objects.caches import Caches, Objects
 from stateward.operator.observe import read_only_session
-from stateward.operator.security.security import RAW_SECRETS, Keeper
+from stateward.operator.security.own_secrets import RAW_SECRETS
+from stateward.operator.security.security import Keeper
 from stateward.planning.model.database import Database, Health, Unknown
 from tests.unit.kube.memory_api import MemoryApi
 

@@ -207,3 +207,16 @@ async def test_pods_that_the_api_server_does_not_accept_are_said_in_its_words(mo
         assert ".spec.template.spec.bogus: field not declared" in world.status()["message"]
         world.ask_for()
         await world.until(world.available)
+
+
+async def test_no_certificate_is_made_with_a_ca_of_another_owner() -> None:
+    """Its Secret may have the name that the cluster's own would have: the cluster's author chooses that name."""
+    world = World()
+    world.secured = False
+    live = world.store.get("/secrets", Key(HOME, "logs-ca"))
+    assert live is not None
+    world.context.change(live, ("metadata", "labels"), {})
+    world.ask_for(tls={"enabled": True})
+    async with world.operator():
+        await world.until(lambda: world.reason == "DashboardsTlsUnusable")
+    assert "the cluster has no CA" in world.status()["message"]

@@ -12,6 +12,7 @@ import msgspec
 
 from stateward import pki
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.values import names
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import Call, Target, UnreachableError
 from stateward.engines.search.dashboards.decision import Health
@@ -197,7 +198,7 @@ class World:
         """Whether the database has users."""
         for name in (HOME, "stateward"):
             self.server.create("/namespaces", "", {"metadata": {"name": name}})
-        self.secret("logs-ca", **authority_files(self.authority))
+        self.secret("logs-ca", self.own_labels, **authority_files(self.authority))
         head = {"apiVersion": "stateward.dev/v1alpha1", "kind": kind.resource.kind, "metadata": {"name": NAME}}
         self.server.create(self.plural, HOME, {**head, "spec": self.first_spec(version)})
         self.set_status(version)
@@ -275,9 +276,14 @@ class World:
         fields = {"version": version, "clusterUUID": "uuid-1", "conditions": [condition], "security": security}
         self.context.change(live, ("status",), {**known, **fields})
 
-    def secret(self, name: str, /, **values: str) -> None:
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """The labels of Secrets that the operator has made for the cluster."""
+        return {names.LABEL_CLUSTER: NAME, names.LABEL_ENGINE: self.kind.engine}
+
+    def secret(self, name: str, labels: dict[str, str] | None = None, /, **values: str) -> None:
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels or {}}, "data": data}
         self.server.create("/secrets", HOME, body)
 
     def rewrite_secret(self, name: str, **changes: str | None) -> None:

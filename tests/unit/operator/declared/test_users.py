@@ -5,7 +5,10 @@ import asyncio
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from stateward.api.kinds.search import SearchCluster
+from stateward.api.kinds.security import HttpSecurity, Security
 from stateward.kube.objects.metadata import Key
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.opensearch.http import Rates
@@ -312,3 +315,61 @@ async def story(deaths: list[int], lost: float, seed: int) -> None:
             await world.until(lambda: world.user_ready() and world.application_connects(), 7200)
             await world.until(lambda: len(world.passwords) == 1, 7200)
     assert world.store.get("/secrets", Key(HOME, "shop-connection")) is not None
+
+
+def ask_for_certificate(world: UsersWorld, name: str) -> None:
+    """Let the cluster name a Secret with the certificate for clients."""
+    assert isinstance(world.found, SearchCluster)
+    security = Security(http=HttpSecurity(secret_name=name))
+    world.found = replace(world.found, spec=replace(world.found.spec, security=security))
+
+
+ALLOWED = {"stateward.dev/allowed-for-pods": "logs"}
+
+
+async def test_certificates_of_a_secret_that_is_not_allowed_are_not_given_to_applications() -> None:
+    """Otherwise the author of a cluster and of a user could read `ca.crt` of any Secret of the namespace."""
+    world = UsersWorld()
+    world.secret("theirs", {}, **{"ca.crt": "SECRET"})
+    ask_for_certificate(world, "theirs")
+    world.user()
+    async with world.operator():
+        await world.until(lambda: world.user_stalled() == "SecretNotAllowed")
+        assert "must have the label" in world.user_condition("Stalled")["message"]
+        assert "SECRET" not in world.connection().values()
+        world.label_secret("theirs", ALLOWED)
+        await world.until(lambda: world.connection().get("ca.crt") == "SECRET")
+
+
+async def test_an_application_keeps_its_certificates_while_others_are_not_allowed() -> None:
+    world = UsersWorld()
+    world.user(password=ROTATED)
+    async with world.operator():
+        await world.until(world.user_ready)
+        first = world.connection()
+        world.secret("theirs", {}, **{"ca.crt": "SECRET"})
+        ask_for_certificate(world, "theirs")
+        await asyncio.sleep(11 * HOUR)
+        assert world.application_connects()
+        assert world.connection()["password"] != first["password"]
+        assert world.connection()["ca.crt"] == "PEM"
+        assert "must have the label" in world.user_condition("Ready")["message"]
+
+
+async def test_without_the_option_certificates_of_every_secret_are_given() -> None:
+    world = UsersWorld()
+    world.labelled = False
+    world.secret("theirs", {}, **{"ca.crt": "SECRET"})
+    ask_for_certificate(world, "theirs")
+    world.user()
+    async with world.operator():
+        await world.until(lambda: world.connection().get("ca.crt") == "SECRET")
+
+
+async def test_certificates_of_another_owner_under_the_clusters_name_are_not_given() -> None:
+    world = UsersWorld()
+    world.label_secret("logs-ca", {})
+    world.user()
+    async with world.operator():
+        await world.until(lambda: world.user_stalled() == "SecretNotAllowed")
+    assert "ca.crt" not in world.connection()

@@ -8,6 +8,8 @@ from stateward.kube.objects.metadata import Key
 from stateward.simulation.opensearch.stored_objects import USERS
 from tests.unit.operator.declared.world import HOME, World
 
+OWN = {"stateward.dev/cluster": "logs", "stateward.dev/engine": "opensearch"}
+"""The labels of Secrets that the operator has made for the cluster."""
 KIND = "stateward.dev/searchusers"
 
 
@@ -17,7 +19,7 @@ class UsersWorld(World):
     def __init__(self, seed: int = 1) -> None:
         super().__init__(seed)
         self.secured = True
-        self.secret("logs-ca", {}, **{"ca.crt": "PEM"})
+        self.secret("logs-ca", OWN, **{"ca.crt": "PEM"})
 
     def user(self, name: str = "shop", /, **spec: Any) -> None:
         """Create a user, or change the one of this name."""

@@ -155,6 +155,7 @@ class World:
         self.unknown: Unknown | None = None
         """Why a process does not know how to reach the database."""
         self.verifies = False
+        self.labelled = True
         self.found: Cluster | None = msgspec.convert(CLUSTER, OpenSearchCluster)
         self.there = True
         for name in (HOME, "stateward"):
@@ -236,6 +237,11 @@ class World:
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
         self.server.update("/secrets", live.key, {**live.doc, "data": data})
 
+    def label_secret(self, name: str, labels: dict[str, str]) -> None:
+        live = self.store.get("/secrets", Key(HOME, name))
+        assert live is not None
+        self.context.change(live, ("metadata", "labels"), labels)
+
     def drop_secret(self, name: str) -> None:
         live = self.store.get("/secrets", Key(HOME, name))
         assert live is not None
@@ -293,7 +299,15 @@ class World:
         clock = VirtualClock()
         recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
         setting = Setting(
-            api, self, recorder, clock, "stateward", kinds=(), metrics=self.metrics, verifies=self.verifies
+            api,
+            self,
+            recorder,
+            clock,
+            "stateward",
+            kinds=(),
+            metrics=self.metrics,
+            verifies=self.verifies,
+            labelled=self.labelled,
         )
         return DeclaredControl(setting), recorder
 

@@ -303,6 +303,7 @@ async def test_an_override_that_the_server_refuses_is_reported_once_and_keeps_no
 
 async def test_a_look_enters_a_secured_database_with_the_operators_own_certificate() -> None:
     files = {"tls.crt": "c", "tls.key": "k", "ca.crt": "t"}
+    labels = {"stateward.dev/cluster": "logs", "stateward.dev/engine": "opensearch"}
     asked: list[Key] = []
 
     class Secrets:
@@ -310,7 +311,9 @@ async def test_a_look_enters_a_secured_database_with_the_operators_own_certifica
             asked.append(key)
             if key.name.startswith("new"):
                 raise NotFound("no such Secret")
-            return {"data": {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}}
+            meta = {"name": key.name, "namespace": key.namespace, "labels": labels}
+            data = {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}
+            return {"metadata": meta, "data": data}
 
     secrets = cast("Api", Secrets())
     safe = msgspec.structs.replace(cluster().spec, security=Security(enabled=True))
@@ -321,6 +324,8 @@ async def test_a_look_enters_a_secured_database_with_the_operators_own_certifica
     assert len(asked) == 2
     assert await access(secrets, cluster()) is None
     assert len(asked) == 2
+    labels.clear()
+    assert await access(secrets, msgspec.structs.replace(cluster(), spec=safe)) is None, "it belongs to another owner"
 
 
 def test_a_comparison_that_fails_again_and_again_is_reported_on_the_clusters_and_ends_nothing(

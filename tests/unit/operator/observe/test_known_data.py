@@ -35,11 +35,16 @@ def secret(name: str, annotations: Json | None = None, **values: str) -> tuple[t
 
 
 def look(
-    made: OpenSearchCluster, *objects: tuple[tuple[str, str], Json], copy: KnownData | None = None, unread: str = ""
+    made: OpenSearchCluster,
+    *objects: tuple[tuple[str, str], Json],
+    copy: KnownData | None = None,
+    unread: str = "",
+    barred: str = "",
 ) -> KnownData:
     troubles = {("Secret", unread): "the server is on fire"} if unread else {}
     have = keystore.read(copy.files or {}) if copy is not None else ()
-    return known_data(made, uses_of(made), ReadData(dict(objects), troubles), have, KEY)
+    read = ReadData(dict(objects), troubles, frozenset({("Secret", barred)} if barred else ()))
+    return known_data(made, uses_of(made), read, have, KEY)
 
 
 def test_data_is_known_by_digests_that_say_nothing_of_it() -> None:
@@ -66,6 +71,12 @@ def test_what_cannot_be_read_is_as_it_was_known_and_is_reported() -> None:
     assert "on fire" in refusal.message
 
 
+def test_what_is_not_allowed_is_as_it_was_known_and_is_not_reported_twice() -> None:
+    was = {"Secret/words:": "+", "Secret/words:a": "old/1"}
+    assert look(cluster(podTemplate=ENV), barred="words") == KnownData()
+    assert look(cluster(status={"dataDigests": was}, podTemplate=ENV), barred="words") == KnownData(was)
+
+
 def test_settings_of_the_keystore_have_files_and_digests() -> None:
     now = look(cluster(secureSettings=STORE), secret("store", word="hush"))
     assert now.data.keys() == {"keystore/Secret/store:word"}
@@ -87,6 +98,18 @@ def test_the_operator_waits_for_a_missing_object_and_creates_nothing_without_it(
     now = look(cluster(secureSettings=STORE))
     assert now.files is None
     assert [(r.subject, r.reason, r.everything) for r in now.refusals] == [("spec.secureSettings[0]", MISSING, True)]
+
+
+def test_members_wait_for_a_secret_that_is_not_allowed_and_nothing_tells_its_keys() -> None:
+    made = cluster(secureSettings=[{"secretName": "store", "entries": [{"key": "a"}, {"key": "b"}]}])
+    now = look(made, barred="store")
+    assert (now.files, now.data) == (None, {})
+    (refusal,) = now.refusals
+    assert (refusal.subject, refusal.reason, refusal.everything) == ("spec.secureSettings[0]", "PodNotAllowed", True)
+    assert "no key" not in refusal.message
+    before = look(made, secret("store", a="1", b="2"))
+    kept = look(cluster(secureSettings=made.spec.secure_settings), copy=before, barred="store")
+    assert (kept.files, kept.data, kept.refusals) == (before.files, before.data, ())
 
 
 def test_a_key_that_is_named_and_not_there_is_waited_for_or_stays_as_members_have_it() -> None:

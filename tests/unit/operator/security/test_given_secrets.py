@@ -46,3 +46,16 @@ async def test_a_secret_that_was_never_read_is_unknown() -> None:
     api.before = lambda _verb, _key: Unavailable("not now")
     with pytest.raises(ApiError):
         await GivenSecrets(api, Time(), labelled=False).read(KEY, cluster())
+
+
+async def test_a_secret_that_is_not_allowed_and_then_cannot_be_read_is_still_not_allowed() -> None:
+    """It is not absent: members would lose an administrator that they know."""
+    api, time = MemoryApi(latency=0), Time()
+    given = GivenSecrets(api, time, labelled=True)
+    body = {"metadata": {"name": KEY.name}, "data": {"tls.crt": "b25l"}}
+    await api.create(RAW_SECRETS, body, namespace=KEY.namespace)
+    assert await given.read(KEY, cluster()) == {}
+    api.before = lambda _verb, _key: Unavailable("not now")
+    time.later(1)
+    assert await given.read(KEY, cluster()) == {}
+    assert given.denied(KEY.name, cluster())

@@ -20,8 +20,9 @@ from stateward.kube.objects.resource import Resource
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.given_secrets import text_content
+from stateward.operator.security.own_secrets import RAW_SECRETS
 from stateward.operator.security.protection import refusals
-from stateward.operator.security.security import RAW_SECRETS, Keeper
+from stateward.operator.security.security import Keeper
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store

@@ -21,9 +21,10 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.secret_content import text_content
 from stateward.operator.objects.caches import Caches
 from stateward.operator.security.material import Material, Stored, desired_material
+from stateward.operator.security.own_secrets import RAW_SECRETS
 from stateward.operator.security.protection import protection
 from stateward.operator.security.remote_trust import MOST, file_of, remote_authorities, together
-from stateward.operator.security.security import RAW_SECRETS, Keeper
+from stateward.operator.security.security import Keeper
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Store
