@@ -2,15 +2,18 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from stateward.api.values.base import Json
+from stateward.api.values.names import ANNOTATION_INPUTS
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from tests.simulation.scenario import PODS, SECRETS, Scenario, hot, managers
+from tests.unit.operator.restarts.earlier_keys import use_one_key_for_all
 
 pytestmark = pytest.mark.simulation
 
@@ -46,6 +49,14 @@ def keystores(scenario: Scenario) -> set[Any]:
     """Return what the configurations of the members say of a setting."""
     written = [s for s in scenario.world.store.all(SECRETS) if s.key.name in MEMBERS]
     return {base64.b64decode(s.doc["data"]["stateward-keystore.word"]).splitlines()[0] for s in written}
+
+
+def digests(scenario: Scenario) -> set[str]:
+    """Return the digests of data in the status of the cluster and on its pods."""
+    (cluster,) = scenario.world.store.all("stateward.dev/osclusters")
+    recorded = [json.loads(pod.meta["annotations"][ANNOTATION_INPUTS]) for pod in scenario.world.store.all(PODS)]
+    data = {name: digest for each in recorded for name, digest in each.items() if "Secret/" in name}
+    return {digest for digest in (*cluster.doc["status"]["dataDigests"].values(), *data.values()) if digest != "+"}
 
 
 async def looked(scenario: Scenario) -> None:
@@ -111,6 +122,30 @@ async def test_a_secret_of_the_keystore_that_is_gone_leaves_it_as_it_is_also_for
         assert pods.items() <= scenario.uids(PODS).items()
         assert scenario.disrupted() == []
         assert keystores(scenario) == {base64.b64encode(b"one")}
+
+
+async def test_an_upgrade_from_a_version_with_one_key_for_all_namespaces_restarts_no_member(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pools = [managers(1), hot(2, podTemplate=ENV)]
+    with Scenario(*pools, agents=True, secureSettings=STORE).logged() as scenario:
+        drawer = Drawer(scenario)
+        for name in ("words", "store"):
+            drawer.put(name, word="one")
+        with monkeypatch.context() as patched:
+            use_one_key_for_all(patched)
+            await scenario.begin()
+            before = digests(scenario)
+            scenario.process.kill()
+        pods = scenario.uids(PODS)
+        assert await scenario.until(lambda: not digests(scenario) & before)
+        await scenario.settle()
+        assert scenario.uids(PODS) == pods
+        assert scenario.disrupted() == []
+        drawer.put("words", word="two")
+        await looked(scenario)
+        await scenario.settle()
+        assert sorted(scenario.disrupted()) == ["logs-hot-0", "logs-hot-1"]
 
 
 async def test_members_wait_for_a_secret_of_the_keystore_that_was_never_there() -> None:

@@ -13,7 +13,7 @@ from stateward.engines.search.declared.desired import Desired, Observed, compara
 from stateward.engines.search.declared.kinds import Write
 from stateward.engines.search.declared.requests import change_policy, outdated_indices, read, send
 from stateward.kube.objects.metadata import Key as ObjectKey
-from stateward.packages.restarts.digests import Key
+from stateward.operator.declared.record_key import RecordKey
 
 T = TypeVar("T")
 
@@ -50,25 +50,34 @@ class Written:
     stored: str = ""
 
 
-def digest_of(key: Key, desired: Desired, observed: Observed) -> str:
-    """Return the digest of the stored object; empty if there is none."""
+def stored_digest(key: RecordKey, desired: Desired, observed: Observed) -> str:
+    """Return the digest of the stored object as it is recorded; empty if there is none."""
+    return _digest(key, desired, observed, "")
+
+
+def digest_of(key: RecordKey, desired: Desired, observed: Observed) -> str:
+    """Return the digest of the stored object, comparable with that in the resource's memory; empty if there is none."""
+    return _digest(key, desired, observed, desired.memory.stored)
+
+
+def _digest(key: RecordKey, desired: Desired, observed: Observed, like: str) -> str:
     body = stored(desired, observed)
-    return "" if body is None else key.digest(canonical(comparable(desired, body)))
+    return "" if body is None else key.digest(canonical(comparable(desired, body)), like)
 
 
-def sure_digest(key: Key, desired: Desired, observed: Observed) -> str:
+def sure_digest(key: RecordKey, desired: Desired, observed: Observed) -> str:
     """Return the digest of the cluster settings that a resource has surely set; empty for all other kinds."""
     return digest_of(key, desired.surely_set, observed) if desired.what.kind.write is Write.SETTINGS else ""
 
 
-async def settle(session: Session, key: Key, desired: Desired) -> Written:
+async def settle(session: Session, key: RecordKey, desired: Desired) -> Written:
     """Decide from a read of this session, and write; raises EngineError."""
     observed = await read(session, desired.what)
     decision = decide(desired, observed, digest_of(key, desired, observed), sure_digest(key, desired, observed))
     if decision.request is None:
-        return Written(decision, digest_of(key, desired, observed))
+        return Written(decision, stored_digest(key, desired, observed))
     await send(session, decision.request)
-    return Written(decision, digest_of(key, desired, await read(session, desired.what)))
+    return Written(decision, stored_digest(key, desired, await read(session, desired.what)))
 
 
 async def follow_policy(session: Session, desired: Desired) -> int:
@@ -80,7 +89,7 @@ async def follow_policy(session: Session, desired: Desired) -> int:
     return len(indices)
 
 
-async def clear(session: Session, key: Key, desired: Desired) -> Decision:
+async def clear(session: Session, key: RecordKey, desired: Desired) -> Decision:
     """Delete an object whose resource is deleted; the decision is NOTHING once it is gone. Raises EngineError."""
     observed = await read(session, desired.what)
     decision = remove(desired, observed, sure_digest(key, desired, observed))
@@ -92,7 +101,7 @@ async def clear(session: Session, key: Key, desired: Desired) -> Decision:
     return left if left.request is None else Decision(Do.WAIT, "Changing", "another client creates it again")
 
 
-async def release(session: Session, key: Key, desired: Desired, settings: frozenset[str]) -> Written:
+async def release(session: Session, key: RecordKey, desired: Desired, settings: frozenset[str]) -> Written:
     """Reset settings that are given up; with the digest of those that stay set, if it is known. Raises EngineError."""
     sure = desired.surely_set
     observed = await read(session, desired.what)
@@ -101,4 +110,4 @@ async def release(session: Session, key: Key, desired: Desired, settings: frozen
         return Written(decision, desired.memory.stored)
     await send(session, decision.request)
     kept = replace(sure, memory=replace(sure.memory, settings=sure.memory.settings - settings))
-    return Written(decision, digest_of(key, kept, observed))
+    return Written(decision, stored_digest(key, kept, observed))

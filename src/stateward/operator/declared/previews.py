@@ -34,7 +34,7 @@ from stateward.operator.declared.snapshots.restore import RestoreReconciliation
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import BY_CLUSTER, SEARCH_OBJECTS, SEARCH_RESTORES, SEARCH_USERS, by_cluster
 from stateward.operator.restarts.digestkey import known_key
-from stateward.packages.restarts.digests import Key
+from stateward.packages.restarts.digests import RootKey
 from stateward.planning.model.database import Unknown
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class Previews:
         Raises ApiError, and KeyError for a kind without a preview.
         """
         resource, reconciliation = _KINDS[plural]
-        database, key = await self._database(offered), Key(b"")
+        database, key = await self._database(offered), RootKey(b"")
         others, known = Store[Any](plural, indexes={BY_CLUSTER: by_cluster}), None
         if database.found is not None:
             try:

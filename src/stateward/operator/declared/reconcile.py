@@ -29,6 +29,7 @@ from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.refusals import field_in, lacks_kind
 from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy, release, sure_digest
+from stateward.operator.declared.record_key import renewed
 from stateward.operator.declared.reporting import APPLIED, CONFLICT, HELD, Outcome, Stage, left_over
 from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, with_values
@@ -158,7 +159,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         async def released() -> Written:
             desired = self._desired(what, body)
             return await self.tools.databases.ask(
-                self.kind, target, lambda session: release(session, self.tools.key, desired, settings)
+                self.kind, target, lambda session: release(session, self.key, desired, settings)
             )
 
         written = await released()
@@ -209,7 +210,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             except EngineError as error:
                 raise StopError(self.failed(error, secrets)) from error
             known = await self._is_written(before)
-            key = self.tools.key
+            key = self.key
             now, sure = digest_of(key, desired, observed), sure_digest(key, desired, observed)
             return preview(desired, observed, now, sure, known=known)
 
@@ -223,7 +224,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             body, _ = await with_values(self.tools.api, replace(self.live, spec=before))
         except NoValueError:
             return False
-        return self.tools.key.digest(canonical(body)) == self.live.status.applied
+        return self.key.digest(canonical(body), self.live.status.applied) == self.live.status.applied
 
     def _forget_others(self, target: Target) -> None:
         """Drop what the status has of another database."""
@@ -274,7 +275,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             what=what,
             body=spec.body,
             sent=body,
-            digest=self.tools.key.digest(canonical(body)),
+            digest=self.key.digest(canonical(body), status.applied),
             owner=f"{meta.namespace}/{meta.name}",
             memory=Memory(
                 status.claim,
@@ -312,8 +313,8 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
                 object=desired.what.label,
                 claim=written.decision.claim,
                 cluster_uuid=target.identity,
-                applied=desired.digest,
-                stored=written.stored if sent else status.stored,
+                applied=self.key.digest(canonical(desired.sent)),
+                stored=written.stored if sent else renewed(status.stored, written.stored),
                 settings=sorted(desired.settings) or None,
                 unwritten=None,
                 drift="",

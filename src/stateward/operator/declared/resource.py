@@ -32,6 +32,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.database import Databases, Written, clear, settle
 from stateward.operator.declared.metrics import SnapshotMetrics
+from stateward.operator.declared.record_key import RecordKey
 from stateward.operator.declared.reporting import (
     APPLIED,
     CONFLICT,
@@ -44,7 +45,7 @@ from stateward.operator.declared.reporting import (
 )
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
-from stateward.packages.restarts.digests import Key
+from stateward.packages.restarts.digests import RootKey
 from stateward.planning.report.reconcile_failure import REASON
 
 RESYNC_SECONDS = 300.0
@@ -95,7 +96,7 @@ class Tools(Generic[R]):
     objects: Store[R]
     recorder: EventRecorder
     clock: Clock
-    key: Key
+    root: RootKey
     metrics: SnapshotMetrics
     locks: Locks
     verifies: bool = False
@@ -122,6 +123,7 @@ class Reconciliation(ABC, Generic[R]):
     def __init__(self, tools: Tools[R], live: R) -> None:
         self.tools = tools
         self.live: Any = live
+        self.key = RecordKey.of(tools.root, tools.resource.kind, key_of(self.live))
         self.kind = str(self.live.spec.cluster.kind)
         self.where = ObjectKey(self.live.metadata.namespace, self.live.spec.cluster.name)
 
@@ -215,7 +217,7 @@ class Reconciliation(ABC, Generic[R]):
             for _ in range(CLAIMS):
                 wanted = desired()
                 written = await self.tools.databases.ask(
-                    self.kind, target, lambda session, wanted=wanted: settle(session, self.tools.key, wanted)
+                    self.kind, target, lambda session, wanted=wanted: settle(session, self.key, wanted)
                 )
                 if written.decision.do is not Do.CLAIM:
                     return self._settled(written)
@@ -241,9 +243,7 @@ class Reconciliation(ABC, Generic[R]):
 
     async def cleared(self, target: Target, desired: Desired) -> Decision:
         """Remove one object, and return what was decided about what is left. Raises EngineError, LostLease."""
-        return await self.tools.databases.ask(
-            self.kind, target, lambda session: clear(session, self.tools.key, desired)
-        )
+        return await self.tools.databases.ask(self.kind, target, lambda session: clear(session, self.key, desired))
 
     async def previewed(self, name: str, look: Callable[[Target], Awaitable[ObjectPreview]]) -> ObjectPreview:
         """Return what `look` finds in the database, or why the resource would wait or be refused."""

@@ -12,6 +12,7 @@ from stateward.api.values.problem import Problem
 from stateward.engines.connection.base import Target
 from stateward.engines.search.declared.comparison import canonical
 from stateward.engines.search.declared.decision import Do
+from stateward.engines.search.declared.desired import Desired
 from stateward.engines.search.declared.preview import ObjectPreview, preview
 from stateward.engines.search.declared.requests import read
 from stateward.engines.search.declared.users import (
@@ -43,6 +44,7 @@ from stateward.operator.declared.connection import (
     write_secret,
 )
 from stateward.operator.declared.database import digest_of
+from stateward.operator.declared.record_key import renewed
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, left_over
 from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, StopError, Tools
 from stateward.operator.declared.values import NoValueError, text_of
@@ -107,10 +109,9 @@ class UserReconciliation(Reconciliation[SearchUser]):
                 raise StopError(NOT_SECURED)
             self._forget_others(target)
             name, password = await self._known_password()
-            digest = self.tools.key.digest(canonical(body(self.live.spec, password)))
-            wanted = desired(self.live, self._known(name), password, digest)
+            wanted = self._desired(name, password)
             observed = await self.tools.databases.ask(self.kind, target, lambda session: read(session, wanted.what))
-            return preview(wanted, observed, digest_of(self.tools.key, wanted, observed))
+            return preview(wanted, observed, digest_of(self.key, wanted, observed))
 
         return await self.previewed(label(base_name(self.live)), look)
 
@@ -154,6 +155,11 @@ class UserReconciliation(Reconciliation[SearchUser]):
     def _known(self, name: str) -> UserStatus:
         return next((each for each in self.live.status.users if each.name == name), UserStatus(name=name))
 
+    def _desired(self, username: str, password: str) -> Desired:
+        known = self._known(username)
+        digest = self.key.digest(canonical(body(self.live.spec, password)), known.applied)
+        return desired(self.live, known, password, digest)
+
     async def _password(self, secret: ConnectionSecret, username: str) -> tuple[str, ConnectionSecret]:
         """Return the password of a user, and the Secret; a new one is in the Secret before the database has it."""
         given = self.live.spec.password
@@ -167,15 +173,15 @@ class UserReconciliation(Reconciliation[SearchUser]):
 
     async def _write_user(self, target: Target, username: str, password: str) -> None:
         """Write the user into the database; raises StopError with the reason why that is not done."""
-        digest = self.tools.key.digest(canonical(body(self.live.spec, password)))
         written = await self.applied(
             target,
-            lambda: desired(self.live, self._known(username), password, digest),
+            lambda: self._desired(username, password),
             lambda decision: self._remember(replace(self._known(username), claim=decision.claim), target),
             (password,),
         )
         known = self._known(username)
-        stored = written.stored if written.decision.do is Do.SEND else known.stored
+        sent, digest = written.decision.do is Do.SEND, self.key.digest(canonical(body(self.live.spec, password)))
+        stored = written.stored if sent else renewed(known.stored, written.stored)
         self._remember(replace(known, claim=written.decision.claim, applied=digest, stored=stored), target)
 
     def _remember(self, known: UserStatus, target: Target) -> None:

@@ -41,7 +41,7 @@ from stateward.operator.installations.reconcile import reconcile, tell_failure
 from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.runtime.traces import span
-from stateward.packages.restarts.digests import Key
+from stateward.packages.restarts.digests import RootKey
 
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -158,7 +158,7 @@ class InstallationControl:
             if delta.key.namespace in ("", meta.namespace):
                 self._queue.add(ObjectKey(meta.namespace, meta.name))
 
-    async def _key(self) -> Key:
+    async def _key(self) -> RootKey:
         return await digest_key(self._setting.api, self._setting.namespace)
 
     async def _own_user(self) -> str:

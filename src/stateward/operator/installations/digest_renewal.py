@@ -1,4 +1,4 @@
-"""Renews the records on workloads after the key of their digests was lost.
+"""Renews the records on workloads after the key of their digests was lost, or replaced by that of their namespace.
 
 This happens before anything else is done for an installation: changes by a plan from then on can be compared. Changes
 while both the key and the operator were away cannot, and restart no pod.
@@ -19,7 +19,7 @@ from stateward.operator.restarts.sources import read_sources
 from stateward.packages.plans.steady_state import ONCE
 from stateward.packages.plans.steps import set_id
 from stateward.packages.restarts.dependencies import TEMPLATES, dependencies
-from stateward.packages.restarts.digests import digests_of
+from stateward.packages.restarts.digests import Key, digests_of
 from stateward.packages.restarts.restarts import annotated, judge, read_record
 
 
@@ -37,26 +37,27 @@ async def renew_records(shared: SharedTools, installation: Installation) -> bool
         return False
     for kind, bodies in seen.items():
         for body in bodies:
-            if _is_of_another(body.metadata.annotations, shared.tools):
+            if _is_of_another(body.metadata.annotations, shared.tools.root.of(meta.namespace)):
                 await _renew(shared.tools_of(installation), kind, body)
     shared.memory.renew(mine)
     return True
 
 
-def _is_of_another(annotations: Mapping[str, str], tools: ObjectTools) -> bool:
+def _is_of_another(annotations: Mapping[str, str], key: Key) -> bool:
     record = read_record({"metadata": {"annotations": annotations}})
-    return record is not None and record.key != tools.key.name
+    return record is not None and record.key != key.name
 
 
 async def _renew(tools: ObjectTools, sort: GroupKind, body: PartialObject) -> None:
-    kind, key = await tools.kinds.preferred(*sort), key_of(body)
+    kind, place = await tools.kinds.preferred(*sort), key_of(body)
+    key = tools.root.of(place.namespace)
     try:
-        live: Json = {**await tools.api.get(kind, key), "apiVersion": kind.api_version, "kind": kind.kind}
+        live: Json = {**await tools.api.get(kind, place), "apiVersion": kind.api_version, "kind": kind.kind}
     except NotFound:
         return
     used = dependencies(live)
-    found = digests_of(used, await read_sources(tools.api, used, key.namespace), tools.key)
-    patch = annotated({"apiVersion": kind.api_version, "kind": kind.kind}, judge(live, used, found, tools.key))
+    found = digests_of(used, await read_sources(tools.api, used, place.namespace), key)
+    patch = annotated({"apiVersion": kind.api_version, "kind": kind.kind}, judge(live, used, found, key))
     patch["metadata"] |= {"resourceVersion": live["metadata"]["resourceVersion"]}
     with suppress(NotFound):
-        await tools.api.patch(kind, key, patch, kind=PatchKind.MERGE)
+        await tools.api.patch(kind, place, patch, kind=PatchKind.MERGE)

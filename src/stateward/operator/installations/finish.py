@@ -80,7 +80,8 @@ class Finisher:
             return ""
         used = dependencies(live)
         sources = await read_sources(self._tools.api, used, key.namespace)
-        verdict = judge(live, used, digests_of(used, sources, self._tools.key), self._tools.key)
+        digest_key = self._tools.root.of(key.namespace)
+        verdict = judge(live, used, digests_of(used, sources, digest_key), digest_key)
         if _own(verdict, owned):
             live = await self._restart(found, live, verdict, run)
             self.restarted.append(f"{found.identity}: {', '.join(verdict.because)}")

@@ -16,7 +16,7 @@ from stateward.api.values.digests import OUT, THERE
 from stateward.engines.search.configuration.keystore import INPUT, Setting, files, missing_keys, settings
 from stateward.operator.pod_rights.policy import NOT_ALLOWED
 from stateward.packages.restarts.dependencies import SECRET, Dependency
-from stateward.packages.restarts.digests import Key, data_of, digests_of, skipped
+from stateward.packages.restarts.digests import Key, data_of, digests_of, label, skipped
 from stateward.planning.model.observation import Refusal
 
 UNKNOWN, MISSING = "DataUnknown", "SecretMissing"
@@ -140,4 +140,4 @@ def _digest(setting: Setting, found: ReadData, key: Key) -> str:
     out = skipped(body) if body is not None else frozenset[str]()
     if out is None or setting.source.key in out:
         return OUT
-    return digest_with_key(key.digest(INPUT.encode(), setting.source.key.encode(), setting.value), key)
+    return digest_with_key(key.digest(INPUT.encode(), label(setting.source).encode(), setting.value), key)

@@ -42,7 +42,7 @@ from stateward.operator.restarts.sources import read_sources
 from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import SourceView
 from stateward.packages.restarts.dependencies import Dependency
-from stateward.packages.restarts.digests import Key
+from stateward.packages.restarts.digests import RootKey
 from stateward.planning.facts.debounce import with_observed_change
 from stateward.planning.model.observation import Changing, Refusal
 from stateward.planning.model.times import rfc3339
@@ -61,7 +61,7 @@ class ReferencedData:
         self._labelled = labelled
         self._clock = clock
         self._namespace = namespace
-        self._key: Key | None = None
+        self._root: RootKey | None = None
         self._uses = Uses[ObjectKey]()
         self._watched: Mapping[str, Store[SourceView]] = {}
         self._last: dict[ObjectKey, tuple[object, KnownData]] = {}
@@ -95,7 +95,7 @@ class ReferencedData:
         # Recorded before anything is read: a change from now on requeues the cluster.
         self._uses.put(where, where.namespace, pods | stored)
         try:
-            self._key = self._key or await digest_key(self._api, self._namespace)
+            self._root = self._root or await digest_key(self._api, self._namespace)
         except (ApiError, ValueError) as error:
             refused = without_key(cluster.metadata.name, str(error), held=bool(stored))
             return replace(existing, keystore=None if stored else {}), (refused,)
@@ -105,7 +105,7 @@ class ReferencedData:
             return self._with(existing, last[1]), last[1].refusals
         found = await self._read(pods | stored, cluster)
         copy = await self._copy(existing) if any(incomplete(asked, found) for asked in asked_of(cluster)) else ()
-        now = known_data(cluster, pods, found, copy, self._key)
+        now = known_data(cluster, pods, found, copy, self._root.of(where.namespace))
         if now.refusals:
             self._last.pop(where, None)
         else:

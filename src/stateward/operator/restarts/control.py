@@ -42,7 +42,7 @@ from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.format.trees import at, obj, text
 from stateward.packages.plans.budgets import exhausted
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
-from stateward.packages.restarts.digests import Key, digests_of
+from stateward.packages.restarts.digests import RootKey, digests_of
 from stateward.packages.restarts.guards import Hold, Settling, hold, settling, touched
 from stateward.packages.restarts.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.planning.report.reconcile_failure import REASON
@@ -96,7 +96,7 @@ class RestartControl:
         self._queue = WorkQueue[Workload](clock=self._clock, rng=setting.rng)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._workers.tell(Failing("restarts", setting.gauge, self._clock, self._tell_failure))
-        self._key: Key | None = None
+        self._key: RootKey | None = None
 
     @property
     def sources(self) -> Mapping[str, Store[SourceView]]:
@@ -121,8 +121,8 @@ class RestartControl:
             for task in watching:
                 task.cancel()
 
-    async def _digest_key(self) -> Key:
-        """Return the key, after any wait: clusters are reconciled without it."""
+    async def _digest_key(self) -> RootKey:
+        """Return the root key, after any wait: clusters are reconciled without it."""
         failures = 0
         while True:
             try:
@@ -222,7 +222,8 @@ class RestartControl:
             raise RuntimeError("the key is read before the work begins")
         used = dependencies(live)
         objects = await read_sources(self._api, used, workload.namespace)
-        return judge(live, used, digests_of(used, objects, self._key), self._key)
+        key = self._key.of(workload.namespace)
+        return judge(live, used, digests_of(used, objects, key), key)
 
     def _held(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> Hold | None:
         if not verdict.restarts:

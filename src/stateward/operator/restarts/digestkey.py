@@ -1,4 +1,4 @@
-"""The key of the digests: created once, kept in a Secret in the operator's own namespace.
+"""The root of the keys of digests: created once, kept in a Secret in the operator's own namespace.
 
 A running operator writes it again if its Secret is deleted. If it is lost while no operator runs, another key is
 created. This causes no restart: records name their key, and those of another key are recreated without a comparison. So
@@ -17,7 +17,7 @@ from stateward.kube.objects.errors import AlreadyExists, ApiError, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resources import SECRETS
 from stateward.kube.timing.clock import Clock
-from stateward.packages.restarts.digests import Key
+from stateward.packages.restarts.digests import RootKey
 
 NAME = "stateward-digest-key"
 FIELD = "key"
@@ -27,8 +27,8 @@ LOOK_SECONDS = 300.0
 _log = structlog.get_logger(__name__)
 
 
-async def digest_key(api: Api, namespace: str) -> Key:
-    """Return the key of this installation of Stateward, created if there is none; raises ApiError, ValueError."""
+async def digest_key(api: Api, namespace: str) -> RootKey:
+    """Return the root key of this installation of Stateward, created if there is none; raises ApiError, ValueError."""
     where = ObjectKey(namespace, NAME)
     try:
         body = await api.get(SECRETS.raw(), where)
@@ -37,7 +37,7 @@ async def digest_key(api: Api, namespace: str) -> Key:
     return _key_in(body, where)
 
 
-async def known_key(api: Api, namespace: str) -> Key:
+async def known_key(api: Api, namespace: str) -> RootKey:
     """Return the key without creating one: where there is none, one that is only for this call.
 
     Nothing was written with a key that does not exist, so both tell the same. Raises ApiError, ValueError.
@@ -46,19 +46,19 @@ async def known_key(api: Api, namespace: str) -> Key:
     try:
         return _key_in(await api.get(SECRETS.raw(), where), where)
     except NotFound:
-        return Key(secrets.token_bytes(BYTES))
+        return RootKey(secrets.token_bytes(BYTES))
 
 
-def _key_in(body: dict[str, Any], where: ObjectKey) -> Key:
+def _key_in(body: dict[str, Any], where: ObjectKey) -> RootKey:
     secret = _secret_in(body)
     if len(secret) < BYTES:
         raise ValueError(
             f"the Secret {where} has no key of {BYTES} bytes in {FIELD!r}; delete it, and the operator creates one"
         )
-    return Key(secret)
+    return RootKey(secret)
 
 
-async def keep_key(api: Api, namespace: str, key: Key, clock: Clock) -> None:
+async def keep_key(api: Api, namespace: str, key: RootKey, clock: Clock) -> None:
     """Write the key again when its Secret is gone, until cancelled; raises LostLease."""
     where, told = ObjectKey(namespace, NAME), False
     while True:
@@ -69,7 +69,7 @@ async def keep_key(api: Api, namespace: str, key: Key, clock: Clock) -> None:
             _log.warning("cannot maintain the key of digests", secret=str(where), error=str(error))
 
 
-async def _look(api: Api, where: ObjectKey, key: Key, *, told: bool) -> bool:
+async def _look(api: Api, where: ObjectKey, key: RootKey, *, told: bool) -> bool:
     """Check once; return whether another key was found in the Secret, and reported."""
     try:
         body = await api.get(SECRETS.raw(), where)

@@ -1,7 +1,8 @@
 """Keyed digests of data: they reveal a change, but do not allow the data to be guessed.
 
-A plain digest of a password with eight letters reveals the password. The key belongs to the installation; a reader of
-the digests on workloads cannot read it.
+A plain digest of a password with eight letters reveals the password. Each namespace has its own key, derived from that
+of the installation of Stateward; a reader of the digests on workloads can read neither. So no digest can be compared
+with one of another namespace, whose data the reader may choose, nor with one of another object.
 """
 
 import base64
@@ -47,6 +48,23 @@ class Key:
             mac.update(len(part).to_bytes(8, "big"))
             mac.update(part)
         return mac.hexdigest()[:20]
+
+
+@dataclass(frozen=True, slots=True)
+class RootKey:
+    """The secret key of an installation of Stateward, from which those of the namespaces are derived."""
+
+    secret: bytes
+
+    def of(self, namespace: str) -> Key:
+        """Return the key of a namespace."""
+        # No digest of `Key` is made of this: it would begin with a length.
+        return Key(hmac.digest(self.secret, f"namespace {namespace}".encode(), "sha256"))
+
+    @property
+    def earlier(self) -> Key:
+        """The key of all namespaces in earlier versions: what is recorded under it is recognized, never made."""
+        return Key(self.secret)
 
 
 def label(dependency: Dependency, key: str = "") -> str:
@@ -122,5 +140,7 @@ def _one(dependency: Dependency, body: Json, key: Key) -> dict[str, str]:
         # One digest of all keys except some reveals no change of the exceptions: it is another kind.
         taken = sorted(name.encode() for name in data if name in out)
         kind = f"{key.digest(*taken)[:8]}/" if taken else ""
-        return found | {label(dependency, ALL): f"{kind}{key.digest(*parts)}"}
-    return found | {label(dependency, name): key.digest(name.encode(), value) for name, value in counted.items()}
+        return found | {label(dependency, ALL): f"{kind}{key.digest(label(dependency).encode(), *parts)}"}
+    return found | {
+        at: key.digest(at.encode(), value) for name, value in counted.items() for at in (label(dependency, name),)
+    }

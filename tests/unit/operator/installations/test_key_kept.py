@@ -8,7 +8,7 @@ import pytest
 
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.restarts.digestkey import LOOK_SECONDS, digest_key, keep_key
-from stateward.packages.restarts.digests import Key
+from stateward.packages.restarts.digests import RootKey
 from tests.unit.operator.installations.test_lost_key import WHERE, lose
 from tests.unit.operator.installations.world import World
 
@@ -19,7 +19,7 @@ async def world() -> World:
 
 
 @asynccontextmanager
-async def kept(world: World) -> AsyncGenerator[Key]:
+async def kept(world: World) -> AsyncGenerator[RootKey]:
     key = await digest_key(world.api, WHERE.namespace)
     task = asyncio.create_task(keep_key(world.api, WHERE.namespace, key, VirtualClock()))
     try:

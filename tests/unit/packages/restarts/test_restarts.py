@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from stateward.packages.restarts.dependencies import Dependency, dependencies
-from stateward.packages.restarts.digests import ANNOTATION_SKIP, MOST_KEYS, Key, data_of, digests_of
+from stateward.packages.restarts.digests import ANNOTATION_SKIP, MOST_KEYS, Key, RootKey, data_of, digests_of
 from stateward.packages.restarts.restarts import (
     ANNOTATION_BECAUSE,
     ANNOTATION_DIGEST,
@@ -295,3 +295,16 @@ TestRestarts = Restarts.TestCase
 TestRestarts.settings = settings(
     max_examples=60, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+def test_equal_data_has_other_digests_in_each_namespace_and_in_each_object() -> None:
+    """Otherwise a tenant who guesses a value makes a Secret of it, and compares its digest with those of others."""
+    root, data = RootKey(b"k" * 32), {"x": "hush"}
+    two = deployment(envFrom=[{"configMapRef": {"name": name}} for name in ("a", "b")])
+    many = {f"k{i}": "hush" for i in range(MOST_KEYS + 1)}
+    for content in (data, many):
+        objects = {("ConfigMap", name): {**config(**content), "metadata": {"name": name}} for name in ("a", "b")}
+        made = [digests_of(dependencies(two), objects, root.of(namespace)) for namespace in ("prod", "test")]
+        real = [digest for each in made for digest in each.values() if digest != "+"]
+        assert len(set(real)) == len(real) == 4
+    assert len({key.name for key in (root.of("prod"), root.of("test"), root.earlier)}) == 3

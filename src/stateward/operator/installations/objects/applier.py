@@ -37,7 +37,7 @@ from stateward.packages.plans.work import ANNOTATION_RUN, AT_REST, Errand, due
 from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.rendering.rendering import Place, Use
 from stateward.packages.restarts.dependencies import dependencies, template_path
-from stateward.packages.restarts.digests import Key, digests_of
+from stateward.packages.restarts.digests import RootKey, digests_of
 from stateward.packages.restarts.restarts import (
     ANNOTATION_BECAUSE,
     ANNOTATION_RECORD,
@@ -69,7 +69,7 @@ class ObjectTools:
 
     api: Api
     kinds: Kinds
-    key: Key
+    root: RootKey
     name_of: Names = field(default=lambda _: "")
     claims: OwnershipLocks = field(default_factory=OwnershipLocks)
 
@@ -98,6 +98,7 @@ class Applier:
         self._tools = tools
         self._installation = installation
         self._cached_objects = cached_objects
+        self._key = tools.root.of(installation.metadata.namespace)
         self.set_id = cached_objects.set_id
 
     async def find(self, body: Json) -> tuple[Raw, ObjectKey]:
@@ -301,11 +302,11 @@ class Applier:
         used = dependencies(wanted)
         others = [found for found in used if (found.kind, found.name) not in near]
         found = {**near, **await read_sources(self._tools.api, others, self._installation.metadata.namespace)}
-        return judge(live, used, digests_of(used, found, self._tools.key), self._tools.key)
+        return judge(live, used, digests_of(used, found, self._key), self._key)
 
     def digest_of(self, body: Json) -> str:
         """Return the digest by which it is known what was rendered for an object."""
-        return digest_of(body, self._tools.key)
+        return digest_of(body, self._key)
 
     async def delete(self, body: Json) -> str:
         """Remove what a package renders, if it is there and is ours; return what that waits for, or nothing."""

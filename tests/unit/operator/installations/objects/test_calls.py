@@ -23,7 +23,7 @@ from stateward.packages.format.reading import read_package
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.steps import set_id
 from stateward.packages.rendering.rendering import Use, places
-from stateward.packages.restarts.digests import Key as DigestKey
+from stateward.packages.restarts.digests import RootKey
 from stateward.simulation.apiserver.client import WorldApi
 from tests.unit.operator.installations.world import HOME, KnownKinds, World
 
@@ -161,7 +161,7 @@ async def test_what_a_user_has_put_in_the_place_of_an_object_is_not_overwritten(
     use = Use(read_package(files()), "web", HOME, {"LEVEL": "3"})
     watches = Watches(world.api, KnownKinds(), ("",), ReflectorOptions(), lambda _: None)
     cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
-    applier = Applier(ObjectTools(world.api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
+    applier = Applier(ObjectTools(world.api, KnownKinds(), RootKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m0"}, "data": {"a": "3"}}
     with pytest.raises(HeldError, match="already exists"):
@@ -180,7 +180,7 @@ async def test_what_others_may_scale_is_read_before_it_is_applied(world: World) 
     shown = msgspec.convert({"metadata": made["metadata"]}, PartialObject)
     live = await world.api.get(INSTALLATIONS, Key(HOME, "web"))
     cached_objects = Stale(watches, WriteMemory(), set_id("web", HOME), shown)
-    applier = Applier(ObjectTools(api, KnownKinds(), DigestKey(b"k" * 32)), live, cached_objects)
+    applier = Applier(ObjectTools(api, KnownKinds(), RootKey(b"k" * 32)), live, cached_objects)
     place = next(iter(places(use.package, "deploy")))
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m1"}, "data": {"a": "4"}}
     await applier.make(use, place, body)
