@@ -64,7 +64,9 @@ from stateward.operator.security.protection import refusals
 from stateward.operator.security.security import Keeper
 from stateward.planning.facts.agents_to_ask import members_to_ask
 from stateward.planning.model.observation import Database, Desired, Refusal, Unknown
+from stateward.planning.model.past_times import PastTimes, with_past_times
 from stateward.planning.plan import Plan, plan
+from stateward.planning.report import past_times as report
 
 _log = structlog.get_logger(__name__)
 
@@ -147,6 +149,7 @@ class Reconciler:
         )
         self.tell_failure = self._status.tell_failure
         self._reads = LastReads(parts.clock)
+        self._past = PastTimes()
         remembering = (
             parts.caches,
             parts.keeper,
@@ -303,7 +306,8 @@ class Reconciler:
         another one is stopped because all pods were ready before the question.
         """
         existing = await with_pods_of_now(self._api, late.existing, self._kind)
-        return await self._plan(existing, late.observed.desired, late.observed.database, late.before)
+        again = await self._plan(existing, late.observed.desired, late.observed.database, late.before)
+        return replace(again, ahead=late.ahead)
 
     async def _live(self, key: Key, cached: ClusterObjects | None = None) -> ClusterObjects:
         """Return the live cluster; raises NotFound also if it is being deleted, which caches may not show yet.
@@ -321,7 +325,9 @@ class Reconciler:
         return existing
 
     async def _decide(self, existing: ClusterObjects) -> Round:
-        before = existing.cluster.status
+        stored = existing.cluster.status
+        before = report.with_past_times(stored, self._past.at(self._now()))
+        existing = replace(existing, cluster=msgspec.structs.replace(existing.cluster, status=before))
         existing = replace(existing, barred=await self._rights.refusals(existing))
         existing = await self._files.known(existing)
         existing, refused = await self._secured(existing)
@@ -342,7 +348,7 @@ class Reconciler:
         refused = (*refused, *lost)
         if refused:
             desired = msgspec.structs.replace(desired, refusals=(*desired.refusals, *refused))
-        return await self._plan(existing, desired, database, before)
+        return replace(await self._plan(existing, desired, database, before), ahead=before is not stored)
 
     async def _plan(
         self, existing: ClusterObjects, desired: Desired, database: Database | Unknown, before: ClusterStatus
@@ -352,6 +358,7 @@ class Reconciler:
         answers = await self._agent_requests.ask(existing, members_to_ask(observed))
         # From here on there is no await until the slot is taken, so no other cluster can take it in between.
         observed = msgspec.structs.replace(with_answers(observed, answers), slots=self._limit.slots(observed.uid))
+        observed = with_past_times(observed, self._past.at(self._now()))
         with span("plan") as traced:
             made = plan(observed, self._now())
             traced.set_attributes({"stateward.actions": len(made.actions), "stateward.settled": made.settled})

@@ -18,7 +18,11 @@ class Round:
     observed: Observation
     plan: Plan
     before: ClusterStatus
-    """The status that was read: that of the existing has in it what was found out about security since."""
+    """The status that was read, without times ahead of the clock: that of the existing has in it what was found out
+    about security since.
+    """
+    ahead: bool = False
+    """Whether a time in the stored status is ahead, so that it is to be written."""
 
     @property
     def known_status(self) -> ClusterStatus:

@@ -89,7 +89,7 @@ class StatusWriter:
         self.pace.wrote(key)
         self.forecasts.wrote(key, turn, after, self._now())
         cluster = msgspec.structs.replace(turn.existing.cluster, metadata=written.metadata)
-        return replace(turn, existing=replace(turn.existing, cluster=cluster), before=after)
+        return replace(turn, existing=replace(turn.existing, cluster=cluster), before=after, ahead=False)
 
     async def write(self, key: Key, turn: Round, outcome: Outcome) -> Written:
         """Write the status if it has changed; raises ApiError, Conflict."""
@@ -110,7 +110,7 @@ class StatusWriter:
         self.histories.note(key, turn.existing.cluster, after, now)
         # The history comes first: after Ready nothing is left to write, unless the cluster changes many times a minute.
         later = await self.histories.write(key, settled=shown.settled)
-        if after == before:
+        if after == before and not turn.ahead:
             self.pace.same(key)
             return Written(shown.settled, idle, later)
         urgent = is_urgent(before, after) or is_new(failed, before)

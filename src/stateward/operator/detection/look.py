@@ -81,9 +81,12 @@ async def annotate(api: Api, family: Family, cluster: Cluster, findings: Finding
 
 
 def suspected(cluster: Cluster, now: float) -> bool:
-    """Return whether detection has found a missing member within the last two intervals."""
+    """Return whether detection has found a missing member within the last two intervals.
+
+    A time that is further ahead was written by a clock that was: the next search writes another one.
+    """
     policy = cluster.spec.replacement
     found = parse_time(cluster.metadata.annotations.get(names.ANNOTATION_MISSING, ""))
     if policy is None or not policy.enabled or found is None:
         return False
-    return now - found < 2 * max(60.0, parse_duration(policy.after)) + MARGIN
+    return abs(now - found) < 2 * max(60.0, parse_duration(policy.after)) + MARGIN

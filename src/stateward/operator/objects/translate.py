@@ -222,6 +222,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         served=status is not None and status.ready,
         terminating=meta.terminating,
         gone_by=meta.deletion_timestamp.timestamp() if meta.deletion_timestamp else 0.0,
+        grace=float(meta.deletion_grace_period_seconds or 0),
         trouble=trouble(source),
         node=source.spec.node_name,
         zone=node.zone if node else "",

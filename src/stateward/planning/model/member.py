@@ -57,6 +57,8 @@ class Pod(Struct, frozen=True):
     terminating: bool = False
     gone_by: float = 0.0
     """When its grace period ends, in seconds since the epoch; 0 if it was not deleted."""
+    grace: float = 0.0
+    """Seconds of this grace period."""
     trouble: str = ""
     """What keeps it from running, in Kubernetes' words, such as `CrashLoopBackOff: …` or `Unschedulable: …`."""
     node: str = ""

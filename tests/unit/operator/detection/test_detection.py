@@ -191,6 +191,8 @@ def test_a_finding_is_believed_for_two_checks_and_only_where_replacement_is_enab
     when, then = "2026-11-21T12:00:00Z", 1795262400.0
     assert suspected(cluster(when, after="30m"), then + 3700.0)
     assert not suspected(cluster(when, after="30m"), then + 4000.0)
+    assert suspected(cluster(when, after="30m"), then - 30.0), "clocks differ a little"
+    assert not suspected(cluster(when, after="30m"), then - 4000.0), "it was written by a clock that was ahead"
     assert not suspected(cluster(when, enabled=False), then)
     assert not suspected(cluster("soon"), then)
     assert not suspected(cluster(), then)

@@ -117,9 +117,9 @@ def test_a_pod_that_ends_because_it_was_deleted_is_no_trouble() -> None:
     """Its database was stopped by a signal, so its phase is Failed; that lifted the allocation at each restart."""
     failed = {"phase": "Failed", "reason": "", "message": ""}
     assert seen(pod(failed)).trouble != ""
-    ending = seen(pod(failed, deletionTimestamp="2026-01-01T00:00:00Z"))
-    assert (ending.trouble, ending.terminating, ending.gone_by) == ("", True, 1767225600.0)
-    assert seen(pod(failed)).gone_by == 0.0
+    ending = seen(pod(failed, deletionTimestamp="2026-01-01T00:00:00Z", deletionGracePeriodSeconds=120))
+    assert (ending.trouble, ending.terminating, ending.gone_by, ending.grace) == ("", True, 1767225600.0, 120.0)
+    assert (seen(pod(failed)).gone_by, seen(pod(failed)).grace) == (0.0, 0.0)
 
 
 def test_a_pods_data_is_on_its_own_claim_and_not_on_one_that_the_user_has_given_it() -> None:

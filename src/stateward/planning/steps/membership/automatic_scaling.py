@@ -152,7 +152,7 @@ def growth(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readi
     if pool.replicas >= scaling.highest:
         text = f"{said}, and scaling.max is {scaling.highest}"
         return replace(recorded, limited=True, reason=text, growth_since=None, shrink_since=None)
-    since = facts.now if recorded.growth_since is None else min(recorded.growth_since, facts.now)
+    since = facts.now if recorded.growth_since is None else recorded.growth_since
     recorded = replace(recorded, limited=False, growth_since=since, shrink_since=None)
     if facts.now - since < scaling.grow_after or facts.turn is not None or facts.crossing:
         return recorded
@@ -167,7 +167,7 @@ def shrink(facts: Facts, pool: Pool, scaling: Scaling, recorded: PoolSize, readi
     enough = all(reading.allows(pool.replicas) for reading in readings) and pool.replicas > scaling.lowest
     if not enough or not at_rest(facts) or capacity_problem_without_last(facts, pool) is not None:
         return replace(recorded, shrink_since=None)
-    since = facts.now if recorded.shrink_since is None else min(recorded.shrink_since, facts.now)
+    since = facts.now if recorded.shrink_since is None else recorded.shrink_since
     if facts.now - since < scaling.shrink_after:
         return replace(recorded, shrink_since=since)
     text = f"{' and '.join(map(str, readings))}: one member fewer is enough"

@@ -85,8 +85,7 @@ def holds(facts: Facts, pool: Pool, growth: Growth, use: DiskUse) -> Iterator[Wa
     for claim in sorted(claims, key=lambda c: c.expandable is None):
         if not claim.expandable:
             yield not_expandable("", claim)
-    # A time in the future is not a record of this operator's.
-    changes = (claim.resized for claim in claims if claim.resized is not None and claim.resized <= facts.now)
+    changes = (claim.resized for claim in claims if claim.resized is not None)
     again = max(changes, default=-INTERVAL) + INTERVAL
     if facts.now < again:
         yield Wait("", "VolumeChangedRecently", f"its volumes may change again at {rfc3339(again)}")
