@@ -71,8 +71,11 @@ def followed(authority: Authority, given: Pair, now: float, *, heard: bool = Tru
     ended = ends(authority.signs.certificate) <= now
     if ended or (known and heard and authority.given + SETTLING <= now):
         return Authority(given, None, kept if ended else (authority.signs.certificate, *kept))
-    since = authority.given if known else now
-    return authority if known and kept == authority.retired else Authority(authority.signs, given, kept, since)
+    # A time that is ahead was stored by a clock that was: the wait begins again.
+    since = authority.given if known and authority.given <= now + SLACK else now
+    if known and (since, kept) == (authority.given, authority.retired):
+        return authority
+    return Authority(authority.signs, given, kept, since)
 
 
 def signs_from(authority: Authority) -> float:

@@ -118,6 +118,17 @@ def test_a_given_authority_is_trusted_for_a_day_before_it_signs() -> None:
     assert pki.followed(after, given, NOW + 2 * DAY) is after
 
 
+def test_a_given_authority_that_was_noted_by_a_clock_that_was_ahead_signs_a_day_later() -> None:
+    given = given_authority(rsa_authority(), NOW)
+    ahead = pki.followed(CA, given, NOW + 1000 * DAY)
+    both = pki.followed(ahead, given, NOW)
+    assert both == pki.followed(CA, given, NOW)
+    assert pki.followed(both, given, NOW + DAY / 2) is both
+    assert pki.followed(both, given, NOW + DAY + 1).signs == given
+    near = pki.followed(CA, given, NOW + 60)
+    assert pki.followed(near, given, NOW) is near, "clocks that differ a little change nothing"
+
+
 def test_a_short_life_is_not_due_at_once() -> None:
     """It is valid an hour before all the same: a member whose clock is behind must not refuse it."""
     pair = pki.issue(CA.signs, "m", ["m"], NOW, 600 / DAY)

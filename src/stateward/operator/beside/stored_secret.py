@@ -13,6 +13,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.secret_content import encoded, text_content
 from stateward.operator.beside.owned import TakenError
+from stateward.planning.model.past_times import AHEAD
 
 RAW = kinds.SECRETS.raw()
 
@@ -46,6 +47,12 @@ class StoredSecret:
         self.texts = text_content(found)
         self.unreadable = frozenset(found.get("data") or {}) - frozenset(self.texts)
         self._version = found["metadata"]["resourceVersion"]
+
+    async def date_back(self, name: str, now: float) -> None:
+        """Store a time of the past in seconds since the epoch as `now` if it is ahead; raises as `write` does."""
+        text = self.texts.get(name, "")
+        if text.isdigit() and float(text) > now + AHEAD:
+            await self.write({**self.texts, name: str(int(now))})
 
     async def write(self, texts: Mapping[str, str]) -> None:
         """Write the content; raises AlreadyExists or Conflict if another process was faster, ApiError."""

@@ -108,6 +108,7 @@ class SecretKeeper:
             raise StopError("DashboardsKeysUnreadable", text)
         if missing := {name: random_secrets.token_hex(BYTES) for name in c.KEYS if not self._stored.texts.get(name)}:
             await self._stored.write({**self._stored.texts, **missing})
+        await self._stored.date_back(c.MADE, of.now)
         access = of.target.access
         if access is not None:
             due = c.Due(_seconds(asked.rotate_credentials_after), of.now)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from msgspec.structs import replace
+
 from stateward.api.kinds.cluster import Cluster
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
@@ -48,6 +50,8 @@ from stateward.operator.restarts.digestkey import digest_key
 from stateward.operator.restarts.views import SourceView
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.runtime.traces import span
+from stateward.planning.model.past_times import PastTimes
+from stateward.planning.report.past_times import with_past_times
 
 R = TypeVar("R", bound=DeclaredResource)
 
@@ -110,6 +114,7 @@ class KindControl(Generic[R]):
         self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
         self._locks: Locks = defaultdict(asyncio.Lock)
+        self._past = PastTimes()
 
     async def run(self) -> None:
         """Watch and work until cancelled, or until `stop`."""
@@ -145,11 +150,16 @@ class KindControl(Generic[R]):
             return await self._kind.reconciliation(await self.tools(), live).run()
 
     async def live(self, key: ObjectKey) -> R | None:
-        """Return a resource as the API server has it now; None if there is none. Raises ApiError."""
+        """Return a resource as the API server has it now; None if there is none. Raises ApiError.
+
+        No time of the past is ahead in its status, which differs then from the stored one, and so is written.
+        """
         try:
-            return await self._setting.api.get(self._kind.resource, key)
+            found: Any = await self._setting.api.get(self._kind.resource, key)
         except NotFound:
             return None
+        past = self._past.at(self._setting.clock.now().timestamp())
+        return replace(found, status=with_past_times(found.status, past))
 
     async def tools(self) -> Tools[R]:
         """Return what reconciliations share; raises ApiError, ValueError."""
@@ -158,7 +168,18 @@ class KindControl(Generic[R]):
             key = await digest_key(s.api, s.namespace)
             kind, databases, known = self._kind.resource, s.databases, self.objects
             self._tools = Tools(
-                s.api, kind, databases, known, s.recorder, s.clock, key, s.metrics, self._locks, s.verifies, s.labelled
+                s.api,
+                kind,
+                databases,
+                known,
+                s.recorder,
+                s.clock,
+                key,
+                s.metrics,
+                self._locks,
+                verifies=s.verifies,
+                labelled=s.labelled,
+                past=self._past,
             )
         return self._tools
 

@@ -8,7 +8,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -46,6 +46,7 @@ from stateward.operator.declared.reporting import (
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
 from stateward.packages.restarts.digests import RootKey
+from stateward.planning.model.past_times import PastTimes
 from stateward.planning.report.reconcile_failure import REASON
 
 RESYNC_SECONDS = 300.0
@@ -103,6 +104,7 @@ class Tools(Generic[R]):
     """Whether the operator may create and delete throw-away clusters, to verify snapshots."""
     labelled: bool = False
     """Whether Secrets that clusters name need the label that allows them."""
+    past: PastTimes = field(default_factory=PastTimes)
 
 
 class StopError(Exception):

@@ -65,6 +65,7 @@ class CredentialKeeper:
         if access is None:
             return None
         await self._stored.read()
+        await self._stored.date_back(c.MADE, self._of.now)
         texts = self._stored.texts
         await self._keep_role()
         if not texts.get(c.NEXT_USER) and (not (texts.get(c.USER) and texts.get(c.PASSWORD)) or self._due(asked)):

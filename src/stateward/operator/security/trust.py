@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from stateward import pki
 from stateward.pki.files import TRUSTED
+from stateward.planning.model.past_times import AHEAD
 
 LAST, UNTIL = "last.crt", "last.until"
 """Files of the operator's Secret."""
@@ -33,9 +34,9 @@ def last_trusted(before: Mapping[str, str], wanted: str, now: float, *, all_hear
     kept = pki.split(wanted)
     gone = [each for each in pki.sound(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
     known, text = pki.split(before.get(LAST, "")), before.get(UNTIL, "")
-    until = float(text) if text.isdigit() else 0.0
-    if any(each not in known for each in gone):
-        until = float(int(now + PATIENCE))
+    until, latest = float(text) if text.isdigit() else 0.0, float(int(now + PATIENCE))
+    if any(each not in known for each in gone) or until > latest + AHEAD:  # That was stored by a clock that was ahead.
+        until = latest
     elif all_heard and now >= until:
         return LastTrusted()
     return LastTrusted("".join(gone), until) if gone else LastTrusted()

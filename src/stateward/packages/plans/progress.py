@@ -84,7 +84,12 @@ def ready(package: Package, run: Run, now: float) -> tuple[StepName, ...]:
             found += _of_phase(phase, run)
             if plan.strategy is Strategy.SERIAL:
                 break
-    return tuple(name for name in found if run.step(name).again <= now)
+    return tuple(name for name in found if next_attempt(run.step(name), now) <= now)
+
+
+def next_attempt(step: StepProgress, now: float) -> float:
+    """Return when a step is tried next; at once if a clock that was ahead has stored a time beyond any delay."""
+    return step.again if step.again <= now + LONGEST_DELAY_SECONDS else now
 
 
 def _of_phase(phase: Phase, run: Run) -> Iterable[StepName]:
@@ -114,7 +119,8 @@ def advance(run: Run, results: Mapping[StepName, Result], now: float) -> Run:
 
 
 def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepProgress:
-    since = now if step.stage is Stage.PENDING else step.since
+    # A time that is ahead was stored by a clock that was, and counts as now.
+    since = now if step.stage is Stage.PENDING else min(step.since, now)
     if result.stage is Stage.DONE:
         return StepProgress(Stage.DONE, result.message, since)
     if result.stage is Stage.FAILED:
@@ -135,8 +141,8 @@ def next_look(run: Run, now: float) -> float | None:
     for step in run.steps.values():
         if step.stage in ENDED or step.stage is Stage.PENDING:
             continue
-        if step.again > now:
-            times.append(step.again)
+        if (again := next_attempt(step, now)) > now:
+            times.append(again)
         if run.timeout:
             times.append(step.since + run.timeout)
     return max(0.0, min(times) - now) if times else None

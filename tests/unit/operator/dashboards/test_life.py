@@ -160,6 +160,20 @@ async def test_a_password_is_rotated_and_the_instances_restart_with_the_new_one(
         assert world.database.objects.passwords[USER_PATH] != first
 
 
+async def test_a_password_that_was_made_by_a_clock_that_was_ahead_is_rotated_after_the_usual_time() -> None:
+    world = World()
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(world.available)
+        first = world.database.objects.passwords[USER_PATH]
+        made = int(world.texts("logs-dashboards-keys")["made-time"])
+        world.rewrite_secret("logs-dashboards-keys", **{"made-time": str(made + 10**8)})
+        await asyncio.sleep(7000)
+        assert world.database.objects.passwords[USER_PATH] == first
+        await asyncio.sleep(900)
+        assert world.database.objects.passwords[USER_PATH] != first
+
+
 async def test_a_token_is_rotated_and_the_one_before_is_deleted_when_no_instance_uses_it() -> None:
     world = World(kind=ELASTICSEARCH, version="8.19.4")
     world.ask_for(rotateCredentialsAfter="2h")

@@ -72,6 +72,20 @@ async def test_a_rotated_user_works_before_the_one_before_is_deleted(kind: Clust
     assert "previous-username" not in world.texts("logs-metrics-keys")
 
 
+async def test_a_user_that_was_made_by_a_clock_that_was_ahead_is_rotated_after_the_usual_time() -> None:
+    world = World()
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(world.available)
+        password = world.texts("logs-metrics-keys")["password"]
+        made = int(world.texts("logs-metrics-keys")["made-time"])
+        world.rewrite_secret("logs-metrics-keys", **{"made-time": str(made + 10**8)})
+        await asyncio.sleep(7000)
+        assert world.texts("logs-metrics-keys")["password"] == password
+        await asyncio.sleep(900)
+        assert world.texts("logs-metrics-keys")["password"] != password
+
+
 async def test_another_password_is_made_when_a_person_deletes_it() -> None:
     world = World()
     world.ask_for()

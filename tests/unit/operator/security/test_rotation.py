@@ -13,8 +13,9 @@ from stateward.engines.search.configuration.security import alternatives, inputs
 from stateward.engines.search.spec.pools import find
 from stateward.operator.security.material import Material, MaterialResult, Stored, desired_material
 from stateward.operator.security.protection import protection
-from stateward.operator.security.trust import last_trusted
+from stateward.operator.security.trust import PATIENCE, last_trusted
 from stateward.pki.files import TRUSTED
+from stateward.planning.model.past_times import AHEAD
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -187,3 +188,14 @@ def test_a_ca_is_trusted_besides_until_it_expires_and_not_from_then_on() -> None
     ends = pki.ends(one)
     for now, kept in ((ends - 1, one), (ends, "")):
         assert last_trusted({TRUSTED: one}, two, now, all_heard=False).certificates == kept
+
+
+@pytest.mark.parametrize("ahead", [100.0, 1000 * DAY])
+def test_a_ca_is_trusted_besides_no_longer_than_usual_after_a_clock_was_ahead(ahead: float) -> None:
+    one, two = (pki.new_authority(name, NOW).signs.certificate for name in ("one", "two"))
+    files = last_trusted({TRUSTED: one}, two, NOW + ahead, all_heard=True).files()
+    first = last_trusted({TRUSTED: one + two, **files}, two, NOW, all_heard=True)
+    assert first.certificates == one
+    stored = {TRUSTED: one + two, **first.files()}
+    assert last_trusted(stored, two, NOW + PATIENCE - 1, all_heard=True) == first, "it is stored once"
+    assert not last_trusted(stored, two, NOW + PATIENCE + AHEAD, all_heard=True).certificates

@@ -136,3 +136,22 @@ def test_steps_that_have_not_been_tried_are_not_late() -> None:
     everything = advance(found, {ALL[1]: Result(Stage.WAITING)}, 100.0)
     pending = replace(found, steps={**found.steps, ALL[1]: StepProgress()})
     assert next_look(pending, 101.0) == next_look(everything, 101.0) == 59.0
+
+
+@pytest.mark.parametrize("ahead", [LONGEST_DELAY_SECONDS + 1, 1e9])
+def test_a_step_whose_next_attempt_was_stored_by_a_clock_that_was_ahead_is_tried_at_once(ahead: float) -> None:
+    found = run()
+    late = replace(found, steps={ALL[0]: StepProgress(Stage.RETRYING, "", 0.0, 1, 100.0 + ahead)})
+    assert ready(package(), late, 100.0) == ALL[:1]
+    assert next_look(late, 100.0) is None
+    soon = replace(found, steps={ALL[0]: StepProgress(Stage.RETRYING, "", 0.0, 1, 100.0 + LONGEST_DELAY_SECONDS)})
+    assert ready(package(), soon, 100.0) == ()
+
+
+@given(st.floats(min_value=0, max_value=1e9))
+def test_a_step_that_began_ahead_has_its_time_from_now(ahead: float) -> None:
+    late = replace(run(timeout=60.0), steps={ALL[0]: StepProgress(Stage.WAITING, "", 100.0 + ahead)})
+    found = advance(late, {ALL[0]: Result(Stage.WAITING)}, 100.0)
+    assert found.step(ALL[0]) == StepProgress(Stage.WAITING, "", 100.0)
+    assert advance(found, {ALL[0]: Result(Stage.WAITING)}, 159.0).step(ALL[0]).stage is Stage.WAITING
+    assert advance(found, {ALL[0]: Result(Stage.WAITING)}, 160.0).step(ALL[0]).stage is Stage.FAILED

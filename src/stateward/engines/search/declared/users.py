@@ -4,6 +4,7 @@ A database knows one password for each user. So a rotation with an overlap has t
 then applications are given it, and the old one stays valid for a time.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from stateward.api.values.problem import Problem
 from stateward.engines.search.declared.desired import Desired, Memory
 from stateward.engines.search.declared.identity import OWN_NAMES, Declared
 from stateward.engines.search.declared.kinds import ObjectKind
+from stateward.planning.model.past_times import AHEAD
+from stateward.planning.model.times import parse_time
 
 PASSWORD = "/password"  # noqa: S105 - where it is
 SHORTEST_ROTATION = 3600.0
@@ -181,10 +184,13 @@ def with_user(users: list[UserStatus], changed: UserStatus) -> list[UserStatus]:
 
 
 def retiring(users: list[UserStatus], current: str, end: str) -> list[UserStatus]:
-    """Return the users with an end for all but the current one; an end that is set stays."""
-    return [
-        replace(each, retirement_time="")
-        if each.name == current
-        else replace(each, retirement_time=each.retirement_time or end)
-        for each in users
-    ]
+    """Return the users with an end for all but the current one; an end that is set stays.
+
+    One that is later than that of a user who retires now was set by a clock that was ahead.
+    """
+
+    def ends(known: str) -> str:
+        late = (parse_time(known) or math.inf) > (parse_time(end) or 0.0) + AHEAD
+        return end if late else known
+
+    return [replace(each, retirement_time="" if each.name == current else ends(each.retirement_time)) for each in users]

@@ -26,6 +26,7 @@ from stateward.engines.search.snapshots.cron import Cron, CronError
 from stateward.engines.search.snapshots.decision import FOREIGN, complaint, creation, time_of
 from stateward.engines.search.snapshots.records import SUCCESS, Snapshot, age, newest
 from stateward.engines.search.snapshots.selection import pattern_problems
+from stateward.planning.model.past_times import AHEAD
 from stateward.planning.model.times import parse_time, rfc3339
 
 MARK, DATABASE = f"{GROUP}/search-snapshot-schedule", f"{GROUP}/cluster-uuid"
@@ -78,7 +79,10 @@ class DesiredSchedule:
             cron, success = Cron(self.spec.schedule), self.status.last_success
         except CronError:
             return self.created  # An invalid schedule takes no snapshots, so it is overdue from the start.
-        return cron.overdue(self.created if success is None else due_of(success.name, self.created))
+        if success is None:
+            return cron.overdue(self.created)
+        times = (due_of(success.name, self.created), parse_time(success.end_time) or self.created, self.created)
+        return cron.overdue(next((each for each in times if each <= self.now + AHEAD), self.now))
 
 
 def marks(owner: str, database: str) -> dict[str, str]:
@@ -177,12 +181,15 @@ def expired(desired: DesiredSchedule, found: Repository) -> list[str]:
 
     Its generation is the number of later successful snapshots, and for one that did not succeed, of all later ones: so
     these do not pile up. While the newest one did not succeed, all successful ones stay.
+
+    A start that is ahead is doubt: the disaster this prevents is that snapshots of a database whose clock was ahead
+    count as the newest ones, and each later one is deleted in their place.
     """
     kept = desired.spec.retention
     if kept is None or desired.spec.paused or found.running or doubt(found.versions) is not None:
         return []
     all_own = found.own(desired)
-    if any(each.running for each in all_own):
+    if any(each.running or each.start_time_in_millis / 1000 > desired.now + AHEAD for each in all_own):
         return []
     # Each once: one that comes twice in an answer would count as later than itself.
     own = [each for _, each in sorted({age(each): each for each in all_own}.items())]

@@ -137,7 +137,7 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         It does not need the database of the cluster, so it goes on without it.
         """
         allowed = self.tools.verifies
-        status, seconds = await Verification(self.tools.api, self.live, self.now(), allowed=allowed).run()
+        status, seconds = await Verification(self.tools.api, self._dated(), self.now(), allowed=allowed).run()
         if status != self.live.status.verification:
             await self.store(replace(self.live.status, verification=status))
         return seconds
@@ -205,10 +205,17 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
             self.tell(Severity.NORMAL, "SnapshotExpired", f"the snapshot {name} is deleted: it has expired")
 
     def _desired(self, target: Target) -> DesiredSchedule:
-        meta, status = self.live.metadata, self.live.status
+        meta, status = self._dated().metadata, self.live.status
         created = parse_time(meta.creation_timestamp or "") or self.now()
         owner = f"{meta.namespace}/{meta.name}"
         return DesiredSchedule(meta.name, owner, target.identity, created, self.now(), self.live.spec, status)
+
+    def _dated(self) -> SearchSnapshotSchedule:
+        """Return the resource without a creation that is ahead: from then on times of the schedule are due."""
+        meta, past = self.live.metadata, self.tools.past.at(self.now())
+        created = parse_time(meta.creation_timestamp or "")
+        text = meta.creation_timestamp if created is None else rfc3339(past(created))
+        return replace(self.live, metadata=replace(meta, creation_timestamp=text))
 
     def _done(self, looked: Looked) -> Outcome:
         status, decision, desired = self.live.status, looked.decision, self._desired_now()
@@ -239,7 +246,7 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
         began = None if success is None else parse_time(success.start_time)
         overdue = None if self.live.spec.paused else self._desired_now().overdue()
         self.tools.metrics.scheduled(key_of(self.live), self.where.name, began, overdue)
-        wanted = Wanted(self.live, self.now())
+        wanted = Wanted(self._dated(), self.now())
         self.tools.metrics.verified(key_of(self.live), self.where.name, wanted.known.last_success, wanted.overdue())
 
     def _announce(self, before: SearchSnapshotScheduleStatus) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from stateward.api.kinds.search_object import ClusterKindName, ClusterReference
 from stateward.api.kinds.snapshots.schedule import (
@@ -50,6 +51,14 @@ def found(*snapshots: Snapshot, running: tuple[str, ...] = (), versions: frozens
 def test_only_so_many_are_kept() -> None:
     several = [taken(age) for age in range(5)]
     assert expired(desired(max_count=3), found(*several)) == ["nightly-0996", "nightly-0997"]
+
+
+@pytest.mark.parametrize(("ahead", "goes"), [(0, ["nightly-0997"]), (119, ["nightly-0997"]), (121, [])])
+def test_none_is_deleted_while_one_is_dated_ahead(ahead: int, goes: list[str]) -> None:
+    """The database's clock was ahead: its snapshot would count as the newest one, and each later one would go."""
+    late = structs.replace(taken(0), start_time_in_millis=int((NOW + ahead) * 1000))
+    several = [taken(age) for age in range(1, 4)]
+    assert expired(desired(max_count=3), found(*several, late)) == goes
 
 
 @pytest.mark.parametrize(
@@ -114,7 +123,8 @@ def test_nothing_goes_while_anything_is_in_doubt() -> None:
 def test_people_are_told_when_two_times_have_passed_though_the_clock_of_the_database_is_behind(early: int) -> None:
     last = ScheduledSnapshot(name="nightly-202611250300", start_time=f"2026-11-25T0{3 - early}:{59 * early:02}:00Z")
     since = desired()
-    since = replace(since, status=SearchSnapshotScheduleStatus(last_success=last))
+    noon = datetime(2026, 11, 25, 12, tzinfo=UTC).timestamp()
+    since = replace(since, now=noon, status=SearchSnapshotScheduleStatus(last_success=last))
     assert since.overdue() == datetime(2026, 11, 27, 3, tzinfo=UTC).timestamp()
 
 
