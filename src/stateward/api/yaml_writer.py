@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from stateward.api.values.problem import printable
+
 WIDTH = 120
 """Characters of a line, where a text can be folded."""
 NO_FOLD = 10**9
@@ -23,8 +25,11 @@ _NUMBER = re.compile(
     r"|^[-+]?_*0_*[xXoObB][0-9a-fA-F_]+$"
 )
 _DATE = re.compile(r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?$")
-_ESCAPED = re.compile("[\x85\u2028\u2029\ufeff]")
-"""Characters that readers take for the end of a line or leave out, and that PyYAML writes as they are."""
+_LAYOUT = "\n\t"
+"""The only characters without a glyph that are written as they are.
+
+Readers take some of the others for the end of a line or leave them out, and a terminal obeys some of them.
+"""
 
 
 class _Writer(yaml.SafeDumper):
@@ -35,7 +40,7 @@ class _Writer(yaml.SafeDumper):
 
 
 def _text(writer: Any, text: str) -> yaml.ScalarNode:
-    return writer.represent_scalar(f"{_TAG}str", text, style='"' if _ESCAPED.search(text) else None)
+    return writer.represent_scalar(f"{_TAG}str", text, style=None if printable(text, _LAYOUT) == text else '"')
 
 
 _RULES: Any = _Writer
@@ -51,6 +56,8 @@ def to_yaml(value: object, *, sort_keys: bool = False, width: int = WIDTH) -> st
     text = yaml.dump(
         value, Dumper=_Writer, default_flow_style=False, sort_keys=sort_keys, allow_unicode=True, width=width
     )
+    # PyYAML leaves some characters as they are also between quotes, where the escapes of Python are those of YAML.
+    text = printable(text, _LAYOUT)
     # PyYAML ends a document that is only a text or a number so; nothing can follow it then.
     return text if isinstance(value, dict | list | tuple) else text.removesuffix("...\n")
 

@@ -4,17 +4,20 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from stateward import __version__
+from stateward.cli.shared.echo import echo, harmless
 from stateward.cli.shared.failures import MEANING, ExitCode, Failure, failure_of
 
 
@@ -73,11 +76,12 @@ EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {meaning.replace('`', '')
 
 @contextmanager
 def usage_errors() -> Generator[None]:
-    """Give errors of the command line their exit code within the block."""
+    """Give errors of the command line their exit code within the block, and a text that a terminal only shows."""
     try:
         yield
     except click.UsageError as error:
         vars(error)["exit_code"] = ExitCode.USAGE
+        vars(error)["message"] = harmless(error.message)
         raise
 
 
@@ -153,12 +157,18 @@ def program(argv0: str) -> str:
     return "kubectl stateward" if Path(argv0).name == "kubectl-stateward" else "stateward"
 
 
+def show_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of a bug; its message may contain texts of others."""
+    echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
+
+
 def main() -> None:
     """Run the command line, or complete one for a shell."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show an arrow or a name gets their code, and the command ends as it should.
             stream.reconfigure(errors="backslashreplace")
+    sys.excepthook = show_bug
     if COMPLETE in os.environ:
         importlib.import_module("stateward.cli.run.completion")  # It knows the completion of kubectl.
     cli.main(prog_name=program(sys.argv[0]), complete_var=COMPLETE)

@@ -8,6 +8,7 @@ import sys
 import msgspec
 from aiohttp import web
 
+from stateward.api.values.problem import printable
 from stateward.engines.exporter.settings import STANDING_PATH, Standing
 from stateward.exporter.rounds import Round, Rounds
 from stateward.exporter.text import TEXT, text_of
@@ -22,7 +23,7 @@ def routes(rounds: Rounds) -> list[web.RouteDef]:
         found = await rounds.round()
         if found.failure != told:  # One line for each change, and not for each scrape.
             told = found.failure
-            sys.stderr.write(f"{told or 'the database answers'}\n")
+            sys.stderr.write(f"{printable(told) or 'the database answers'}\n")
         return found
 
     async def metrics(_: web.Request) -> web.Response:

@@ -42,12 +42,17 @@ class Problem:
     @property
     def public(self) -> str:
         """The line without any value, for a status or an event."""
-        return f"{self.path}: {self.message}"
+        return printable(f"{self.path}: {self.message}")
 
 
-def printable(text: str) -> str:
-    """Return a text without characters that move the cursor of a terminal or hide other text: escaped, on one line."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+def printable(text: str, kept: str = "") -> str:
+    """Return a text without characters that move the cursor of a terminal or hide other text: escaped, on one line.
+
+    Characters in `kept` stay: with line breaks the text may have more than one line.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in kept else ascii(each)[1:-1] for each in text)
 
 
 def first_of(texts: Sequence[str], most: int = MOST, between: str = ", ") -> str:

@@ -9,6 +9,7 @@ import click
 
 from stateward.cli.dashboard.host import opened
 from stateward.cli.page.server import open_page
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.options import PORT, target_options, view_options
 from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import ListOptions
@@ -54,8 +55,8 @@ async def show(session: Session, port: int, browser: bool, read_only: bool) -> N
     """Serve the page until interrupted."""
     async with opened(session, "dashboard", read_only=read_only) as host, open_page(host, port=port) as url:
         where = f"namespace {session.namespace}" if session.namespace else "all namespaces"
-        click.echo(f"clusters of {where}{', read-only' if read_only else ''}: {url}")
-        click.echo("Ctrl-C ends it. The address contains a token: who has it, has your rights.")
+        echo(f"clusters of {where}{', read-only' if read_only else ''}: {url}")
+        echo("Ctrl-C ends it. The address contains a token: who has it, has your rights.")
         if browser:
             webbrowser.open(url)
         await asyncio.Event().wait()

@@ -1,7 +1,6 @@
 """`diagnose`: a tarball for a bug report, without secrets."""
 
 import io
-import sys
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 
 from stateward.cli.diagnosis.redaction import Redactor
 from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.echo import echo, write_bytes
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.options import target_options, view_options
 from stateward.cli.shared.session import Session, run
@@ -52,13 +52,13 @@ def diagnose(name: str, *, path: str, database_logs: bool, **target: Any) -> Non
 
     content, now, missed = run(work, **target)
     for each in missed:
-        click.echo(f"not included: {each}", err=True)
+        echo(f"not included: {each}", err=True)
     if path == "-":
-        sys.stdout.buffer.write(content)
+        write_bytes(content)
         return
     file = Path(path or f"stateward-{name}-{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}.tar.gz")
     file.write_bytes(content)
-    click.echo(f"{file}: {len(content) // 1024 + 1} KiB; check its files before you publish them")
+    echo(f"{file}: {len(content) // 1024 + 1} KiB; check its files before you publish them")
 
 
 def tarball(folder: str, files: dict[str, str], now: float) -> bytes:

@@ -15,6 +15,7 @@ from stateward.cli.diagnosis.timeline import asked
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
 from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.find import chosen, none_found
 from stateward.cli.shared.options import target_options
 from stateward.cli.shared.output import WIDE, output_option, plural_of, print_output, selection_options
@@ -88,11 +89,11 @@ def events(
     found = [e for e in found if not warnings or e.type == "Warning"]
     found = [e for e in found if not seconds or (parse_time(e.last_seen_time) or now) >= now - seconds]
     for kind in dict.fromkeys(denied):
-        click.echo(f"you may not list {plural_of(kind)}: their events are found by the names of members only", err=True)
+        echo(f"you may not list {plural_of(kind)}: their events are found by the names of members only", err=True)
     names, several = [f"event/{each.name}" for each in found], name is None
     print_output(output, found, names, lambda: screen.show(table(found, now, wide=output == WIDE, several=several)))
     if not found:
-        click.echo(nothing, err=True)
+        echo(nothing, err=True)
 
 
 async def read_events(

@@ -12,6 +12,7 @@ from stateward.cli.diagnosis.operator_pods import decisions, operator_pods, pars
 from stateward.cli.diagnosis.timeline import asked
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names, member_names
+from stateward.cli.shared.echo import echo, echo_json
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import find_member, read_cluster
 from stateward.cli.shared.options import operator_option, target_options
@@ -72,12 +73,12 @@ class Printer:
     def __call__(self, entry: Json) -> None:
         """Print one entry."""
         if self._output == JSON:
-            click.echo(json.dumps(entry))
+            echo_json(json.dumps(entry))
         elif self._output == YAML:
-            click.echo("---")
+            echo("---")
             screen.show_document(entry, YAML)
         else:
-            click.echo(str(entry.get("event", "")) if self._output == NAME else readable(entry))
+            echo(str(entry.get("event", "")) if self._output == NAME else readable(entry))
 
 
 async def operator_log(session: Session, cluster: Cluster, query: dict[str, str], show: Printer) -> None:
@@ -93,7 +94,7 @@ async def operator_log(session: Session, cluster: Cluster, query: dict[str, str]
     if not pods:
         raise Failure(f"there is no operator in namespace {namespace!r}; name its place with --operator-namespace")
     if not found:
-        click.echo(f"the logs of {len(pods)} operator pods have nothing about {key}", err=True)
+        echo(f"the logs of {len(pods)} operator pods have nothing about {key}", err=True)
     if show.follow:
         leading = next((pod for pod in pods if _running(pod)), pods[0])
         pod = Key(namespace, leading["metadata"]["name"])
@@ -116,10 +117,10 @@ async def member_log(session: Session, cluster: Cluster, member: str, query: dic
     pod = Key(cluster.metadata.namespace, names.pod(found.name))
     try:
         if follow:
-            await followed(session, pod, query, click.echo, from_now=False)
+            await followed(session, pod, query, echo, from_now=False)
             return
         for line in await read_log(session, pod, query):
-            click.echo(line)
+            echo(line)
     except NotFound as error:
         raise Failure(
             f"{found.name} has no pod now; `explain {cluster.metadata.name} {found.name}` says why"

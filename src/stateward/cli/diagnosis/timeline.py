@@ -9,6 +9,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.duration import DurationError, parse_duration
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.options import target_options
 from stateward.cli.shared.output import name_of, output_option, print_output
@@ -58,7 +59,7 @@ def timeline(name: str, *, since: str, everything: bool, output: str, **target: 
     begin = whole.begin if everything else now - seconds if seconds else latest_work(whole)
     shown = cut(whole, max(begin, whole.begin), whole.end) if begin < whole.end else whole
     if found.note:
-        click.echo(found.note, err=True)
+        echo(found.note, err=True)
     if page_file or svg_file:
         written(shown, page_file, svg_file)
         return
@@ -86,7 +87,7 @@ def written(shown: Timeline, page_file: str, svg_file: str) -> None:
     for name, draw in ((page_file, page), (svg_file, svg)):
         if name:
             Path(name).write_text(draw(shown), encoding="utf-8")
-            click.echo(f"{name}: {clock(shown.begin, date=True)} to {clock(shown.end, date=True)} UTC")
+            echo(f"{name}: {clock(shown.begin, date=True)} to {clock(shown.end, date=True)} UTC")
 
 
 def document(shown: Timeline, cluster: Cluster) -> dict[str, Any]:

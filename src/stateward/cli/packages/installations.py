@@ -11,6 +11,7 @@ from stateward.api.values.conditions import stalled
 from stateward.cli.packages.advice import INSTALLATION_ADVICE
 from stateward.cli.packages.installation_look import package_called
 from stateward.cli.shared.advice import UNKNOWN, told
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.options import installation_options
 from stateward.cli.shared.output import output_option, print_lines, qualified, selection_options
@@ -45,7 +46,7 @@ def list_command(*, all_namespaces: bool, selector: str, output: str, **target: 
         where = (
             "any namespace" if all_namespaces else f"namespace {namespace!r}; --all-namespaces searches all namespaces"
         )
-        click.echo(f"there is no installation in {where}", err=True)
+        echo(f"there is no installation in {where}", err=True)
     there.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
     lines = [
         f"{f'{found.metadata.namespace}/' if all_namespaces else ''}{found.metadata.name}: {summary(found)}"
@@ -123,9 +124,7 @@ def trigger(name: str, plan_name: str, agreed: str, **target: str) -> None:
         await session.api.patch(INSTALLED, session.key(found.metadata.name), patch, kind=PatchKind.MERGE)
 
     run(work, **target)
-    click.echo(
-        f"{name}: plan {plan_name} is asked for; `kubectl stateward installation plan {name}` shows how far it is"
-    )
+    echo(f"{name}: plan {plan_name} is asked for; `kubectl stateward installation plan {name}` shows how far it is")
 
 
 async def _known(session: Session, found: Installation, plan_name: str) -> None:

@@ -15,6 +15,7 @@ from stateward.cli.packages.package_new import skeleton
 from stateward.cli.packages.package_push import push
 from stateward.cli.packages.package_registry import keep
 from stateward.cli.shared import screen
+from stateward.cli.shared.echo import echo, echo_json
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.output import JSON, YAML, output_option, print_lines
 from stateward.packages.distribution.archive import pack
@@ -94,7 +95,7 @@ def render(path: str, given: tuple[str, ...], file: str, plan: str, *, output: s
         return
     for rendered in made:
         note = f" ({rendered.converted})" if rendered.converted else ""
-        click.echo(f"---\n# templates/{rendered.template}{note}\n{to_yaml(rendered.body)}", nl=False)
+        echo(f"---\n# templates/{rendered.template}{note}\n{to_yaml(rendered.body)}", nl=False)
 
 
 @package.command("schema")
@@ -107,7 +108,7 @@ def schema_command(path: str, *, installation: bool) -> None:
     """
     made = (installation_schema if installation else schema)(load(path))
     text = msgspec.json.format(msgspec.json.encode(made), indent=2)
-    click.echo(text.decode())
+    echo_json(text)
 
 
 @package.command()
@@ -121,11 +122,11 @@ def build(path: str, output: str, folder: str) -> None:
     """
     files, found = working(path)
     if folder:
-        click.echo(f"{folder}: {found.name} {found.version}, {keep(Path(folder), found, files)}")
+        echo(f"{folder}: {found.name} {found.version}, {keep(Path(folder), found, files)}")
         return
     target = Path(output or f"{found.name}-{found.version}.tgz")
     target.write_bytes(pack(files))
-    click.echo(f"{target}: {summary(found)}")
+    echo(f"{target}: {summary(found)}")
 
 
 @package.command()
@@ -145,7 +146,7 @@ def new(name: str, directory: str) -> None:
     for path, text in skeleton(name).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    click.echo(f"{folder}: a package to start from; see its objects with `stateward package render {folder}`")
+    echo(f"{folder}: a package to start from; see its objects with `stateward package render {folder}`")
 
 
 def summary(found: Package) -> str:

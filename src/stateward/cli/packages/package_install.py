@@ -12,6 +12,7 @@ from stateward.cli.packages.installation_plan import InstallationPreview
 from stateward.cli.packages.installations import INSTALLED, no_such_installation, read_installation
 from stateward.cli.packages.package_files import checked, described_namespace, lines, values_of, working
 from stateward.cli.packages.package_objects import create_namespace, object_name, package_object, trial
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.options import installation_options
 from stateward.cli.shared.session import Session, run
@@ -54,14 +55,14 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
     account, creates = chosen.pop("service_account"), chosen.pop("create_namespace")
     if dry_run:
         if creates:
-            click.echo("the namespace would be created, if it does not exist")
+            echo("the namespace would be created, if it does not exist")
         more = {"adopt": adopt, "serviceAccountName": account}
         show(run(lambda session: trial(session, called, package, files, values, **more), **chosen))
         return
 
     async def work(session: Session) -> None:
         if creates and await create_namespace(session, described_namespace(package, called, session.namespace, values)):
-            click.echo(f"namespace {session.namespace} was created")
+            echo(f"namespace {session.namespace} was created")
         stored = await _store(session, package, files, shared=shared)
         spec: Json = {"package": stored, "parameters": dict(values)} | ({"adopt": True} if adopt else {})
         spec |= {"serviceAccountName": account} if account else {}
@@ -72,7 +73,7 @@ def install(path: str, name: str | None, given: tuple[str, ...], file: str, *, d
             raise Failure(f"{called} is already installed: `package upgrade {called}` changes it") from error
 
     run(work, **chosen)
-    click.echo(f"{called}: {package.name} {package.version} is being installed")
+    echo(f"{called}: {package.name} {package.version} is being installed")
 
 
 @click.command()
@@ -105,7 +106,7 @@ def upgrade(
         kept = {key: value for key, value in live.spec.parameters.items() if key in package.parameters}
         if left := [key for key in live.spec.parameters if key not in kept]:
             said = f"{package.name} {package.version} has no parameter {' and no '.join(left)}: the value is left out"
-            click.echo(f"stateward: {said}", err=True)
+            echo(f"stateward: {said}", err=True)
         return live, package, kept | values_of(given, "")
 
     async def look(session: Session) -> InstallationPreview:
@@ -129,13 +130,13 @@ def upgrade(
         await _patch(session, live, stored, values, account)
         return f"{name}: {package.name} {package.version}"
 
-    click.echo(f"{run(work, **target)} is being installed")
+    echo(f"{run(work, **target)} is being installed")
 
 
 def show(found: InstallationPreview) -> None:
     """Print the preview; exit code 1 if a part of the change would not complete."""
     for line in forecast(found):
-        click.echo(line)
+        echo(line)
     click.get_current_context().exit(0 if found.goes_through else 1)
 
 
@@ -157,7 +158,7 @@ def uninstall(name: str, **target: str) -> None:
             raise no_such_installation(session, name) from error
 
     run(work, **target)
-    click.echo(f"{name} is being removed")
+    echo(f"{name} is being removed")
 
 
 async def _store(session: Session, package: Package, files: dict[str, bytes], *, shared: bool) -> str:

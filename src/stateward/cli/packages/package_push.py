@@ -4,6 +4,7 @@ import click
 
 from stateward.cli.packages.package_files import working
 from stateward.cli.packages.package_registry import pushed
+from stateward.cli.shared.echo import echo
 
 
 @click.command()
@@ -17,4 +18,4 @@ def push(path: str, reference_text: str, *, replace: bool) -> None:
     without TLS. The login is that of `docker login`. The package is checked first.
     """
     files, package = working(path)
-    click.echo(f"{path}: is in the registry as {pushed(reference_text, package, files, replace=replace)}")
+    echo(f"{path}: is in the registry as {pushed(reference_text, package, files, replace=replace)}")

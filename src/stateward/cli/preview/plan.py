@@ -16,6 +16,7 @@ from stateward.cli.packages.installation_forecast import document as installatio
 from stateward.cli.packages.installation_look import Offered
 from stateward.cli.packages.installation_plan import installation_preview, installations_in, packages_in
 from stateward.cli.preview import search_objects
+from stateward.cli.preview.documents import is_ours, parts, read_documents
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
@@ -23,7 +24,7 @@ from stateward.cli.preview.plugin_files import web, with_plugin_files
 from stateward.cli.preview.preview import Kind, Preview, preview
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
-from stateward.cli.shared.documents import is_ours, parts, read_documents
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure, verdict_code
 from stateward.cli.shared.find import no_such_cluster, read_cluster
 from stateward.cli.shared.options import policy_option, target_options, view_options
@@ -82,7 +83,7 @@ def plan(
     def table() -> None:
         screen.show(forecast(found, shown, wide=output == WIDE))
         for line in search_objects.lines(more):
-            click.echo(line)
+            echo(line)
 
     whole = document(found, shown) | {"declared": search_objects.document(more)}
     print_output(output, whole, [*busy, *names_of(more)], table)

@@ -12,6 +12,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.pod_policy import Level
 from stateward.cli.packages.installation_plan import installations_in
+from stateward.cli.preview.documents import parts
 from stateward.cli.preview.forecast import blocked
 from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, Pacing
@@ -20,7 +21,7 @@ from stateward.cli.preview.preview import Kind, Preview
 from stateward.cli.preview.rehearsal_view import Terms, document, one, rehearsed, run_document
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
-from stateward.cli.shared.documents import parts
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import ExitCode, Failure
 from stateward.cli.shared.options import JOBS, SEED, policy_option, target_options, view_options
 from stateward.cli.shared.output import output_option, print_output
@@ -75,7 +76,7 @@ def rehearse(
     if (problem := unplayable(found, planned)) is not None:
         raise Failure(problem)
     if nothing_happens(found, planned):
-        print_output(output, None, (), lambda: click.echo("no member would change: there is nothing to rehearse"))
+        print_output(output, None, (), lambda: echo("no member would change: there is nothing to rehearse"))
         return
     rehearsal = rehearsal_of(found, now, faults)
     if not rehearsal.rules.plays_forecast:

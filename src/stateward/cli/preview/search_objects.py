@@ -11,7 +11,7 @@ from stateward.api.schema.custom_resources import SEARCH_OBJECT, SEARCH_RESTORE,
 from stateward.api.values.base import Json
 from stateward.api.values.problem import errors
 from stateward.cli.preview.database_view import ask_preview
-from stateward.cli.shared.documents import checked
+from stateward.cli.preview.documents import checked
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.session import Session
 from stateward.engines.search.declared.preview import FieldChange, ObjectPreview

@@ -9,8 +9,9 @@ from msgspec import structs
 
 from stateward.api.pod_policy import Level
 from stateward.api.values.problem import Severity, errors
+from stateward.cli.preview.documents import Document, Unreadable, files_of, is_ours, parts, read_documents
 from stateward.cli.preview.inputs import ProxyTransport, not_accepted, obstacles_of
-from stateward.cli.shared.documents import Document, Unreadable, files_of, is_ours, parts, read_documents
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.options import place_options, policy_option
 from stateward.cli.shared.output import TABLE, WIDE, output_option, print_lines
 from stateward.cli.shared.session import Session, run
@@ -57,7 +58,7 @@ def validate(
     print_lines(output, [*map(described, documents)], names, [*lines, *twice])
     if output not in (TABLE, WIDE):
         for line in twice:
-            click.echo(line, err=True)
+            echo(line, err=True)
     for error in unreadable:
         error.show()
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from stateward.cli.reference.page import page
+from stateward.cli.shared.echo import echo
 
 PATH = Path("docs/reference/cli.md")
 
@@ -17,10 +18,10 @@ def main(arguments: list[str]) -> int:
     if PATH.is_file() and PATH.read_text(encoding="utf-8") == wanted:
         return 0
     if "--check" in arguments:
-        print(f"{PATH} is not what the commands say: run `make docs`")
+        echo(f"{PATH} is not what the commands say: run `make docs`")
         return 1
     PATH.write_text(wanted, encoding="utf-8")
-    print(f"wrote {PATH}")
+    echo(f"wrote {PATH}")
     return 0
 
 

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, get_completion_class
 
 from stateward.cli.main import COMPLETE
+from stateward.cli.shared.echo import echo
 
 
 @add_completion_class
@@ -64,4 +65,4 @@ def completion(ctx: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - the choices above are those that exist
     called = "kubectl-stateward" if Path(sys.argv[0]).name == "kubectl-stateward" else "stateward"
-    click.echo(found(ctx.find_root().command, {}, called, COMPLETE).source().rstrip("\n"))
+    echo(found(ctx.find_root().command, {}, called, COMPLETE).source().rstrip("\n"))

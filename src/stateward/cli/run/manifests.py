@@ -12,6 +12,7 @@ from stateward.api.pod_policy import Level
 from stateward.api.values.names import LABEL_ALLOWED
 from stateward.api.yaml_writer import to_yaml_documents
 from stateward.cli.run.chart import NAMESPACE, Values, merged, objects
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.operator.runtime.options import ANY, LABELLED
 
@@ -123,7 +124,7 @@ def manifests(ctx: click.Context, namespace: str, files: tuple[Path, ...], *, cr
         raise click.UsageError("--webhook-client-ca needs --webhook")
     found = objects(values, namespace)
     shown = [each for each in found if each["kind"] == "CustomResourceDefinition" or not crds_only]
-    click.echo(to_yaml_documents(shown), nl=False)
+    echo(to_yaml_documents(shown), nl=False)
 
 
 def read(file: Path) -> Values:

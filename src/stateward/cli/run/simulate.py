@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from stateward.cli.run import simulated
 from stateward.cli.shared import screen
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.options import JOBS, SEED, Number
 from stateward.cli.status.advice import ADVICE
 from stateward.simulation.campaign.branches import not_covered
@@ -151,7 +152,7 @@ def show(found: Report, common: Campaign, never: Sequence[str], *, table: bool) 
     if table:
         screen.show(simulated.met(found, common.engine))
     extent = storm if common.days is None else f"--days {common.days:g}"
-    click.echo(simulated.summary(found, common.engine, extent, never))
+    echo(simulated.summary(found, common.engine, extent, never))
 
 
 def make_small(failed: Sequence[Outcome], common: Campaign, folder: Path, jobs: int) -> None:
@@ -163,7 +164,7 @@ def make_small(failed: Sequence[Outcome], common: Campaign, folder: Path, jobs: 
             plan = structs.replace(plan_of(common) or usual(common.engine, outcome.seed), bounds=bounds)
             small, file = shrink(outcome, plan, runs), folder / f"{common.engine}-{outcome.seed}.json"
             file.write_bytes(msgspec.json.format(msgspec.json.encode(small), indent=1))
-            click.echo(simulated.small(outcome.seed, small, file))
+            echo(simulated.small(outcome.seed, small, file))
 
 
 def replayed(path: Path) -> SmallRun:
@@ -178,7 +179,7 @@ def alone(seed: int, plan: Plan, *, trace: bool) -> Report:
     """Run one seed, and print its trace if requested."""
     outcome, seconds = simulate_one(seed, structs.replace(plan, trace=trace))
     for line in simulated.trace_lines(outcome):
-        click.echo(line)
+        echo(line)
     return report([outcome], seconds)
 
 

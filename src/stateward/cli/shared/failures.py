@@ -6,6 +6,7 @@ from typing import IO, Any, cast
 
 import click
 
+from stateward.cli.shared.echo import echo
 from stateward.kube.objects import errors
 
 
@@ -43,7 +44,7 @@ class Failure(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the line."""
-        click.echo(f"stateward: {self.format_message()}", file=file or sys.stderr)
+        echo(f"stateward: {self.format_message()}", file=file or sys.stderr)
 
 
 def failure_of(error: BaseException) -> str | None:

@@ -13,6 +13,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.base import GROUP
 from stateward.cli.shared import screen
+from stateward.cli.shared.echo import echo
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,14 +41,14 @@ def print_output(form: str, document: Any, names: Iterable[str], table: Callable
         screen.show_document(msgspec.to_builtins(document), form)
     elif form == NAME:
         for name in names:
-            click.echo(name)
+            echo(name)
     else:
         table()
 
 
 def print_lines(form: str, document: Any, names: Iterable[str], lines: Sequence[str]) -> None:
     """Print in the form that was chosen; the one for people is lines of text."""
-    print_output(form, document, names, lambda: [click.echo(line) for line in lines])
+    print_output(form, document, names, lambda: [echo(line) for line in lines])
 
 
 def name_of(cluster: Cluster) -> str:

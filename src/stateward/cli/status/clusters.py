@@ -13,6 +13,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.conditions import stalled
 from stateward.cli.shared import screen
 from stateward.cli.shared.ages import age
+from stateward.cli.shared.echo import echo, echo_json
 from stateward.cli.shared.find import all_clusters, none_found, served
 from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import JSON, NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
@@ -50,7 +51,7 @@ def clusters(*, watch: bool, all_namespaces: bool, selector: str, output: str, *
                 screen.show(table(found, session.now(), wide=output == WIDE))
 
         if not found:
-            click.echo(none_found(namespace, selector), err=True)
+            echo(none_found(namespace, selector), err=True)
         if following is not None:
             chosen = Selection(namespace, labels=selector)
             await follow(session, following(session, await served(session, chosen), chosen), output)
@@ -112,16 +113,16 @@ class Changes:
                 self._print(cluster)
         for uid in self._before.keys() - present.keys():
             meta = self._before[uid].metadata
-            click.echo(f"{meta.name} in namespace {meta.namespace} is deleted", err=True)
+            echo(f"{meta.name} in namespace {meta.namespace} is deleted", err=True)
         self._before = present
 
     def _print(self, cluster: Cluster) -> None:
         if self._output == JSON:
-            click.echo(msgspec.json.encode(cluster))
+            echo_json(msgspec.json.encode(cluster))
         elif self._output == NAME:
-            click.echo(name_of(cluster))
+            echo(name_of(cluster))
         else:
-            click.echo("---")
+            echo("---")
             screen.show_document(msgspec.to_builtins(cluster), self._output)
 
 

@@ -6,11 +6,10 @@ has another lease: that of a wave, or of a release with another name.
 
 from collections.abc import Iterable
 
-import click
-
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.names import ANNOTATION_CLAIM
 from stateward.cli.shared.ages import duration
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.session import Session
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key
@@ -27,7 +26,7 @@ async def warn_of_silence(session: Session, clusters: Iterable[Cluster]) -> None
     if all(ANNOTATION_CLAIM in cluster.metadata.annotations for cluster in clusters):
         return  # The operators of waves have leases of their own.
     if sentence := await silence(session):
-        click.echo(f"warning: {sentence}", err=True)
+        echo(f"warning: {sentence}", err=True)
 
 
 async def silence(session: Session) -> str:

@@ -11,6 +11,7 @@ from rich.live import Live
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.echo import echo, echo_json
 from stateward.cli.shared.find import chosen, none_found
 from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import NAME, TABLE, WIDE, name_of, output_option, print_output, selection_options
@@ -51,10 +52,10 @@ def status(name: str | None, *, watch: bool, all_namespaces: bool, selector: str
         if name is None:
             print_all(found, output, session.now())
             if not found:
-                click.echo(none_found("" if all_namespaces else session.namespace, selector), err=True)
+                echo(none_found("" if all_namespaces else session.namespace, selector), err=True)
         elif following is not None:
             await follow(session, following(session, kind_of(found[0]), session.key(name)), output)
-            click.echo(f"{name} is deleted", err=True)
+            echo(f"{name} is deleted", err=True)
         else:
             print_cluster(found[0], output, session.now(), await declared_of(session, found[0]))
 
@@ -74,7 +75,7 @@ def print_all(found: list[Cluster], output: str, now: float) -> None:
     def views() -> None:
         for number, cluster in enumerate(found):
             if number:
-                click.echo()
+                echo()
             screen.show(cluster_view(cluster, now, wide=output == WIDE))
 
     print_output(output, [document(cluster) for cluster in found], map(name_of, found), views)
@@ -86,7 +87,7 @@ def print_cluster(cluster: Cluster, output: str, now: float, declared: Declared)
     def table() -> None:
         screen.show(cluster_view(cluster, now, wide=output == WIDE))
         for line in declared_summary(declared, cluster.metadata.name):
-            click.echo(line)
+            echo(line)
 
     print_output(output, document(cluster) | declared_document(declared), [name_of(cluster)], table)
 
@@ -116,11 +117,11 @@ async def follow(session: Session, following: "Following", output: str) -> None:
 def append_document(cluster: Cluster, form: str) -> None:
     """Print one state: a line of JSON, a document of YAML, or the name."""
     if form == "json":
-        click.echo(json.dumps(document(cluster)))
+        echo_json(json.dumps(document(cluster)))
     elif form == NAME:
-        click.echo(name_of(cluster))
+        echo(name_of(cluster))
     else:
-        click.echo("---")
+        echo("---")
         screen.show_document(document(cluster), form)
 
 
@@ -157,5 +158,5 @@ class Lines:
         """Print what has changed since the last call."""
         clock = datetime.fromtimestamp(self._session.now(), UTC).strftime("%H:%M:%SZ")
         for line in news(self._before, cluster, self._printed):
-            click.echo(f"{clock}  {line}")
+            echo(f"{clock}  {line}")
         self._before, self._printed = cluster, lasting_activities(self._printed, cluster)

@@ -2,6 +2,7 @@
 
 import click
 
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.options import target_options
 from stateward.cli.shared.session import Session, run
@@ -22,7 +23,7 @@ def detect(name: str, **target: str) -> None:
     if a member is missing. A CronJob runs it if spec.replacement is enabled. It must be able to connect to the pods.
     """
     for line in told(name, run(lambda session: detected(session, name), **target)):
-        click.echo(line)
+        echo(line)
 
 
 async def detected(session: Session, name: str) -> Findings:

@@ -4,6 +4,7 @@ import click
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.cli.shared.completion import cluster_names
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.find import no_such_cluster, read_cluster
 from stateward.cli.shared.options import target_options
 from stateward.cli.shared.session import Session, run
@@ -21,7 +22,7 @@ def pause(name: str, **target: str) -> None:
     The operator starts no new step for cluster NAME; a restart in progress completes. Sets spec.update.paused.
     """
     run(lambda session: set_paused(session, name, paused=True), **target)
-    click.echo(f"{name} is paused: the operator takes no new step; `resume {name}` continues")
+    echo(f"{name} is paused: the operator takes no new step; `resume {name}` continues")
 
 
 @click.command()
@@ -33,7 +34,7 @@ def resume(name: str, **target: str) -> None:
     Unsets spec.update.paused of cluster NAME.
     """
     run(lambda session: set_paused(session, name, paused=False), **target)
-    click.echo(f"{name} goes on")
+    echo(f"{name} goes on")
 
 
 async def set_paused(session: Session, name: str, *, paused: bool) -> Cluster:

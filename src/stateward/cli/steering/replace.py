@@ -8,6 +8,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.replacement import MembersByHand
 from stateward.cli.shared.completion import member_names
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import all_clusters
 from stateward.cli.shared.options import target_options
@@ -38,7 +39,7 @@ def replace(member: str, *, without_draining: bool, accept_data_loss: bool, **ta
     into = (UNDRAINED,) if without_draining else (DRAINED,)
     lists = (*into, ACCEPTED) if accept_data_loss else into
     cluster = run(lambda session: name_member(session, member, lists), **target)
-    click.echo(f"{member} is replaced; `status {cluster} --watch` follows it, `keep {member}` takes it back")
+    echo(f"{member} is replaced; `status {cluster} --watch` follows it, `keep {member}` takes it back")
 
 
 @click.command()
@@ -50,7 +51,7 @@ def keep(member: str, **target: str) -> None:
     Adds MEMBER to spec.members.keep, and removes it from all other lists of spec.members.
     """
     cluster = run(lambda session: name_member(session, member, (KEPT,)), **target)
-    click.echo(f"{member} is kept; `status {cluster} --watch` follows it")
+    echo(f"{member} is kept; `status {cluster} --watch` follows it")
 
 
 async def name_member(session: Session, member: str, lists: tuple[str, ...]) -> str:

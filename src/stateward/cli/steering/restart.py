@@ -10,6 +10,7 @@ from stateward.api.checks.template import mapped
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.cli.shared.completion import cluster_names, member_names, pool_names
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.options import target_options
@@ -53,7 +54,7 @@ def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: b
     what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"
     restart = "restarts" if member else "restart"
     how = "when it is safe" if not coordinated else "with all members that restart together" if member else "together"
-    click.echo(f"{what} of {name} {restart} {how}; `status {name} --watch` follows it")
+    echo(f"{what} of {name} {restart} {how}; `status {name} --watch` follows it")
 
 
 async def request_restart(

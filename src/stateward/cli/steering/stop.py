@@ -10,6 +10,7 @@ import click
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.cli.shared.completion import member_names
+from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.cli.shared.find import read_cluster
 from stateward.cli.shared.options import target_options
@@ -31,7 +32,7 @@ def stop(member: str, **target: str) -> None:
     the cluster.
     """
     run(lambda session: keep(session, member, stopped=True), **target)
-    click.echo(f"{member} is stopped when that is safe, and stays stopped; `start {member}` starts it again")
+    echo(f"{member} is stopped when that is safe, and stays stopped; `start {member}` starts it again")
 
 
 @click.command()
@@ -43,7 +44,7 @@ def start(member: str, **target: str) -> None:
     Removes MEMBER from the annotation stateward.dev/stopped of its cluster.
     """
     run(lambda session: keep(session, member, stopped=False), **target)
-    click.echo(f"{member} starts again")
+    echo(f"{member} starts again")
 
 
 async def keep(session: Session, member: str, *, stopped: bool) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from stateward.cli.shared.echo import echo
 from stateward.cli.tour.controls import KEYS, carry_out, controls
 from stateward.cli.tour.keys import GONE, pressed
 from stateward.cli.tour.player import Frame, Player
@@ -69,7 +70,7 @@ async def follow_lines(player: Player) -> Frame:
         new = [(mark.at, f"* {mark.text}") for mark in frame.timeline.marks if mark.at > printed]
         new += [(change.at, change.text) for change in frame.seen.changes if change.at > printed]
         for at, text in sorted(new):
-            print(f"{clock(at - begin):>6}  {text}", flush=True)
+            echo(f"{clock(at - begin):>6}  {text}")
             printed = at
         if player.over or frame.time > LONGEST:
             return frame

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -11,6 +11,7 @@ from stateward.cli.page.timeline import Seen
 from stateward.cli.page.tone import state_word
 from stateward.cli.shared.picture import HEALTH as HEALTH_STYLES
 from stateward.cli.shared.picture import state_style, version
+from stateward.cli.shared.screen import SafeConsole
 from stateward.cli.status.news import WAITING
 from stateward.cli.tour.controls import Control
 from stateward.cli.tour.player import Frame
@@ -20,7 +21,7 @@ from stateward.timeline.phases import STYLES
 
 NAMES, STATES, VERSIONS = 13, 11, 8
 """Columns of names, states and versions."""
-PLAIN = Console(color_system=None)
+PLAIN = SafeConsole(color_system=None)
 """Measures how texts wrap."""
 
 

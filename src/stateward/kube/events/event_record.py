@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from stateward.api.values.problem import printable
 from stateward.kube.objects.metadata import Key, KubeObject
 from stateward.kube.objects.records import ObjectReference, micro_time
 from stateward.kube.objects.resource import Resource
@@ -77,6 +78,6 @@ def manifest(occurrence: Occurrence, series: Series, key: Key) -> dict[str, Any]
         "type": occurrence.severity.value,
         "reason": occurrence.reason[:128],
         "action": occurrence.action[:128],
-        "note": occurrence.note.encode()[:_NOTE_BYTES].decode(errors="ignore"),
+        "note": printable(occurrence.note).encode()[:_NOTE_BYTES].decode(errors="ignore"),
         "eventTime": micro_time(series.first),
     }

@@ -3,7 +3,7 @@
 import msgspec
 
 from stateward.api.values.base import Json
-from stateward.api.values.problem import MOST_PROBLEMS, in_short, short
+from stateward.api.values.problem import MOST_PROBLEMS, in_short, printable, short
 from stateward.kube.client.depth import LEVELS, TOO_DEEP, deeper, shallow
 from stateward.kube.objects.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict
@@ -37,10 +37,10 @@ def review(uid: str, verdict: Verdict) -> Json:
     """Return a verdict as the API server reads it."""
     response: Json = {"uid": uid, "allowed": not verdict.refused}
     if verdict.refused:
-        response["status"] = {"code": 422, "reason": "Invalid", "message": in_short(verdict.refused)}
+        response["status"] = {"code": 422, "reason": "Invalid", "message": printable(in_short(verdict.refused))}
     if verdict.warnings:
         # The API server cuts warnings off after 256 characters, in the middle of a word.
-        response["warnings"] = [short(text, 253) for text in verdict.warnings[:MOST_PROBLEMS]]
+        response["warnings"] = [short(printable(text), 253) for text in verdict.warnings[:MOST_PROBLEMS]]
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
 
 

@@ -7,6 +7,7 @@ import msgspec
 from stateward.api.kinds.access.dashboards import DashboardsStatus
 from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.conditions import readable
 from stateward.engines.search.dashboards.decision import Decision
 from stateward.kube.client.client import Api
 from stateward.kube.events.event_record import Severity
@@ -67,6 +68,7 @@ class Reporter(StatusParts):
     async def report(self, dashboards: DashboardsStatus | None, routes: RoutesStatus | None) -> None:
         """Write both parts, if they have changed; raises Conflict if the cluster has changed, ApiError."""
         status = self.live.status
+        dashboards, routes = readable(dashboards) if dashboards else None, readable(routes) if routes else None
         if (status.dashboards, status.routes) == (dashboards, routes):
             return
         self._announce(status.dashboards, dashboards)

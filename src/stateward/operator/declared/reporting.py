@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.values.conditions import condition, dated, stalled
-from stateward.api.values.problem import short
+from stateward.api.values.conditions import condition, dated, readable, stalled
+from stateward.api.values.problem import printable, short
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.planning.model.times import rfc3339
 
@@ -48,7 +48,7 @@ LONGEST_MESSAGE = 24_000
 
 def shortened(outcome: Outcome) -> Outcome:
     """Return an outcome with a sentence that a status can have."""
-    return dataclasses.replace(outcome, message=short(outcome.message, LONGEST_MESSAGE))
+    return dataclasses.replace(outcome, message=short(printable(outcome.message), LONGEST_MESSAGE))
 
 
 def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
@@ -61,7 +61,7 @@ def reported(status: Any, outcome: Outcome, generation: int, now: float) -> Any:
         condition("Stalled", stalled, *(said if stalled else ("Working", ""))),
     ]
     conditions = dated(made, status.conditions, generation, rfc3339(now))
-    return replace(status, observed_generation=generation, activity=outcome.message, conditions=conditions)
+    return readable(replace(status, observed_generation=generation, activity=outcome.message, conditions=conditions))
 
 
 def waits_for_others(status: Any) -> bool:

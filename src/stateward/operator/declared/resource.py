@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.base import Metadata, Record
+from stateward.api.values.conditions import readable
 from stateward.api.values.problem import Problem, in_short
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.engines.search.declared.decision import Decision, Do
@@ -364,6 +365,7 @@ class Reconciliation(ABC, Generic[R]):
 
     async def store(self, made: Any) -> None:
         """Write a whole status if it is new; raises as `write` does."""
+        made = readable(made)
         meta = self.live.metadata
         known: Any = self.tools.objects.get(key_of(self.live))
         if known is not None and known.metadata.resource_version == meta.resource_version and known.status == made:

@@ -6,6 +6,7 @@ import msgspec
 
 from stateward.api.kinds.access.metrics import MetricsStatus
 from stateward.api.kinds.cluster import Cluster
+from stateward.api.values.conditions import readable
 from stateward.kube.client.client import Api
 from stateward.kube.events.event_record import Severity
 from stateward.kube.events.events import EventRecorder
@@ -40,7 +41,7 @@ class Reporter(StatusParts):
 
     async def report(self, after: MetricsStatus | None) -> None:
         """Write the part, if it has changed; raises Conflict if the cluster has changed, ApiError."""
-        before = self.live.status.metrics
+        before, after = self.live.status.metrics, readable(after) if after else None
         if before == after:
             return
         if after is None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.installation import Installation, InstallationStatus
 from stateward.api.values.conditions import stalled
+from stateward.api.values.problem import printable
 from stateward.kube.client.client import PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
 from stateward.kube.objects.errors import Conflict, Invalid
@@ -60,7 +61,7 @@ class StatusWriter:
         before = self.live.status
         if after == before:
             return after
-        if stuck is not None and stuck[1] not in {before.activity, _said(before)}:
+        if stuck is not None and printable(stuck[1]) not in {before.activity, _said(before)}:
             self.tell(Severity.WARNING, *stuck)
         meta = self.live.metadata
         patch = [

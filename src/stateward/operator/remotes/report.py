@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.access.remote import RemoteAccessStatus, RemoteClusterStatus
 from stateward.api.kinds.search import SearchCluster
+from stateward.api.values.conditions import readable
 from stateward.kube.client.client import Api
 from stateward.kube.events.event_record import Severity
 from stateward.kube.events.events import EventRecorder
@@ -43,6 +44,7 @@ class Reporter(StatusParts):
     async def report(self, after: Known, access: RemoteAccessStatus | None) -> None:
         """Write both parts, if they have changed; raises Conflict if the cluster has changed, ApiError."""
         before, known = self.live.status.remote_access, self.live.status.remote_clusters
+        after, access = {alias: readable(each) for alias, each in after.items()}, readable(access) if access else None
         listed = list(after.values()) or None
         if (listed, access) == (known or None, before):
             return

@@ -2,15 +2,32 @@
 
 import logging
 import sys
+from io import StringIO
+from typing import TextIO
 
 import structlog
+from structlog.typing import EventDict, ExcInfo, WrappedLogger
+
+from stateward.api.values.problem import printable
 
 TRACEBACKS = structlog.processors.ExceptionRenderer(
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=20)
 )
 """Tracebacks without the values of variables: some are secrets, and all are long."""
 
-PLAIN = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+
+def harmless(_logger: WrappedLogger, _name: str, entry: EventDict) -> EventDict:
+    """Return an entry for a terminal, which obeys some characters of names and messages: they are shown as escapes."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in entry.items()}
+
+
+def _traceback(target: TextIO, error: ExcInfo) -> None:
+    text = StringIO()
+    structlog.dev.plain_traceback(text, error)
+    target.write(printable(text.getvalue(), "\n"))
+
+
+PLAIN = structlog.dev.ConsoleRenderer(exception_formatter=_traceback)
 """For a terminal. Rich tracebacks take seconds to render, during which the lease is not renewed."""
 
 
@@ -25,8 +42,7 @@ def configure(level: str = "info") -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            PLAIN if person else TRACEBACKS,
-            *([] if person else [structlog.processors.JSONRenderer()]),
+            *((harmless, PLAIN) if person else (TRACEBACKS, structlog.processors.JSONRenderer())),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(numbers[level]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import InstallationStatus, RunStatus
-from stateward.api.values.conditions import condition, dated
+from stateward.api.values.conditions import condition, dated, readable
 from stateward.packages.plans.progress import Stage
 from stateward.packages.plans.run_record import failing, is_running, written
 
@@ -35,7 +35,7 @@ def reported(
         condition("Stalled", stuck is not None, *(stuck or ("Working", ""))),
     ]
     conditions = dated(made, status.conditions, generation, written(now))
-    return replace(status, observed_generation=generation, activity=doing, conditions=conditions)
+    return readable(replace(status, observed_generation=generation, activity=doing, conditions=conditions))
 
 
 def _stuck(run: RunStatus | None) -> tuple[str, str] | None:

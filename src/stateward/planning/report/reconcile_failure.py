@@ -6,7 +6,7 @@ The failed reconciliation would have changed it in unknown ways, so the observed
 from msgspec.structs import replace
 
 from stateward.api.kinds.status import ClusterStatus, WaitStatus
-from stateward.api.values.conditions import condition, dated
+from stateward.api.values.conditions import condition, dated, readable
 from stateward.planning.model.times import rfc3339
 
 REASON = "ReconciliationFailing"
@@ -22,4 +22,4 @@ def failure_status(before: ClusterStatus, cluster: str, sentence: str, now: floa
     failed = (condition(kind, status, REASON, sentence) for kind, status in verdicts.items())
     made = dated(failed, before.conditions, before.observed_generation, rfc3339(now))
     waiting = [wait, *(other for other in before.waiting if other.reason != REASON)]
-    return replace(before, activity=sentence, waiting=waiting, conditions=[*made, *others])
+    return readable(replace(before, activity=sentence, waiting=waiting, conditions=[*made, *others]))

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stateward.api.kinds.status import BootstrapStatus, ClusterStatus, MemberCounts, MemberStatus, WaitStatus
+from stateward.api.values.conditions import readable
 from stateward.planning.facts.facts import Facts, derive, is_lost_after_serving
 from stateward.planning.facts.missing_members import missing, same_kind, still_missing
 from stateward.planning.facts.outdated import outdated_pods
@@ -42,7 +43,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
     ready, desired = sum(pool.ready for pool in pools), sum(pool.desired for pool in pools)
     database = facts.database
     members = [member_status(facts, plan, m, before, now) for m in present]
-    draft = ClusterStatus(
+    made = ClusterStatus(
         observed_generation=obs.generation,
         version=version,
         health=database.health.value if database else "unknown",
@@ -70,6 +71,7 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
         conditions=conditions(facts, plan, before, now),
         forecast=current_forecast(obs, plan, before, now),
     )
+    draft = readable(made)
     moved_on = progress_of(draft) != progress_of(before)
     return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress_time else draft
 

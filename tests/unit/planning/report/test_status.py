@@ -9,7 +9,7 @@ from stateward.api.kinds.access.routes import RoutesStatus
 from stateward.api.kinds.status import ClusterStatus
 from stateward.api.values.conditions import stalled
 from stateward.planning.facts.facts import derive
-from stateward.planning.model.observation import Database, Desired, Observation, Refusal
+from stateward.planning.model.observation import Database, Desired, Observation, Refusal, Unknown
 from stateward.planning.plan import plan
 from stateward.planning.report.status import parse_time, rfc3339, status
 from tests.unit.planning.world import World, hot, managers, settled
@@ -253,3 +253,12 @@ def test_a_member_that_joins_with_another_volume_is_recorded_with_it_and_with_th
     other = replace(claimed, ref=replace(claimed.ref, uid="another"))
     members = tuple(replace(m, claim=other) if m.name == "c-hot-1" else m for m in lower.members)
     assert recorded(replace(lower, members=members)) == ("2.17.1", "another")
+
+
+def test_sentences_with_answers_of_the_database_have_only_printable_characters() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    observed = replace(world.observe(), database=Unknown("it says \x1b[2J\u202e"))
+    found = status(observed, plan(observed, world.now), world.status, world.now)
+    told = {each.message for each in (*found.conditions, *found.waiting)}
+    assert any(r"it says \x1b[2J\u202e" in each for each in told)
+    assert all(each.isprintable() for each in told)
