@@ -191,6 +191,11 @@ ADVICE = {
         "correct the field named above; kubectl explain statefulset.spec.template.spec lists the fields of pods,"
         " and kubectl explain service.spec those of Services",
     ),
+    "WrongVersion": Advice(
+        "the member runs the version of spec.version. The members that come after it in the rollout wait",
+        "find out which version the image has: set spec.version to it, or set spec.image to an image that has"
+        " spec.version. A member that has joined with a later version cannot go back",
+    ),
     "NotInCluster": Advice(
         "the process is in the cluster again",
         "read the pod's log and check its network; on a volume from a lost cluster it never joins: run `replace MEMBER"

@@ -224,6 +224,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
         gone_by=meta.deletion_timestamp.timestamp() if meta.deletion_timestamp else 0.0,
         grace=float(meta.deletion_grace_period_seconds or 0),
         trouble=trouble(source),
+        image=next((c.image for c in source.spec.containers if c.name == container), ""),
         node=source.spec.node_name,
         zone=node.zone if node else "",
         taints=tuple(taint.key for taint in node.spec.taints if taint.effect != "PreferNoSchedule") if node else (),

@@ -79,6 +79,8 @@ class Pod(Struct, frozen=True):
     """Whether it waits for the grant to form the cluster if its volume is empty."""
     agent: bool = False
     """Whether an agent is process 1 of its container."""
+    image: str = ""
+    """The image of the database's container; empty if the pod has no such container."""
     agent_version: str = ""
     """Version of Stateward whose agent it was created with."""
     revision: int = 0

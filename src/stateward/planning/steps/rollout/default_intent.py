@@ -2,8 +2,12 @@
 
 from stateward.planning.facts.change import change_of, downgrade_problem
 from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.intent import Intent, State, StepResult, Wait
 from stateward.planning.model.observation import Effect, Member
+
+REPLACED = 60.0
+"""Seconds after the creation of a pod for which the database may still list the process of the one before."""
 
 
 def default_intent(facts: Facts, member: Member) -> StepResult:
@@ -13,7 +17,7 @@ def default_intent(facts: Facts, member: Member) -> StepResult:
         state, text = not_serving(facts, member)
         return StepResult(
             intents={name: Intent(name, member.pool, state, change.effect, text)},
-            waits=(*not_starting(facts, member), *joined_elsewhere(facts, member)),
+            waits=(*not_starting(facts, member), *joined_elsewhere(facts, member), *wrong_version(facts, member)),
         )
     if change.effect is Effect.NONE:
         return StepResult(intents={name: Intent(name, member.pool, State.READY)})
@@ -50,12 +54,8 @@ def not_serving(facts: Facts, member: Member) -> tuple[State, str]:
     for applies, text in troubles:
         if applies:
             return State.DOWN, text
-    node = facts.node(name)
-    if node is not None and pod.ready and pod.version and node.version not in (pod.version, pod.beside):
-        return (
-            State.DOWN,
-            f"{name} runs {node.version}, and its pod is for {pod.version}: its image has another version",
-        )
+    if found := other_version(facts, member):
+        return State.DOWN, f"{name} runs {found}, and its pod is for {pod.version}: its image has another version"
     return State.STARTING, f"{name} has joined and is not ready yet" if facts.joined(name) else f"{name} starts"
 
 
@@ -83,6 +83,29 @@ def not_starting(facts: Facts, member: Member) -> tuple[Wait, ...]:
         return ()
     text = f"the pod of {name} on {pod.node} has not started its container for more than {OVERDUE / 60:.0f} minutes"
     return (Wait(name, "PodNotStarting", text),)
+
+
+def other_version(facts: Facts, member: Member) -> str:
+    """Return the version with which a member has joined if its pod is for another one; empty if it is not."""
+    pod, node = member.pod, facts.node(member.name)
+    if pod is None or node is None or not (pod.ready and pod.version) or node.version in (pod.version, pod.beside):
+        return ""
+    return node.version
+
+
+def wrong_version(facts: Facts, member: Member) -> tuple[Wait, ...]:
+    """Return the wait for a member whose image has another version than its tag and the spec say, with what to do.
+
+    For a moment the database may still list the process of the last pod.
+    """
+    pod, name, found = member.pod, member.name, other_version(facts, member)
+    if pod is None or not found or facts.now - pod.created <= REPLACED:
+        return ()
+    text = f"{name} runs {found} from the image {pod.image or 'of its pod'}, and spec.version is {pod.version}"
+    fix = f"set spec.version to {found}"
+    if newer(pod.version, found):
+        fix += f", or spec.image to an image that has {pod.version}"
+    return (Wait(name, "WrongVersion", f"{text}: {fix}", stalled=True),)
 
 
 def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
