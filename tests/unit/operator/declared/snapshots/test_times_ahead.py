@@ -1,4 +1,4 @@
-"""Schedules and rotations whose times were stored by a clock that was years ahead go on at the next usual time."""
+"""Schedules and rotations whose times a clock stored that was years ahead go on at the next usual time."""
 
 import asyncio
 from typing import Any
