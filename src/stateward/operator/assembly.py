@@ -98,7 +98,7 @@ class Operator:
     def follow(self, watched: Mapping[str, Store[SourceView]]) -> None:
         """Requeue clusters when a watch reports a change of data that they use."""
         for controller in self.controllers.values():
-            controller.data.follow(watched, controller.queue.add)
+            controller.follow(watched)
 
     def ready(self) -> bool:
         """Return whether the caches have the whole state; a kind that the server does not serve has none."""

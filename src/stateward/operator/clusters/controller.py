@@ -5,6 +5,7 @@ So a kind whose databases hang, or whose CRD is not installed, delays only its o
 
 import asyncio
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -16,6 +17,7 @@ from stateward.engines.connection.base import Speed, Target
 from stateward.kube.cache.apply import Applier
 from stateward.kube.cache.deltas import Delta
 from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api
 from stateward.kube.election.fence import Fence
 from stateward.kube.events.events import EventRecorder
@@ -41,6 +43,7 @@ from stateward.operator.objects.caches import Caches, Objects
 from stateward.operator.objects.ownership import TakenNames
 from stateward.operator.observe.referenced_data import ReferencedData
 from stateward.operator.pod_rights.labels import PodRights
+from stateward.operator.restarts.views import SourceView
 from stateward.operator.runtime.failing import Failing
 from stateward.operator.runtime.metrics import Metrics
 from stateward.operator.security.cluster_file import ClusterFiles
@@ -129,6 +132,10 @@ class Controller:
         self.caches.on_change(self._pace.add)
         self.caches.clusters.subscribe(self._on_joined)
 
+    def follow(self, watched: Mapping[str, Store[SourceView]]) -> None:
+        """Begin rounds of clusters when a watch reports a change of data that they use."""
+        self.data.follow(watched, self._pace.add)
+
     def _on_joined(self, delta: Delta[Cluster]) -> None:
         """Begin a round of the existing clusters that trust a changed one."""
         for key in concerned(delta, self.caches.clusters.get):
@@ -136,10 +143,7 @@ class Controller:
 
     async def _reconcile(self, key: Key) -> float | None:
         self._pace.begun(key)
-        again = await self._reconciler.reconcile(key)
-        if again is None:
-            self._pace.forget(key)
-        return again
+        return await self._reconciler.reconcile(key)
 
     @property
     def missing(self) -> bool:

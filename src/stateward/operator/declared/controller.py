@@ -19,6 +19,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -110,6 +111,7 @@ class KindControl(Generic[R]):
         indexes: Mapping[str, Any] = {BY_CLUSTER: by_cluster, BY_SECRET: kind.secrets}
         self.objects: Store[R] = Store(name, indexes=indexes, namespaces=setting.namespaces)
         self._queue = WorkQueue[ObjectKey](clock=setting.clock, rng=setting.rng)
+        self._pace = EventPace(self._queue, setting.clock)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=setting.clock)
         self._workers.tell(Failing(name, setting.gauge, setting.clock, self.tell_failure))
         self._tools: Tools[R] | None = None
@@ -141,6 +143,7 @@ class KindControl(Generic[R]):
 
     async def reconcile(self, key: ObjectKey) -> float | None:
         """Reconcile one resource; returns the seconds until the next time. Raises ApiError, LostLease, ValueError."""
+        self._pace.begun(key)
         live = await self.live(key)
         if live is None:
             if self._kind.gone is not None:
@@ -190,7 +193,7 @@ class KindControl(Generic[R]):
             await self._kind.reconciliation(await self.tools(), live).fail(sentence)
 
     def _on_object(self, delta: Delta[R]) -> None:
-        self._queue.add(delta.key)
+        self._pace.add(delta.key)
         changed: Any = delta.new or delta.old
         others: Iterable[Any] = self.objects.indexed(BY_CLUSTER, cluster_id(changed))
         for other in others:
@@ -210,7 +213,7 @@ class KindControl(Generic[R]):
     def _on_secret(self, delta: Delta[SourceView]) -> None:
         found: Iterable[Any] = self.objects.indexed(BY_SECRET, f"{delta.key.namespace}/{delta.key.name}")
         for each in found:
-            self._queue.add(key_of(each))
+            self._pace.add(key_of(each))
 
 
 class DeclaredControl:

@@ -22,6 +22,7 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resource import Selection
+from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -82,7 +83,8 @@ class InstallationControl:
         self._installations: Store[Installation] = Store("installations", namespaces=setting.namespaces)
         self._library = Library(setting.api, setting.namespaces, setting.background)
         self._queue = WorkQueue[ObjectKey](clock=self._clock, rng=setting.rng)
-        self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._queue.add)
+        self._pace = EventPace(self._queue, self._clock)
+        self._watches = Watches(setting.api, self._kinds, setting.namespaces, self._options, self._pace.add)
         self._memory = WriteMemory()
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._workers.tell(Failing("installations", setting.gauge, self._clock, self._tell_failure))
@@ -128,6 +130,7 @@ class InstallationControl:
         """Reconcile one installation; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
         if self._shared is None:
             raise RuntimeError("the key of digests is read before the work begins")
+        self._pace.begun(key)
         with span("reconcile", kind=INSTALLATIONS.kind, namespace=key.namespace, name=key.name):
             return await reconcile(self._shared, key)
 
@@ -148,7 +151,7 @@ class InstallationControl:
         def heard(delta: Delta[Installation]) -> None:
             kinds = kinds_in(delta.new.metadata.annotations) if delta.new is not None else frozenset[tuple[str, str]]()
             self._watches.use(delta.key, kinds, group)
-            self._queue.add(delta.key)
+            self._pace.add(delta.key)
 
         return heard
 
@@ -156,7 +159,7 @@ class InstallationControl:
         for installation in self._installations.all():
             meta = installation.metadata
             if delta.key.namespace in ("", meta.namespace):
-                self._queue.add(ObjectKey(meta.namespace, meta.name))
+                self._pace.add(ObjectKey(meta.namespace, meta.name))
 
     async def _key(self) -> RootKey:
         return await digest_key(self._setting.api, self._setting.namespace)

@@ -24,6 +24,7 @@ from stateward.kube.objects.errors import ApiError, Conflict, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import BUDGETS
+from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -94,6 +95,7 @@ class RestartControl:
         self._touched: set[Workload] = set()
         self._said: dict[Workload, str] = {}
         self._queue = WorkQueue[Workload](clock=self._clock, rng=setting.rng)
+        self._pace = EventPace(self._queue, self._clock)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
         self._workers.tell(Failing("restarts", setting.gauge, self._clock, self._tell_failure))
         self._key: RootKey | None = None
@@ -155,7 +157,7 @@ class RestartControl:
             # A workload that no longer requests it is reconciled once more, to remove its record.
             if not any(view.controlled for view in views) or len({view.concerns for view in views}) < len(views):
                 return
-            self._queue.add(Workload(kind=kind, namespace=delta.key.namespace, name=delta.key.name))
+            self._pace.add(Workload(kind=kind, namespace=delta.key.namespace, name=delta.key.name))
 
         return heard
 
@@ -172,6 +174,7 @@ class RestartControl:
 
     async def reconcile(self, workload: Workload) -> float | None:
         """Reconcile one workload; returns the seconds until the next reconciliation. Raises ApiError, LostLease."""
+        self._pace.begun(workload)
         if workload in self._touched:
             self._touched.discard(workload)
             self._judged.pop(workload, None)
@@ -256,7 +259,7 @@ class RestartControl:
         try:
             await self._api.patch(WORKLOADS[workload.kind], workload.key, patch, kind=PatchKind.MERGE)
         except (Conflict, NotFound):
-            self._queue.add(workload)  # Somebody was faster: look again at what it is now.
+            self._pace.add(workload)  # Somebody was faster: look again at what it is now.
             return False
         self._settling.pop(workload, None)
         self._said.pop(workload, None)

@@ -19,6 +19,7 @@ from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.errors import NotFound
 from stateward.kube.objects.metadata import Key, key_of
 from stateward.kube.objects.resource import Selection
+from stateward.kube.queue.event_pace import EventPace
 from stateward.kube.queue.queue import WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
@@ -53,6 +54,7 @@ class ScalingControl:
         self._setting = setting
         self._kinds = {caches.kind.resource.kind: caches for caches in setting.kinds}
         self._queue = WorkQueue[Key](clock=setting.clock, rng=setting.rng)
+        self._pace = EventPace(self._queue, setting.clock)
         self._workers = Workers(self._queue, self.reconcile, count=1, clock=setting.clock)
         self._workers.tell(Failing(POOL_SCALES.plural, setting.gauge, setting.clock, self._tell_failure))
 
@@ -77,6 +79,7 @@ class ScalingControl:
 
     async def reconcile(self, key: Key) -> float | None:
         """Write the status of one PoolScale; returns the seconds until the next time. Raises ApiError, LostLease."""
+        self._pace.begun(key)
         scale = self._setting.scales.get(key)
         if scale is None or scale.metadata.deletion_timestamp is not None:
             return None
@@ -117,16 +120,16 @@ class ScalingControl:
         return list(self._setting.scales.indexed("cluster", cluster_id(kind, namespace, name)))
 
     def _on_scale(self, delta: Delta[PoolScale]) -> None:
-        self._queue.add(delta.key)
+        self._pace.add(delta.key)
         for scale in (delta.old, delta.new):
             if scale is not None:  # Others of the same pool may be in charge now.
                 for other in self._of(scale.spec.cluster.kind.value, delta.key.namespace, scale.spec.cluster.name):
-                    self._queue.add(key_of(other))
+                    self._pace.add(key_of(other))
 
     def _on_cluster(self, kind: str) -> Callable[[Delta[Cluster]], None]:
         def heard(delta: Delta[Cluster]) -> None:
             for scale in self._of(kind, delta.key.namespace, delta.key.name):
-                self._queue.add(key_of(scale))
+                self._pace.add(key_of(scale))
 
         return heard
 

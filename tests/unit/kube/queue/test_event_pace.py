@@ -1,6 +1,6 @@
 """An event leads to work at once, unless its key was worked on very often in the last seconds."""
 
-from stateward.kube.queue.event_pace import BURST, SECONDS, EventPace
+from stateward.kube.queue.event_pace import BURST, FEW, SECONDS, EventPace
 from stateward.kube.queue.queue import WorkQueue
 from tests.support.moved_clock import MovedClock
 
@@ -47,5 +47,27 @@ def test_the_burst_is_there_again_after_some_quiet_seconds() -> None:
     clock.later(BURST * SECONDS + 1)
     pace.add("key")
     assert len(queue) == 1
-    pace.begun("key")
-    pace.forget("key")
+
+
+def test_a_thousand_events_in_a_second_are_few_rounds() -> None:
+    clock = MovedClock()
+    queue = WorkQueue[str](clock=clock)
+    pace, rounds = EventPace(queue, clock, burst=2), 0
+    for _ in range(1000):
+        pace.add("busy")
+        queue._promote()
+        if len(queue):
+            queue._ready.clear()
+            pace.begun("busy")
+            rounds += 1
+        clock.later(0.001)
+    assert rounds == 2
+
+
+def test_keys_whose_time_is_over_are_not_remembered() -> None:
+    clock = MovedClock()
+    pace = EventPace(WorkQueue[int](clock=clock), clock)
+    for key in range(10_000):
+        pace.begun(key)
+        clock.later(SECONDS)
+        assert len(pace._paid) <= FEW + 2
