@@ -69,7 +69,7 @@ async def test_a_cluster_whose_data_changes_all_the_time() -> None:
     control: Any = Controller.__new__(Controller)
     control.queue = WorkQueue[Key](clock=clock)
     control._pace = EventPace(control.queue, clock)
-    control.data = ReferencedData(Empty(), "operator", clock)  # type: ignore[arg-type]
+    control.data = ReferencedData(Empty(), "operator", clock)
     control._reconciler = SimpleNamespace(reconcile=nothing)
     control.data._uses.put(USER, "ns", [Dependency(SECRET, "words")])
     watch: Store[SourceView] = Store("secrets")
@@ -86,7 +86,7 @@ async def nothing(*_: object) -> None:
 @pytest.mark.parametrize("kind", [OBJECTS, USERS])
 async def test_declared_resources_whose_secret_or_spec_changes_all_the_time(kind: Any) -> None:
     clock = MovedClock()
-    control: Any = KindControl(kind, DeclaredSetting(Empty(), None, None, clock, "operator", ()))  # type: ignore[arg-type]
+    control: Any = KindControl(kind, DeclaredSetting(Empty(), None, None, clock, "operator", ()))
     using = Pod(metadata=ObjectMeta(name=USER.name, namespace=USER.namespace))
     control.objects = SimpleNamespace(indexed=lambda *_: [using])
     assert await rounds(clock, control._queue, lambda: control._on_secret(changed()), control.reconcile) <= BURST + 1
@@ -105,7 +105,7 @@ async def test_installations_whose_package_or_objects_change_all_the_time(monkey
     clock = MovedClock()
     monkeypatch.setattr(installations, "reconcile", nothing)
     control: Any = installations.InstallationControl(
-        installations.Setting(Empty(), None, clock, "operator", kinds=object())  # type: ignore[arg-type]
+        installations.Setting(Empty(), None, clock, "operator", kinds=object())
     )
     control._shared = object()
     using = Pod(metadata=ObjectMeta(name=USER.name, namespace=USER.namespace))
@@ -117,7 +117,7 @@ async def test_installations_whose_package_or_objects_change_all_the_time(monkey
 
 async def test_a_workload_that_changes_all_the_time() -> None:
     clock = MovedClock()
-    control: Any = RestartControl(RestartSetting(Empty(), None, clock, "operator"))  # type: ignore[arg-type]
+    control: Any = RestartControl(RestartSetting(Empty(), None, clock, "operator"))
     heard = control._on_workload("Deployment")
     asks = {"metadata": {"annotations": {"stateward.dev/restart-on-change": "true"}}}
 
@@ -135,7 +135,7 @@ def workload(body: Any, generation: int) -> WorkloadView:
 
 async def test_the_data_of_a_workload_is_read_once_it_has_settled() -> None:
     clock = MovedClock()
-    control: Any = RestartControl(RestartSetting(Empty(), None, clock, "operator"))  # type: ignore[arg-type]
+    control: Any = RestartControl(RestartSetting(Empty(), None, clock, "operator"))
     control._uses.put(Workload(kind="Deployment", namespace="ns", name="app"), "ns", [Dependency(SECRET, "words")])
     heard, done = control._on_source(SECRET), 0
     for _ in range(60 * 100):
@@ -153,6 +153,6 @@ async def test_the_data_of_a_workload_is_read_once_it_has_settled() -> None:
 async def test_a_scale_that_changes_all_the_time() -> None:
     clock = MovedClock()
     scales = SimpleNamespace(get=lambda _: None, indexed=lambda *_: [])
-    control: Any = ScalingControl(ScalingSetting(Empty(), clock, scales, ()))  # type: ignore[arg-type]
+    control: Any = ScalingControl(ScalingSetting(Empty(), clock, scales, ()))
     event = lambda: control._on_scale(Delta(Change.CHANGED, USER, None, None))  # noqa: E731
     assert await rounds(clock, control._queue, event, control.reconcile) <= BURST + 1
