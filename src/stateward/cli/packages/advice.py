@@ -50,6 +50,10 @@ RESTART_ADVICE = {
         "the PodDisruptionBudget allows a disruption", "see why its pods are not ready, or correct the budget"
     ),
     "RestartPaused": Advice("the annotation stateward.dev/restart-paused is removed", "remove it"),
+    "RestartSourcesTooMany": Advice(
+        "the pods of the workload use at most 500 ConfigMaps, Secrets or keys",
+        "mount whole ConfigMaps and Secrets in place of single keys, or use fewer of them",
+    ),
     "RestartWindowInvalid": Advice(
         "the annotation stateward.dev/restart-window is valid", "write the window like `22:00-04:30`, in UTC"
     ),

@@ -44,7 +44,7 @@ from stateward.packages.format.trees import at, obj, text
 from stateward.packages.plans.budgets import exhausted
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.restarts.digests import RootKey, digests_of
-from stateward.packages.restarts.guards import Hold, Settling, hold, settling, touched
+from stateward.packages.restarts.guards import Hold, Settling, hold, settling, too_many, touched
 from stateward.packages.restarts.restarts import Verdict, annotated, digest_in, judge, read_record
 from stateward.planning.report.reconcile_failure import REASON
 
@@ -183,6 +183,11 @@ class RestartControl:
             self._forget(workload)
             return None
         used = dependencies(live)
+        if (beyond := too_many(len(used))) is not None:
+            self._uses.drop(workload)
+            self._judged.pop(workload, None)
+            self._say(workload, beyond)
+            return None
         classes = any(found.kind == PROVIDER_CLASS for found in used)
         if self._judged.get(workload) == _record_of(live, used):
             return None  # It says what it said when it was judged, and no watch has told of its data since.

@@ -17,6 +17,9 @@ ANNOTATION_PAUSED = f"{GROUP}/restart-paused"
 ANNOTATION_WINDOW = f"{GROUP}/restart-window"
 """On a workload: the time of day, in UTC, in which it may restart, for example `22:00-04:30`."""
 
+MOST_USED = 500
+"""Objects, or keys of objects, that a workload under restart control may use."""
+
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 
@@ -27,6 +30,17 @@ class Hold:
     reason: str
     message: str
     seconds: float | None
+
+
+def too_many(used: int) -> Hold | None:
+    """Return why a workload that uses so many objects, or keys of objects, is not followed.
+
+    The disaster this prevents: the operator remembers and reads them all, for each of many workloads of a tenant.
+    """
+    if used <= MOST_USED:
+        return None
+    text = f"its pods use {used} ConfigMaps, Secrets or keys, and {MOST_USED} may be used: changes restart nothing"
+    return Hold("RestartSourcesTooMany", text, None)
 
 
 def hold(annotations: Mapping[str, str], now: datetime) -> Hold | None:

@@ -10,8 +10,10 @@ from stateward.api.values.settling import LONGEST_SETTLE_SECONDS, SETTLE_SECONDS
 from stateward.packages.restarts.guards import (
     ANNOTATION_PAUSED,
     ANNOTATION_WINDOW,
+    MOST_USED,
     hold,
     settling,
+    too_many,
     touched,
 )
 
@@ -89,3 +91,11 @@ def test_changes_that_were_not_read_yet_settle_from_the_last_received_one() -> N
     for second in range(104, 100 + int(LONGEST_SETTLE_SECONDS)):
         stream = touched(stream, float(second))
     assert settling(stream, "end", 100 + LONGEST_SETTLE_SECONDS).left(100 + LONGEST_SETTLE_SECONDS) <= 0
+
+
+def test_a_workload_that_uses_too_many_objects_is_told_so() -> None:
+    assert too_many(MOST_USED) is None
+    held = too_many(MOST_USED + 1)
+    assert held is not None
+    assert (held.reason, held.seconds) == ("RestartSourcesTooMany", None)
+    assert "501" in held.message
