@@ -33,7 +33,7 @@ class OneWorkload:
 async def test_it_is_not_remembered_and_its_objects_are_not_read() -> None:
     api, said = OneWorkload([f"c{number}" for number in range(MOST_USED + 1)]), list[Any]()
     control: Any = RestartControl(Setting(api, SimpleNamespace(record=said.append), MovedClock(), "operator"))  # type: ignore[arg-type]
-    control._workloads = {"Deployment": SimpleNamespace(get=lambda _key: SimpleNamespace(metadata=META))}
+    control._workloads = {"Deployment": SimpleNamespace(get={APP.key: SimpleNamespace(metadata=META)}.get)}
     assert await control.reconcile(APP) is None
     assert api.reads == 1
     assert not control._uses._sources
