@@ -74,7 +74,7 @@ def test_an_evicted_member_of_a_later_pool_comes_back_with_the_old_version() -> 
 
 
 def test_a_member_of_a_later_pool_comes_back_with_the_desired_version_if_all_others_have_left_its_own() -> None:
-    """All others run 2.18.0 when 2.19.5 is desired: a node of 2.17.1 would be refused by each of them, for ever."""
+    """All others run 2.18.0 when 2.19.5 is desired: a node of 2.17.1 would be refused by each of them, forever."""
     world = settled(mixed(3), gateway(), indices=((2,), (2,))).edit(version="2.18.0")
     world.until(lambda w: [v for n, v in w.pods().items() if n.startswith("c-all")] == ["2.18.0"] * 3)
     world.edit(version=NEW, hang={("version", OLD)}).kill("c-gateway-0").until(lambda w: "c-gateway-0" in w.pods())
