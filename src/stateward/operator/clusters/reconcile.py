@@ -342,7 +342,7 @@ class Reconciler:
         async with self._fence():
             with span("observe database"):
                 database = await self._family.engine.observe(target)
-            saved = await read_saved(self._api, self._family.engine, existing, target)
+            saved = await read_saved(self._api, self._family.engine, existing, target, self._now())
         existing = replace(existing, saved=saved)
         existing, lost = with_cluster_file(existing, database)
         refused = (*refused, *lost)

@@ -27,10 +27,11 @@ from stateward.operator.declared.database import Databases
 from stateward.operator.declared.metrics import SnapshotMetrics, Unmeasured
 from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import waits_for_others
-from stateward.operator.declared.resource import RETRY_SECONDS, DeclaredResource, Locks, Reconciliation, Tools
+from stateward.operator.declared.resource import RETRY_SECONDS, Reconciliation
 from stateward.operator.declared.snapshots.restore import RestoreReconciliation
 from stateward.operator.declared.snapshots.schedule import ScheduleReconciliation
 from stateward.operator.declared.snapshots.snapshot import SnapshotReconciliation
+from stateward.operator.declared.tools import DeclaredResource, Locks, Tools
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import (
     BY_CLUSTER,

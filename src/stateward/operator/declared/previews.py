@@ -29,8 +29,9 @@ from stateward.kube.timing.clock import Clock
 from stateward.operator.declared.metrics import Unmeasured
 from stateward.operator.declared.reconcile import ObjectReconciliation
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import StopError, Tools
+from stateward.operator.declared.resource import StopError
 from stateward.operator.declared.snapshots.restore import RestoreReconciliation
+from stateward.operator.declared.tools import Tools
 from stateward.operator.declared.users import UserReconciliation
 from stateward.operator.declared.views import BY_CLUSTER, SEARCH_OBJECTS, SEARCH_RESTORES, SEARCH_USERS, by_cluster
 from stateward.operator.restarts.digestkey import known_key

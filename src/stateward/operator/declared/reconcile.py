@@ -31,7 +31,8 @@ from stateward.engines.search.declared.requests import read, use
 from stateward.operator.declared.database import Written, digest_of, follow_policy, release, sure_digest
 from stateward.operator.declared.record_key import renewed
 from stateward.operator.declared.reporting import APPLIED, CONFLICT, HELD, Outcome, Stage, left_over
-from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError, Tools
+from stateward.operator.declared.resource import REFUSED_SECONDS, Reconciliation, StopError
+from stateward.operator.declared.tools import Tools
 from stateward.operator.declared.values import NoValueError, with_values
 from stateward.planning.model.times import rfc3339
 

@@ -4,35 +4,27 @@ A declared resource names a cluster and describes something inside its database.
 says how that is settled, and how it is removed again.
 """
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward.api.kinds.cluster import Cluster
-from stateward.api.values.base import Metadata, Record
+from stateward.api.values.base import Record
 from stateward.api.values.conditions import readable
 from stateward.api.values.problem import Problem, in_short
 from stateward.engines.connection.base import EngineError, RefusedError, Target
 from stateward.engines.search.declared.decision import Decision, Do
 from stateward.engines.search.declared.desired import Desired
 from stateward.engines.search.declared.preview import ObjectPreview
-from stateward.kube.cache.store import Store
-from stateward.kube.client.client import Api, PatchKind
+from stateward.kube.client.client import PatchKind
 from stateward.kube.events.event_record import Occurrence, Severity, about
-from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.errors import Conflict, Invalid
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.kube.objects.metadata import key_of
-from stateward.kube.objects.resource import Resource
-from stateward.kube.timing.clock import Clock
-from stateward.operator.declared.database import Databases, Written, clear, settle
-from stateward.operator.declared.metrics import SnapshotMetrics
+from stateward.operator.declared.database import Written, clear, settle
 from stateward.operator.declared.record_key import RecordKey
 from stateward.operator.declared.reporting import (
     APPLIED,
@@ -44,10 +36,9 @@ from stateward.operator.declared.reporting import (
     reported,
     shortened,
 )
+from stateward.operator.declared.tools import R, Tools
 from stateward.operator.declared.values import without_values
 from stateward.operator.declared.views import BY_CLUSTER, FINALIZER, cluster_id
-from stateward.packages.restarts.digests import RootKey
-from stateward.planning.model.past_times import PastTimes
 from stateward.planning.report.reconcile_failure import REASON
 
 RESYNC_SECONDS = 300.0
@@ -62,50 +53,6 @@ CHANGED = 409
 """Status of a write that named an older version than the stored one."""
 FAILED = 500
 """Status with which a database answers when it cannot read or write a repository, or may not."""
-
-
-class DeclaredResource(Protocol):
-    """What all declared resources have; a spec has a `cluster`, and a status the fields of `reporting`."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata."""
-        ...
-
-    @property
-    def spec(self) -> Any:
-        """What is declared."""
-        ...
-
-    @property
-    def status(self) -> Any:
-        """What is known of it."""
-        ...
-
-
-R = TypeVar("R", bound=DeclaredResource)
-Locks = defaultdict[str, asyncio.Lock]
-"""For what one worker at a time may do, by a name for it; all workers of a controller have the same."""
-
-
-@dataclass(frozen=True)
-class Tools(Generic[R]):
-    """What all reconciliations of one kind share; `objects` has all resources of the kind."""
-
-    api: Api
-    resource: Resource[R]
-    databases: Databases
-    objects: Store[R]
-    recorder: EventRecorder
-    clock: Clock
-    root: RootKey
-    metrics: SnapshotMetrics
-    locks: Locks
-    verifies: bool = False
-    """Whether the operator may create and delete throw-away clusters, to verify snapshots."""
-    labelled: bool = False
-    """Whether Secrets that clusters name need the label that allows them."""
-    past: PastTimes = field(default_factory=PastTimes)
 
 
 class StopError(Exception):

@@ -46,7 +46,8 @@ from stateward.operator.declared.connection import (
 from stateward.operator.declared.database import digest_of
 from stateward.operator.declared.record_key import renewed
 from stateward.operator.declared.reporting import APPLIED, Outcome, Stage, left_over
-from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, StopError, Tools
+from stateward.operator.declared.resource import RESYNC_SECONDS, Reconciliation, StopError
+from stateward.operator.declared.tools import Tools
 from stateward.operator.declared.values import NoValueError, text_of
 from stateward.planning.model.times import parse_time, rfc3339
 

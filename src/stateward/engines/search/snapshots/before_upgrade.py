@@ -10,6 +10,7 @@ from stateward.engines.search.database.session import Session
 from stateward.engines.search.snapshots import decision, schedule
 from stateward.engines.search.snapshots.records import SUCCESS, Resolved, Settings, Snapshot
 from stateward.engines.search.snapshots.requests import all_indices, one_snapshot, settings_of
+from stateward.planning.model.past_times import AHEAD
 from stateward.planning.model.snapshots import Saved
 
 MOST = 10
@@ -48,12 +49,18 @@ def _owner(found: SearchSnapshot | SearchSnapshotSchedule) -> str:
     return f"{found.metadata.namespace}/{found.metadata.name}"
 
 
-async def newest_complete(session: Session, repository: str, known: Iterable[Candidate]) -> Saved:
-    """Return the newest of these snapshots that the repository has and that has all indices; raises EngineError."""
+async def newest_complete(session: Session, repository: str, known: Iterable[Candidate], now: float) -> Saved:
+    """Return the newest of these snapshots that the repository has and that has all indices; raises EngineError.
+
+    One that is dated later than `now`, in seconds since the epoch, was dated by a wrong clock: its age is unknown.
+    """
     why, there = "", await all_indices(session)
     for each in known:
         found = await one_snapshot(session, repository, each.name)
         if found is None or found.state != SUCCESS or not found.marked(each.marks):
+            continue
+        if found.start_time_in_millis / 1000 > now + AHEAD:
+            why = why or f"{found.snapshot} is dated in the future, so its age is not known"
             continue
         lacks = absent(found, there, await settings_of(session, _unsaved(found, there)))
         if not lacks:

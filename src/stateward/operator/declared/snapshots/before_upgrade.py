@@ -15,10 +15,12 @@ from stateward.operator.objects.live import everything
 from stateward.planning.model.observation import Saved, Unknown
 
 
-async def read_saved(api: Api, engine: Engine, existing: ClusterObjects, target: Target) -> Saved | Unknown | None:
+async def read_saved(
+    api: Api, engine: Engine, existing: ClusterObjects, target: Target, now: float
+) -> Saved | Unknown | None:
     """Return the snapshot before an upgrade that has not begun, read live; None if nothing asks for one.
 
-    What cannot be read is unknown and not an error: only the upgrade waits for it.
+    `now` is in seconds since the epoch. What cannot be read is unknown and not an error: only the upgrade waits for it.
     """
     asked = needed(existing)
     if asked is None or not isinstance(engine, SearchEngine):
@@ -40,7 +42,7 @@ async def read_saved(api: Api, engine: Engine, existing: ClusterObjects, target:
         )
         if not known:
             return Saved()
-        return await engine.ask(target, lambda session: newest_complete(session, asked.repository, known))
+        return await engine.ask(target, lambda session: newest_complete(session, asked.repository, known, now))
     except (ApiError, EngineError) as error:
         return Unknown(str(error))
 

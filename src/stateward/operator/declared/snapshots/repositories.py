@@ -2,8 +2,9 @@
 
 from stateward.engines.connection.base import Target
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import R, Reconciliation, StopError
+from stateward.operator.declared.resource import Reconciliation, StopError
 from stateward.operator.declared.snapshots.first_restore import origin_of
+from stateward.operator.declared.tools import R
 
 
 class RepositoryReconciliation(Reconciliation[R]):

@@ -51,8 +51,9 @@ from stateward.engines.search.snapshots.restoring import (
 from stateward.engines.search.snapshots.selection import has_any
 from stateward.kube.events.event_record import Severity
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import RESYNC_SECONDS, StopError, Tools
+from stateward.operator.declared.resource import RESYNC_SECONDS, StopError
 from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
+from stateward.operator.declared.tools import Tools
 from stateward.operator.declared.views import cluster_id
 from stateward.planning.model.times import rfc3339
 

@@ -29,13 +29,10 @@ from stateward.engines.search.snapshots.verification import Wanted
 from stateward.kube.events.event_record import Severity
 from stateward.kube.objects.metadata import key_of
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import (
-    REFUSED_SECONDS,
-    RETRY_SECONDS,
-    Tools,
-)
+from stateward.operator.declared.resource import REFUSED_SECONDS, RETRY_SECONDS
 from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
 from stateward.operator.declared.snapshots.verification import Verification
+from stateward.operator.declared.tools import Tools
 from stateward.operator.declared.views import cluster_id
 from stateward.planning.model.times import parse_time, rfc3339
 

@@ -25,8 +25,8 @@ from stateward.engines.search.snapshots.records import SUCCESS, ShardsStats, Sna
 from stateward.engines.search.snapshots.requests import is_restoring, one_snapshot, progress, send, size_of
 from stateward.kube.events.event_record import Severity
 from stateward.operator.declared.reporting import Outcome, Stage
-from stateward.operator.declared.resource import Tools
 from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
+from stateward.operator.declared.tools import Tools
 
 CLAIMS = 2
 """Decisions in one reconciliation: a claim, and the start."""

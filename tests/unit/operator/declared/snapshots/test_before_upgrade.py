@@ -15,6 +15,8 @@ from stateward.planning.model.observation import Saved, Unknown
 from tests.unit.operator.declared.snapshots.test_first_restore import api_of
 from tests.unit.operator.declared.world import CLUSTER, HOME, World
 
+TODAY = 2e9
+"""Later than all that is taken here, in seconds since the epoch."""
 GATE = {"repository": "files", "maxAge": "24h"}
 
 
@@ -26,10 +28,10 @@ def existing(version: str = "2.19.5", **update: Any) -> ClusterObjects:
     return ClusterObjects(cluster, sets=(), pods=(), claims=(), secrets=(), nodes={}, classes={})
 
 
-async def saved_of(world: World, asked: ClusterObjects | None = None) -> Saved | Unknown | None:
+async def saved_of(world: World, asked: ClusterObjects | None = None, *, late: float = 0.0) -> Saved | Unknown | None:
     engine = opensearch.driver(world.database)
     target = Target(("http://10.0.0.1:9200",), "prod-logs", "uuid-1")
-    return await read_saved(api_of(world), engine, asked or existing(), target)
+    return await read_saved(api_of(world), engine, asked or existing(), target, TODAY - late)
 
 
 async def world_with_one(kind: str = "SearchSnapshot", **spec: Any) -> World:
@@ -74,6 +76,15 @@ async def test_one_that_lacks_an_index_which_was_there_does_not_count() -> None:
     async with world.operator():
         await world.until(lambda: world.is_ready("two"))
     assert await saved_of(world) == Saved(why="two does not have later"), "the newest one is told"
+
+
+async def test_one_that_is_dated_in_the_future_has_an_unknown_age() -> None:
+    world = await world_with_one()
+    (taken,) = world.database.snapshots.repositories["files"].values()
+    assert isinstance(found := await saved_of(world, late=TODAY - taken.began + 60.0), Saved)
+    assert found.name == "one", "clocks differ a little"
+    late = TODAY - taken.began + 3600.0
+    assert await saved_of(world, late=late) == Saved(why="one is dated in the future, so its age is not known")
 
 
 async def test_only_what_the_database_confirms_counts() -> None:
