@@ -13,7 +13,7 @@ from cryptography.x509 import BasicConstraints, load_pem_x509_certificate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stateward.pki.certificate import SLACK, Pair, begun, due, ends, key_pem, pem, split, usage
+from stateward.pki.certificate import SLACK, Pair, begins, begun, due, ends, key_pem, pem, split, usage
 
 YEARS = 5.0
 SETTLING = 86400.0
@@ -44,16 +44,18 @@ def new_authority(name: str, now: float, years: float = YEARS) -> Authority:
 def changed(authority: Authority, now: float, years: float = YEARS, *, heard: bool = True) -> Authority:
     """Return the CA as it should be at a time: unchanged unless the next step of its life is due.
 
-    An expired one is replaced at once: its signatures are not trusted, so there is nothing to wait for.
+    One that has expired, or that a clock which was ahead has dated, is replaced at once: its signatures are not
+    trusted, so there is nothing to wait for.
     """
     kept = tuple(each for each in authority.retired if ends(each) > now)
     authority = authority if kept == authority.retired else replace(authority, retired=kept)
     signs, coming = authority.signs, authority.coming
-    if coming is None and due(signs.certificate, now):
+    valid = coming is not None and begins(coming.certificate) <= now
+    if not valid and (coming is not None or due(signs.certificate, now)):
         coming = _pair(_name(signs.certificate), now, years)
     authority = authority if coming is authority.coming else replace(authority, coming=coming)
     waits = signs_from(authority) > now or not heard
-    if coming is None or (waits and ends(signs.certificate) > now):
+    if coming is None or (waits and begins(signs.certificate) <= now < ends(signs.certificate)):
         return authority
     retired = (signs.certificate, *kept) if ends(signs.certificate) > now else kept
     return Authority(coming, None, retired)
@@ -105,4 +107,4 @@ def _name(certificate: str) -> str:
 
 
 def _since(certificate: str) -> float:
-    return load_pem_x509_certificate(certificate.encode()).not_valid_before_utc.timestamp() + SLACK
+    return begins(certificate) + SLACK

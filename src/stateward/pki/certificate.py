@@ -101,8 +101,16 @@ def ends(certificate: str) -> float:
 
 
 def due(certificate: str, now: float) -> bool:
-    """Return whether a renewal is due: less than a third of its life is left; raises ValueError."""
-    return now > renewal(certificate)
+    """Return whether a renewal is due: less than a third of its life is left, or it is not valid yet.
+
+    A clock that was ahead has dated the latter. Raises ValueError for an invalid certificate.
+    """
+    return now > renewal(certificate) or begins(certificate) > now
+
+
+def begins(certificate: str) -> float:
+    """Return from when on a certificate is valid, in seconds since the epoch; raises ValueError for an invalid one."""
+    return x509.load_pem_x509_certificate(certificate.encode()).not_valid_before_utc.timestamp()
 
 
 def renewal(certificate: str) -> float:

@@ -73,6 +73,31 @@ def test_an_authority_that_has_ended_is_replaced_at_once() -> None:
     assert after.retired == ()
 
 
+def test_what_a_clock_that_was_ahead_has_dated_is_replaced_at_once() -> None:
+    """Nobody accepts it before it begins, which may be in years."""
+    ahead = NOW + 300 * DAY
+    first = pki.new_authority("logs", ahead)
+    after = pki.changed(first, NOW)
+    assert after.signs != first.signs
+    assert first.signs.certificate in after.bundle, "it is accepted once it begins, as are certificates of it"
+    assert pki.changed(after, NOW + 1) is after
+    assert pki.due(pki.issue(first.signs, "a", ["a"], ahead).certificate, NOW)
+    assert not pki.due(pki.issue(after.signs, "a", ["a"], NOW).certificate, NOW)
+
+
+def test_a_next_authority_that_a_clock_that_was_ahead_has_dated_is_another_one_that_signs_after_its_usual_time() -> (
+    None
+):
+    first = pki.new_authority("logs", NOW)
+    late = NOW + YEARS * 365 * DAY * 0.7
+    ahead = pki.changed(first, late + 200 * DAY)
+    again = pki.changed(ahead, late)
+    assert again.signs == first.signs
+    assert again.coming not in (None, ahead.coming)
+    assert pki.changed(again, late + SETTLING / 2) is again
+    assert pki.changed(again, late + SETTLING + 1).signs == again.coming
+
+
 @pytest.mark.parametrize(("name", "accepted"), [("logs-hot-0.data.agent", True), ("logs-hot-1.data.agent", False)])
 def test_a_client_verifies_the_name_with_the_bundle(tmp_path: Path, name: str, accepted: bool) -> None:
     import time
