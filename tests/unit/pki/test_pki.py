@@ -74,7 +74,7 @@ def test_an_authority_that_has_ended_is_replaced_at_once() -> None:
 
 
 def test_what_a_clock_that_was_ahead_has_dated_is_replaced_at_once() -> None:
-    """Nobody accepts it before it begins, which may be in years."""
+    """No client accepts it before it begins, which may be in years."""
     ahead = NOW + 300 * DAY
     first = pki.new_authority("logs", ahead)
     after = pki.changed(first, NOW)
