@@ -25,7 +25,7 @@ def allowed(labels: Mapping[str, str], cluster: str) -> bool:
     return labels.get(names.LABEL_ALLOWED) in ("true", cluster)
 
 
-def readable(kind: str, body: Json, cluster: Cluster) -> bool:
+def may_be_known(kind: str, body: Json, cluster: Cluster) -> bool:
     """Return whether the data of an object that a cluster's pods use may be known, by its content as it was read.
 
     Pods always have the certificates that the operator makes for them.

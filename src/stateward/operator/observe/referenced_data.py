@@ -27,7 +27,7 @@ from stateward.kube.objects.resources import SECRETS
 from stateward.kube.timing.clock import Clock
 from stateward.operator.objects import recorded_status
 from stateward.operator.objects.cluster_objects import ClusterObjects
-from stateward.operator.objects.permission import readable
+from stateward.operator.objects.permission import may_be_known
 from stateward.operator.observe.known_data import (
     Identity,
     KnownData,
@@ -134,7 +134,7 @@ class ReferencedData:
                 objects |= await read_sources(self._api, [Dependency(kind, name)], cluster.metadata.namespace)
             except ApiError as error:
                 troubles[kind, name] = error.message
-        known = {at: body for at, body in objects.items() if not self._labelled or readable(at[0], body, cluster)}
+        known = {at: body for at, body in objects.items() if not self._labelled or may_be_known(at[0], body, cluster)}
         return ReadData(known, troubles, frozenset(objects.keys() - known.keys()))
 
     async def _copy(self, existing: ClusterObjects) -> Sequence[keystore.Setting]:

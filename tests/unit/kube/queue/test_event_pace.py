@@ -18,17 +18,23 @@ def test_events_of_a_calm_key_lead_to_work_at_once() -> None:
         clock.later(SECONDS)
 
 
+def began(pace: EventPace[str], queue: WorkQueue[str], key: str) -> bool:
+    """Return whether an event leads to a round of its key now; the round begins."""
+    pace.add(key)
+    queue._promote()
+    if not len(queue):
+        return False
+    queue._ready.clear()
+    pace.begun(key)
+    return True
+
+
 def test_events_that_never_end_cause_a_round_in_each_interval_after_a_burst() -> None:
     clock = MovedClock()
     queue = WorkQueue[str](clock=clock)
     pace, rounds = EventPace(queue, clock), 0
     for _ in range(600):
-        pace.add("busy")
-        queue._promote()
-        if len(queue):
-            queue._ready.clear()
-            pace.begun("busy")
-            rounds += 1
+        rounds += began(pace, queue, "busy")
         pace.add("other")
         assert "other" in queue._ready, "another key waits for nothing"
         queue._ready.clear()
@@ -54,12 +60,7 @@ def test_a_thousand_events_in_a_second_are_few_rounds() -> None:
     queue = WorkQueue[str](clock=clock)
     pace, rounds = EventPace(queue, clock, burst=2), 0
     for _ in range(1000):
-        pace.add("busy")
-        queue._promote()
-        if len(queue):
-            queue._ready.clear()
-            pace.begun("busy")
-            rounds += 1
+        rounds += began(pace, queue, "busy")
         clock.later(0.001)
     assert rounds == 2
 
