@@ -150,10 +150,12 @@ class Members:
     def volume(self, action: VolumeAction) -> None:
         """Delete, expand, mark or retain a volume, or change its owner."""
         name = action.member
-        if isinstance(action, a.DeleteVolume):
-            self.all.pop(name, None)
-            return
         member = self.all[name]
+        if isinstance(action, a.DeleteVolume):
+            self.all[name] = replace(member, claim=None)
+            if member.workload is None:
+                del self.all[name]
+            return
         if member.claim is None:
             return
         if isinstance(action, a.MarkVolume):

@@ -36,3 +36,13 @@ def test_settings_that_the_database_needs_are_changed_a_minute_after_they_are_ne
     planned = run_forecast(replace(found, database=database), NOW)
     assert planned.last.settled
     assert planned.seconds == pytest.approx(61.0, abs=2.0)
+
+
+def test_a_member_whose_claim_is_deleted_to_be_made_again_stays() -> None:
+    obs = running()
+    member = next(m for m in obs.members if m.claim is not None and m.workload is not None)
+    assert member.claim is not None
+    world = TimedWorld(obs, NOW, Durations())
+    world.apply(a.DeleteVolume("it was never bound", member.name, member.claim.ref))
+    left = next(m for m in world.observation().members if m.name == member.name)
+    assert (left.claim, left.workload) == (None, member.workload)

@@ -165,7 +165,7 @@ class DeleteMember(Action, frozen=True):
 
 
 class DeleteVolume(Action, frozen=True):
-    """Delete the claim of a member that left."""
+    """Delete the claim of a member that left, or one that was never bound and that its pool no longer wants."""
 
     member: str
     claim: Ref

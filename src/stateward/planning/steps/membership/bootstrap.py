@@ -17,9 +17,18 @@ from collections.abc import Sequence
 
 from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import OVERDUE, Facts
-from stateward.planning.model.actions import Action, ClearConsent, DeletePod, GrantBootstrap, MarkState, RecordBootstrap
+from stateward.planning.facts.volume_fit import claim_mismatch
+from stateward.planning.model.actions import (
+    Action,
+    ClearConsent,
+    DeletePod,
+    DeleteVolume,
+    GrantBootstrap,
+    MarkState,
+    RecordBootstrap,
+)
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Effect, Member, Pod
+from stateward.planning.model.observation import Effect, Member, Pod, Pool
 from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import creation_of
 from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, is_fresh, kept_data, kept_voters
@@ -48,19 +57,37 @@ def form_anew(facts: Facts) -> StepResult:
     """Return what a new cluster needs now that the user has agreed to one, in place of what is left of another.
 
     The disaster this prevents: the managers of the earlier cluster are enough for an election after all, and it runs
-    beside the new one. So they must give up their volumes first. Volumes that are gone are made again.
+    beside the new one. So they must give up their volumes first.
     """
     holding = [m for m in electors(facts) if not is_fresh(facts, m)]
-    holding += [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and can_vote(facts, m)]
+    ending = [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and m.claim.capacity]
+    holding += [m for m in ending if can_vote(facts, m)]
     if holding:
         return StepResult(waits=(volumes_kept(facts, holding),))
-    able = [m for m in electable(facts) if is_fresh(facts, m)]
-    before = granted(facts)
-    member = before if before in able else next(iter(able), None)
-    lost = [m for m in facts.obs.members if m.alive and m.claim is None and m.pool in facts.pools]
-    pools = [(m, facts.pools[m.pool]) for m in lost]
-    made = (creation_of(facts, p, m.ordinal, m.name) for m, p in pools if p.voting and not p.ephemeral)
-    return merge(*made, formed_by(facts, member) if member is not None else StepResult())
+    grant = facts.obs.bootstrap
+    begun = granted(facts) if grant is not None and not grant.formed else None
+    able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
+    member = begun if begun in able else next(iter(able), None)
+    alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
+    volumes = (new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral)
+    return merge(*volumes, formed_by(facts, member) if member is not None else StepResult())
+
+
+def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
+    """Return the making of a manager's volume that is gone, or the deletion of a claim that its pool no longer wants.
+
+    The disaster this prevents: the volumes are made again with a storage class that does not exist, and the managers
+    would be replaced for the correction only once the database answers. A claim that was never bound holds nothing.
+    """
+    claim, pod = member.claim, member.pod
+    if claim is None:
+        return creation_of(facts, pool, member.ordinal, member.name)
+    why = claim_mismatch(pool, claim)
+    if why is None or claim.capacity or claim.terminating or (pod is not None and (pod.node or pod.running)):
+        return StepResult()
+    actions = (DeleteVolume(why=f"nothing was written to it, and {why}", member=member.name, claim=claim.ref),)
+    text = f"{{}} gets another volume: {why}"
+    return StepResult(actions=actions, intents=intents_for(State.CREATING, [member], Effect.NONE, text))
 
 
 def formed_by(facts: Facts, member: Member) -> StepResult:

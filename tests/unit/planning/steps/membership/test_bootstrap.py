@@ -148,3 +148,50 @@ def test_where_no_manager_was_ever_recorded_none_is_lost() -> None:
     world = settled(managers(), hot(2))
     facts = derive(replace(world.observe(), records={}), world.now)
     assert not everything_lost(facts)
+
+
+def lost_with_a_class_that_does_not_exist() -> World:
+    """Return a cluster that has lost all managers' volumes, and whose new claims are never bound."""
+    world = settled(managers(), hot(2))
+    absent = managers(storage_class="absent")
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        lose_volume(world, name)
+        claim = world.bodies[name].claim
+        assert claim is not None
+        claim.capacity, claim.storage_class = 0, "absent"
+    return world.edit(pools=[absent, hot(2)], unprovided={"absent"}, identity="", voters=set()).ticks(20)
+
+
+def test_claims_of_a_class_that_does_not_exist_are_made_again_once_a_user_accepts_the_loss_and_corrects_it() -> None:
+    world = lost_with_a_class_that_does_not_exist()
+    assert "ManagersLost" in reasons(world)
+    world.edit(bootstrap_again=True).ticks(20)
+    assert not world.did(a.DeleteVolume), "the spec still asks for them"
+    world.edit(pools=[managers(), hot(2)]).run()
+    assert set(world.did(a.DeleteVolume)) == {"c-managers-0", "c-managers-1", "c-managers-2"}
+    assert world.did(a.GrantBootstrap) == ["c-managers-0"]
+
+
+def test_a_correction_alone_deletes_no_claim_before_a_user_accepts_the_loss() -> None:
+    world = lost_with_a_class_that_does_not_exist().edit(pools=[managers(), hot(2)]).ticks(20)
+    assert not world.did(a.DeleteVolume)
+    world.edit(bootstrap_again=True).run()
+
+
+def test_a_manager_that_cannot_run_does_not_form_the_new_cluster() -> None:
+    world = settled(managers(), hot(2))
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        lose_volume(world, name)
+    world.edit(identity="", voters=set(), unschedulable={"c-managers-0"}).ticks(20)
+    world.edit(bootstrap_again=True).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    assert world.did(a.GrantBootstrap) == ["c-managers-1"]
+    assert set(world.did(a.RecordBootstrap)) == {"c-managers-1"}
+
+
+def test_a_claim_that_is_bound_is_never_made_again() -> None:
+    world = settled(managers(), hot(2))
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        lose_volume(world, name)
+    world.edit(pools=[managers(storage_class="other"), hot(2)], identity="", voters=set(), bootstrap_again=True)
+    world.until(lambda w: bool(w.did(a.GrantBootstrap)))
+    assert not world.did(a.DeleteVolume)
