@@ -64,13 +64,20 @@ def form_anew(facts: Facts) -> StepResult:
     holding += [m for m in ending if can_vote(facts, m)]
     if holding:
         return StepResult(waits=(volumes_kept(facts, holding),))
-    grant = facts.obs.bootstrap
-    begun = granted(facts) if grant is not None and not grant.formed else None
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
+    begun = has_begun(facts)
     member = begun if begun in able else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     volumes = (new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral)
     return merge(*volumes, formed_by(facts, member) if member is not None else StepResult())
+
+
+def has_begun(facts: Facts) -> Member | None:
+    """Return the member that got the grant for the new cluster, unless it has another volume now than it had then."""
+    grant, member = facts.obs.bootstrap, granted(facts)
+    if grant is None or grant.formed or member is None:
+        return None
+    return member if member.claim is None or member.claim.ref.uid == grant.volume else None
 
 
 def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:

@@ -195,3 +195,14 @@ def test_a_claim_that_is_bound_is_never_made_again() -> None:
     world.edit(pools=[managers(storage_class="other"), hot(2)], identity="", voters=set(), bootstrap_again=True)
     world.until(lambda w: bool(w.did(a.GrantBootstrap)))
     assert not world.did(a.DeleteVolume)
+
+
+def test_a_manager_that_lost_its_volume_before_it_formed_the_cluster_and_cannot_run_gives_way_to_another() -> None:
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    lose_volume(world, "c-managers-0")
+    world.edit(unschedulable={"c-managers-0"}).ticks(10)
+    assert "BootstrapInterrupted" in reasons(world)
+    world.edit(bootstrap_again=True).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    assert world.did(a.GrantBootstrap) == ["c-managers-1"]
+    world.edit(unschedulable=set()).run()
+    assert world.did(a.GrantBootstrap) == ["c-managers-1"]
