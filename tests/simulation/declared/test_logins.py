@@ -64,6 +64,19 @@ async def test_the_previous_user_stays_for_the_overlap() -> None:
         assert len(seen.write("shop-2", None)) == wrong + 1
 
 
+async def test_an_overlap_that_a_person_shortens_ends_earlier_and_one_that_is_extended_ends_as_before() -> None:
+    for asked, seconds, wrong in ((60.0, 58.0, 1), (60.0, 60.0, 0), (2 * OVERLAP, OVERLAP, 0)):
+        seen = Applications()
+        seen.write("shop-1", "first")
+        seen.publish("shop-1", "first")
+        seen.write("shop-2", "second")
+        seen.publish("shop-2", "second")
+        seen.logins.overlap_is(UID, asked)
+        seen.world.now = seconds
+        assert len(seen.write("shop-1", None)) == wrong
+        assert len(seen.write("shop-2", None)) == wrong + 1, "the Secret names it"
+
+
 async def test_a_user_is_in_the_database_before_the_secret_names_it() -> None:
     seen = Applications()
     seen.write("shop-1", "first")

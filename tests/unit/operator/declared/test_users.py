@@ -95,6 +95,20 @@ async def test_a_rotation_keeps_the_previous_user_for_the_overlap() -> None:
         assert world.application_connects()
 
 
+async def test_an_overlap_that_is_shortened_while_it_lasts_ends_that_long_after_the_edit() -> None:
+    world = UsersWorld()
+    world.user(password=ROTATED)
+    async with world.operator():
+        await world.until(world.user_ready)
+        await asyncio.sleep(10 * HOUR + 900)
+        assert world.passwords.keys() == {"shop-1", "shop-2"}
+        world.user(password={**ROTATED, "overlap": "30m"})
+        await asyncio.sleep(1740)
+        assert world.passwords.keys() == {"shop-1", "shop-2"}
+        await asyncio.sleep(120)
+        assert world.passwords.keys() == {"shop-2"}
+
+
 async def test_a_rotation_that_an_operator_did_not_record_does_not_go_back() -> None:
     """The disaster this prevents: the previous user gets another password while applications still log in with it."""
     world = UsersWorld()

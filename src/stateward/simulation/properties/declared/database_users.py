@@ -85,8 +85,7 @@ class UsersWatchdog(TaskAudit):
         if live is None or live.uid != resource.uid or live.terminating:
             return
         given = base_of(resource) if _is_given(resource) or _is_given(live) else ""
-        overlap = lifetime_seconds(part(resource.doc, "spec", "password").get("overlap", "1d"))
-        self._logins.published(resource.uid, texts_of(secret), overlap, given=given)
+        self._logins.published(resource.uid, texts_of(secret), overlap_of(resource), given=given)
 
     # The databases.
 
@@ -175,6 +174,7 @@ class UsersWatchdog(TaskAudit):
             self._logins.ended(user.uid)
         elif _is_given(user):
             self._logins.follows(user.uid, f"{self._root}{base_of(user)}")
+        self._logins.overlap_is(user.uid, overlap_of(user))
         for known in items(user.doc, "status", "users"):
             if known.get("claim") == "Owned":
                 self._confirmed.add((user.uid, f"{self._root}{known['name']}"))
@@ -272,6 +272,11 @@ def names_of(user: Stored) -> set[str]:
     base = base_of(user)
     own = {f"{base}-1", f"{base}-2"} if "rotateAfter" in part(user.doc, "spec", "password") else {base}
     return own | {each["name"] for each in items(user.doc, "status", "users")}
+
+
+def overlap_of(user: Stored) -> float:
+    """Return the overlap that a user's resource asks for, in seconds."""
+    return lifetime_seconds(part(user.doc, "spec", "password").get("overlap", "1d"))
 
 
 def _is_given(user: Stored) -> bool:

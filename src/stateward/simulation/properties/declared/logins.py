@@ -89,14 +89,22 @@ class Logins:
             self._violated("r", f"the connection Secret names {name} with a password that the database does not have")
         for place, promise in self._promises.items():
             if promise.uid == uid and place[1] != path:
-                # One operator may begin the overlap, and another one, with another clock, end it.
-                least = overlap - PRECISION - 2 * self._world.clock_error
-                promise.until = min(promise.until, self._world.now + least)
+                promise.until = min(promise.until, self._earliest_end(overlap))
         if database.identity in made and name != given:
             self._promises[database.identity, path] = Promise(uid, password)
             self._world.context.count("declared: connection published")
 
+    def _earliest_end(self, overlap: float) -> float:
+        """Return when an overlap that begins now may end: another operator, with another clock, may end it."""
+        return self._world.now + overlap - PRECISION - 2 * self._world.clock_error
+
     # What people do.
+
+    def overlap_is(self, uid: str, overlap: float) -> None:
+        """Note the overlap that a person asks for: one that is shortened while it lasts ends earlier."""
+        for promise in self._promises.values():
+            if promise.uid == uid and promise.until != inf:
+                promise.until = min(promise.until, self._earliest_end(overlap))
 
     def withdrawn(self, uid: str) -> None:
         """Forget what applications have now: a person has changed or deleted the connection Secret."""
