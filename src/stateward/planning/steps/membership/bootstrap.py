@@ -62,22 +62,29 @@ def form_anew(facts: Facts) -> StepResult:
     holding = [m for m in electors(facts) if not is_fresh(facts, m)]
     ending = [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and m.claim.capacity]
     holding += [m for m in ending if can_vote(facts, m)]
+    holding += [m for m in facts.obs.members if m not in holding and has_joined_another(facts, m)]
     if holding:
         return StepResult(waits=(volumes_kept(facts, holding),))
+    grant = facts.obs.bootstrap
+    begun = granted(facts) if grant is not None and not grant.formed else None
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
-    begun = has_begun(facts)
     member = begun if begun in able else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     volumes = (new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral)
     return merge(*volumes, formed_by(facts, member) if member is not None else StepResult())
 
 
-def has_begun(facts: Facts) -> Member | None:
-    """Return the member that got the grant for the new cluster, unless it has another volume now than it had then."""
-    grant, member = facts.obs.bootstrap, granted(facts)
-    if grant is None or grant.formed or member is None:
-        return None
-    return member if member.claim is None or member.claim.ref.uid == grant.volume else None
+def has_joined_another(facts: Facts, member: Member) -> bool:
+    """Return whether a manager has joined a cluster that is not the one being formed: its pod is ready.
+
+    The disaster this prevents: a cluster is formed, a second manager joins it, and the first one loses its volume
+    before the operator has seen any of it. The volume of the second one has no mark, and is not empty.
+    """
+    grant, claim, pod = facts.obs.bootstrap, member.claim, member.pod
+    if claim is None or claim.terminating or pod is None or pod.terminating or not pod.ready:
+        return False
+    forms = grant is not None and not grant.formed and grant.volume == claim.ref.uid
+    return member.alive and can_vote(facts, member) and not forms
 
 
 def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:

@@ -75,7 +75,7 @@ def data_marks(world: World) -> set[str]:
 
 def without_managers(world: World) -> World:
     """Create the cluster again after the volumes of its managers were lost."""
-    made_again(world).edit(answers=False)
+    made_again(world).edit(answers=False, identity="", voters=set())
     for name in [name for name in world.bodies if "managers" in name]:
         world.bodies.pop(name)
     return world
@@ -106,7 +106,7 @@ def test_no_cluster_is_formed_beside_the_data_of_an_earlier_one_whose_managers_a
         " stateward.dev/bootstrap-again=accept-data-loss"
     )
     world.edit(bootstrap_again=True).ticks(5)
-    assert world.did(a.RecordBootstrap) == ["c-managers-0"]
+    assert set(world.did(a.RecordBootstrap)) == {"c-managers-0"}
 
 
 def test_new_managers_are_not_taken_for_those_of_the_data_when_the_cluster_is_created_once_more() -> None:
