@@ -22,6 +22,7 @@ from stateward.kube.objects.errors import ApiError, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.operator.detection.cronjob import ANNOTATION_CLUSTER, LABEL_DETECTS
+from stateward.operator.objects.waves import HANDOVER
 from tests.e2e.clusters import Clusters, Database, pool, settled
 from tests.e2e.install.releases import CANARY, NEW, OLD, WAVE, Releases
 from tests.e2e.operators import NAMESPACE, WEBHOOK, registered
@@ -142,7 +143,7 @@ async def take_over_the_first(release: Releases, clusters: Clusters, stateward: 
     await clusters.apply("later", **spec(NODES, MORE, secured=False))
     await clusters.until("later", has_more, seconds=300)
     assert await made_by(clusters, "later") == {"later-nodes-0": OLD, "later-more-0": OLD}
-    await clusters.until("first", has_more, seconds=300)
+    await clusters.until("first", has_more, seconds=HANDOVER + 240)
     assert await made_by(clusters, "first") == {"first-nodes-0": OLD, "first-more-0": NEW}
     assert not claimed(await clusters.get("later"))
 

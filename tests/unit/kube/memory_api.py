@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from stateward.kube.client.client import (
+    WHOLE,
     ApplyOptions,
     Body,
     DeleteOptions,
@@ -54,7 +55,7 @@ class MemoryApi:
             raise NotImplementedError
         await self._begin("list", resource, Key(selection.namespace, ""))
         places = [k for plural, k in self.objects if plural == resource.plural and k.namespace == selection.namespace]
-        limit = (options or ListOptions()).limit
+        limit = (options or WHOLE).limit or len(places)
         found = [self._view(resource, self._object(resource, key)) for key in places]
         return Page(tuple(found[:limit]), "1", "more" if len(found) > limit else "")
 

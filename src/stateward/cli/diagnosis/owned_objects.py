@@ -24,7 +24,7 @@ async def read_raw(session: Session, kind: Resource[Any], selection: Selection) 
         try:
             page = await session.api.list(raw, selection, ListOptions(continue_token=token))
         except Gone:
-            return list((await session.api.list(raw, selection, ListOptions(limit=0))).items)
+            return list((await session.api.list(raw, selection)).items)
         found += page.items
         token = page.continue_token
         if not token:

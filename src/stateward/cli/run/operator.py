@@ -42,6 +42,9 @@ class Endpoint(click.ParamType[str]):
         return value
 
 
+EVERY_ADDRESS = "Default: every address, IPv4 and IPv6."
+
+
 def option(name: str, text: str = "", kind: Any = None, **more: Any) -> click.Option:
     """Return the flag of an option, with its default and its environment variable `STATEWARD_NAME`."""
     default = getattr(DEFAULTS, name)
@@ -74,7 +77,7 @@ OPTIONS = (
     option("lease_namespace", "Default: our own.", envvar=["STATEWARD_LEASE_NAMESPACE", "POD_NAMESPACE"]),
     option("lease_name"),
     option("identity", "Default: host name and a random part."),
-    option("health_host"),
+    option("health_host", EVERY_ADDRESS),
     # Kubernetes sets a variable such as STATEWARD_HEALTH_PORT for a Service of this name.
     option(
         "health_port",
@@ -82,10 +85,10 @@ OPTIONS = (
         PORT,
         envvar="STATEWARD_HEALTH_LISTEN_PORT",
     ),
-    option("metrics_host"),
+    option("metrics_host", EVERY_ADDRESS),
     option("metrics_port", "Of /metrics; 0 chooses a free port.", PORT, envvar="STATEWARD_METRICS_LISTEN_PORT"),
     option("webhook", "Refuse impossible changes at once; needs `stateward manifests --webhook`."),
-    option("webhook_host"),
+    option("webhook_host", EVERY_ADDRESS),
     option("webhook_port", "Of the webhook; 0 chooses a free port.", PORT, envvar="STATEWARD_WEBHOOK_LISTEN_PORT"),
     option(
         "webhook_client_ca",
@@ -98,7 +101,7 @@ OPTIONS = (
         "Tell users that may get a cluster what its database reports, for `plan`; the chart brings the Service and the"
         " rights for it.",
     ),
-    option("database_view_host"),
+    option("database_view_host", EVERY_ADDRESS),
     option(
         "database_view_port",
         "Of the database view; 0 chooses a free port.",

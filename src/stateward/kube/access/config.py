@@ -100,10 +100,8 @@ def _proxy(place: Place, cluster: ClusterEntry) -> str:
 
 
 def _credentials(place: Place, user: UserEntry, cluster_info: Mapping[str, Any]) -> CredentialSource:
-    if user.auth_provider is not None:
-        raise Place(place.file, f"{place.field}.auth-provider").error(
-            "is not supported; use the exec plugin that replaces it"
-        )
+    for name, advice in user.unsupported.items():
+        raise Place(place.file, f"{place.field}.{name}").error(f"is not supported; {advice}")
     certificate = place.read("client-certificate", data=user.client_certificate_data, path=user.client_certificate)
     key = place.read("client-key", data=user.client_key_data, path=user.client_key)
     if bool(certificate) != bool(key):
@@ -112,7 +110,7 @@ def _credentials(place: Place, user: UserEntry, cluster_info: Mapping[str, Any])
     base = Credential(user.token, user.username, user.password, certificate, key)
     if user.exec_plugin is not None:
         return ExecCredentials(_command(place, user.exec_plugin, cluster_info), base=base)
-    if user.token_file and not user.token:
+    if user.token_file:  # It wins over `token`, as for kubectl.
         return TokenFile(place.file.parent / user.token_file, base=base)
     return StaticCredentials(base)
 

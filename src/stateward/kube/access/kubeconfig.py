@@ -67,6 +67,22 @@ class UserEntry(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     password: str = ""
     exec_plugin: ExecEntry | None = field(default=None, name="exec")
     auth_provider: Any = None
+    as_user: Any = field(default=None, name="as")
+    as_uid: Any = None
+    as_groups: Any = None
+    as_user_extra: Any = None
+
+    @property
+    def unsupported(self) -> dict[str, str]:
+        """The fields that are set and not supported, with what to do instead.
+
+        Without impersonation, a user who limits himself by it would act with all his rights.
+        """
+        found = {"auth-provider": (self.auth_provider, "use the exec plugin that replaces it")}
+        limits = {"as": self.as_user, "as-uid": self.as_uid, "as-groups": self.as_groups}
+        for name, value in {**limits, "as-user-extra": self.as_user_extra}.items():
+            found[name] = (value, "use a context whose user has only the rights that you want to use")
+        return {name: advice for name, (value, advice) in found.items() if value}
 
 
 class ContextEntry(KebabRecord, frozen=True):

@@ -83,6 +83,10 @@ class ListOptions:
     resource_version: str = ""
 
 
+WHOLE = ListOptions(limit=0)
+"""The whole list in one answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """One page of a list; `continue_token` is empty on the last one."""
@@ -124,7 +128,7 @@ class Api(Protocol):
         ...
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
-        """Read one page of a list; raise Gone if the continue token is too old."""
+        """Read one page of a list, without options the whole list; raise Gone if the continue token is too old."""
         ...
 
     def watch(

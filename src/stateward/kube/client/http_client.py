@@ -10,6 +10,7 @@ import msgspec
 
 from stateward.kube.access.connection import Connection
 from stateward.kube.client.client import (
+    WHOLE,
     ApplyOptions,
     Body,
     DeleteOptions,
@@ -77,7 +78,7 @@ class HttpApi:
 
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
         """Read one page of a list."""
-        query = {**selection.query(), **_list_query(options or ListOptions())}
+        query = {**selection.query(), **_list_query(options or WHOLE)}
         call = Call("GET", resource.path(selection.namespace), query, accept=_accept(resource, of_list=True))
         return decode_page(resource.view, await self._transport.send(call))
 

@@ -13,13 +13,29 @@ def proxy_for(connection: Connection) -> str | None:
 
 
 def environment_proxy(url: str) -> str | None:
-    """Return the environment's proxy for an address, or None to connect directly."""
+    """Return the environment's proxy for an address, or None to connect directly.
+
+    As for kubectl, this machine's own addresses are never reached by a proxy.
+    """
     address = urlsplit(url)
+    host = (address.hostname or "").rstrip(".")
     proxies = urllib.request.getproxies_environment()
     proxy = proxies.get(address.scheme)
-    if not proxy or _excluded(address.hostname or "", proxies.get("no", "")):
+    if not proxy or _is_local(host) or _excluded(host, proxies.get("no", "")):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_local(host: str) -> bool:
+    found = _ip(host)
+    return host == "localhost" or (found is not None and found.is_loopback)
+
+
+def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
 
 
 def _excluded(host: str, no_proxy: str) -> bool:
@@ -32,6 +48,8 @@ def _matches(host: str, entry: str) -> bool:
     if "/" in entry:
         # Clusters exclude their service and pod networks as CIDRs, which the standard library does not support.
         return _in_network(host, entry)
+    if (excluded := _ip(entry)) is not None:
+        return _ip(host) == excluded
     name = entry.removeprefix("*").lstrip(".").split(":")[0].lower()
     return host.lower() == name or host.lower().endswith(f".{name}")
 

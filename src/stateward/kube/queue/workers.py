@@ -43,6 +43,10 @@ class FailureListener(Protocol[K_contra]):
         ...
 
 
+LONGEST_ROUND = 300.0
+"""Seconds after which one reconciliation is cancelled, if nothing else is said."""
+
+
 class Workers(Generic[H]):
     """`count` workers on one queue; `limit` is the maximum of seconds for one reconciliation."""
 
@@ -52,7 +56,7 @@ class Workers(Generic[H]):
         reconcile: Reconcile[H],
         *,
         count: int = 4,
-        limit: float = 300.0,
+        limit: float = LONGEST_ROUND,
         clock: Clock | None = None,
         observer: QueueObserver | None = None,
     ) -> None:

@@ -183,7 +183,7 @@ class Reconciler:
         if whose is not Turn.MANAGE:
             return await self._hand_over(key, existing.cluster, whose)
         if (left := self._handover_left(key)) > 0:
-            return left
+            return max(left, 1.0)  # A rest that a float cannot add to the time would be over at once, again and again.
         with (
             structlog.contextvars.bound_contextvars(cluster=str(key)),
             span("reconcile", kind=self._kind.resource.kind, namespace=key.namespace, name=key.name),

@@ -13,9 +13,10 @@ from enum import Enum
 
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values.names import ANNOTATION_CLAIM, LABEL_WAVE
+from stateward.kube.queue.workers import LONGEST_ROUND
 
-HANDOVER = 120.0
-"""Seconds from a claim until its owner begins: longer than a round, whose requests have shorter limits."""
+HANDOVER = LONGEST_ROUND + 30.0
+"""Seconds from a claim until its owner begins: a round of the other operator, and its last request, have ended then."""
 
 
 class Turn(Enum):

@@ -250,7 +250,6 @@ class RestartControl:
         """Return the budget that a restart waits for; raises ApiError if it is unknown whether there is one."""
         if not verdict.restarts:
             return None
-        # Without a limit the answer is the whole list.
         page = await self._api.list(BUDGETS.raw(), Selection(workload.namespace))
         return exhausted(live, page.items)
 

@@ -24,18 +24,19 @@ class OperatorOptions:
     lease_name: str = "stateward"
     lease_timing: LeaseTiming = field(default_factory=LeaseTiming)
     identity: str = ""
-    health_host: str = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside the pod
+    health_host: str = ""
+    """Empty: every address, IPv4 and IPv6; the kubelet comes from outside the pod. Likewise for the other hosts."""
     health_port: int = 8081
-    metrics_host: str = "0.0.0.0"  # noqa: S104
+    metrics_host: str = ""
     metrics_port: int = 8080
     webhook: bool = False
-    webhook_host: str = "0.0.0.0"  # noqa: S104
+    webhook_host: str = ""
     webhook_port: int = 9443
     webhook_client_ca: str = ""
     """File with the CA of the certificate that clients of the webhook have to show; empty: all clients are answered."""
     database_view: bool = False
     """Whether users that may get a cluster may ask this process what its database reports."""
-    database_view_host: str = "0.0.0.0"  # noqa: S104
+    database_view_host: str = ""
     database_view_port: int = 9444
     page: bool = False
     """Whether the page of clusters is served, read-only."""

@@ -51,8 +51,7 @@ class Periodic:
                 trace = None if isinstance(error, ApiError) else error
                 words = f"{type(error).__name__}: {error}"
                 _log.warning("a comparison failed", of=self._name, error=words, exc_info=trace)
-                if failures >= TOLD:
-                    await self._failing.failed(self._name, failures, error)
+                await self._tell(failures, error)
             self._heard.clear()
             await self._clock.sleep(TOGETHER)
             with suppress(TimeoutError):
@@ -60,6 +59,15 @@ class Periodic:
                     await self._heard.wait()
 
     async def _recovered(self, failures: int) -> int:
-        if failures >= TOLD:
-            await self._failing.recovered(self._name)
+        await self._tell(failures, None)
         return 0
+
+    async def _tell(self, failures: int, error: Exception | None) -> None:
+        """Report a failure, or (without an error) a recovery; one that cannot be reported is only logged."""
+        if failures < TOLD:
+            return
+        told = self._failing
+        try:
+            await (told.recovered(self._name) if error is None else told.failed(self._name, failures, error))
+        except Exception as trouble:  # noqa: BLE001 - the disaster this prevents: the operator ends with its clusters
+            _log.warning("the failure could not be reported", of=self._name, exc_info=trouble)

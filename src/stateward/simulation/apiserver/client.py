@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from stateward.kube.client.client import (
+    WHOLE,
     ApplyOptions,
     Body,
     DeleteOptions,
@@ -113,7 +114,7 @@ class WorldApi:
     async def list(self, resource: Resource[T], selection: Selection, options: ListOptions | None = None) -> Page[T]:
         """Read one page of a list."""
         await self._reach(resource)
-        options = options or ListOptions()
+        options = options or WHOLE
         kind = kind_name(resource)
         version, start = self._place(kind, options)
         if version == self._store.version:

@@ -96,6 +96,8 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "proxy": ({"proxy-url": "socks5://x"}, {}, r"proxy-url: 'socks5://x' is not supported"),
     "half a pair": ({}, {"client-certificate-data": "YQ=="}, r"users\[c\]\.user\.client-key: is needed"),
     "auth-provider": ({}, {"auth-provider": {"name": "gcp"}}, r"auth-provider: is not supported"),
+    "as": ({}, {"token": "a", "as": "viewer"}, r"user\.as: is not supported; use a context whose user"),
+    "as-groups": ({}, {"token": "a", "as-groups": ["viewers"]}, r"user\.as-groups: is not supported"),
     "exec version": ({}, {"exec": {"command": "x", "apiVersion": "v0"}}, r"exec\.apiVersion: 'v0' is not known"),
     "exec command": ({}, {"exec": {"apiVersion": "client.authentication.k8s.io/v1"}}, r"exec\.command: is not set"),
 }
@@ -174,6 +176,12 @@ async def test_a_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
     assert (await source.current()).token == "two"
 
 
+async def test_a_token_file_wins_over_a_token(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("of the file")
+    source = load(tmp_path, user={"tokenFile": "token", "token": "of the field"}).credentials
+    assert (await source.current()).token == "of the file"
+
+
 async def test_a_token_file_of_a_kubeconfig_must_be_there(tmp_path: Path) -> None:
     connection = load(tmp_path, user={"tokenFile": "none"})
     with pytest.raises(ConfigError, match=r"token file .*none cannot be read"):
@@ -199,6 +207,14 @@ def test_certificates_that_are_none_are_reported_as(tmp_path: Path) -> None:
         ("11.1.2.3", "10.0.0.0/8", True),
         ("api.example.test", "10.0.0.0/8", True),
         ("anything", "*", False),
+        ("localhost", "", False),
+        ("127.0.0.1", "", False),
+        ("[::1]", "", False),
+        ("[fd00:10:96::1]", "", True),
+        ("[fd00:10:96::1]", "fd00:10:96::1", False),
+        ("[fd00:10:96::1]", "fd00:10:96::/112", False),
+        ("10.96.0.1", "10.96.0.1", False),
+        ("10.96.0.10", "10.96.0.1", True),
     ],
 )
 def test_the_environments_proxy_is_used_but_for_what_no_proxy_excludes(

@@ -256,9 +256,10 @@ async def test_a_list_with_an_unreadable_object_has_the_others() -> None:
     assert "spec.nodeName" in found.unreadable[0].reason
 
 
-async def test_a_list_without_items_is_empty() -> None:
-    async with serving(answer({"metadata": {"resourceVersion": "5"}, "items": None})) as (_, api):
+async def test_a_list_without_options_is_the_whole_list_and_without_items_empty() -> None:
+    async with serving(answer({"metadata": {"resourceVersion": "5"}, "items": None})) as (fake, api):
         assert (await api.list(PODS, Selection("ns"))).items == ()
+    assert "limit" not in fake.requests[0].query
 
 
 async def test_a_server_that_cannot_be_reached_is_named_without_python_objects() -> None:

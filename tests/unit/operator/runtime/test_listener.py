@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from aiohttp import web
 
 from stateward.operator.runtime.health import health_routes
 from stateward.operator.runtime.listener import Limits, serve
+from stateward.operator.runtime.options import OperatorOptions
 from tests.unit.agent.authority import Authority
 
 SHORT = Limits(connections=4, seconds_request=0.3, seconds_idle=0.3, body=1000)
@@ -193,3 +195,18 @@ async def test_a_port_that_is_taken_is_reported() -> None:
         with pytest.raises(OSError, match="in use"):
             async with serve("127.0.0.1", port, []):
                 pass
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_the_ports_of_the_operator_are_open_for_both_families_of_addresses(host: str) -> None:
+    """The kubelet of a cluster with IPv6 asks at the pod's address of that family."""
+    if ":" in host and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    options = OperatorOptions()
+    hosts = {options.health_host, options.metrics_host, options.webhook_host, options.database_view_host}
+    assert len(hosts) == 1
+    async with serve(*hosts, 0, health_routes(lambda: True)) as port, asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(GET)
+        assert b" 200 " in await reader.readline()
+        writer.close()
