@@ -102,10 +102,13 @@ class Operator:
         for controller in self.controllers.values():
             controller.follow(watched)
 
-    def ready(self) -> bool:
-        """Return whether the caches have the whole state; a kind that the server does not serve has none."""
-        synced = [controller.caches.synced for controller in self.controllers.values() if not controller.missing]
-        return bool(synced) and all(synced)
+    def unfilled(self) -> list[str]:
+        """Return the caches without the whole state, by kind and namespace; a kind that is not served has none."""
+        served = [controller.caches for controller in self.controllers.values() if not controller.missing]
+        if not served:
+            return ["clusters (the API server serves no kind of them)"]
+        stores = (*self.objects.stores(), *(caches.clusters for caches in served))
+        return [f"{store.name}{space and f' in namespace {space}'}" for store in stores for space in store.unfilled]
 
     async def judge(self, new: Cluster, old: Cluster | None) -> Verdict:
         """Return whether a new or changed cluster may be stored, and what would keep its new pods from starting."""

@@ -87,7 +87,9 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
             operator.companions.append(detection_control(operator))
         else:
             _log.info("only this process detects missing members: it has no image for detection Jobs")
-        await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
+        await stack.enter_async_context(
+            serve(options.health_host, options.health_port, health_routes(operator.unfilled))
+        )
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.database_view:

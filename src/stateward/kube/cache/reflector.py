@@ -4,6 +4,9 @@ A stream that ends, resets or times out continues where it stopped. A stream tha
 broken, because a half-open connection is indistinguishable from a quiet cluster. If the server no longer has a version
 (410, as status or in the stream), the reflector reads the state again; missing objects were deleted meanwhile. Errors
 are retried with growing delays, and always reported.
+
+Rights in a namespace end with the namespace. A refused watch counts as empty if the server says that its namespace does
+not exist: without that, one deleted namespace would keep a process from its work in all others.
 """
 
 import random
@@ -22,13 +25,17 @@ from stateward.kube.objects.errors import (
     ApiError,
     BadRequest,
     DecodeError,
+    Forbidden,
+    FreshStart,
     Gone,
     Invalid,
+    NotFound,
     TransportError,
     UnknownResource,
 )
-from stateward.kube.objects.metadata import K
+from stateward.kube.objects.metadata import K, Key
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import NAMESPACES
 from stateward.kube.objects.watching import Added, Bookmark, Deleted, Modified, WatchEvent
 from stateward.kube.timing.backoff import Backoff
 from stateward.kube.timing.clock import Clock, SystemClock
@@ -81,9 +88,13 @@ class Reflector(Generic[K]):
         self._watch_lists = True
         self._version = ""
         self._failures = 0
+        self._absent = False
 
     async def run(self) -> NoReturn:
-        """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none."""
+        """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none.
+
+        Raise FreshStart if the store's content is no longer reliable.
+        """
         while True:
             try:
                 await self._round()
@@ -151,6 +162,7 @@ class Reflector(Generic[K]):
         self._version = self._feed.version
 
     def _replace(self, state: InitialState[K], began: float) -> None:
+        self._refuse_half_a_namespace()
         for trouble in state.troubles:
             self._observer.unreadable(self._name)
             _log.error("an object cannot be read", store=self._name, key=trouble.key, reason=trouble.reason)
@@ -171,12 +183,38 @@ class Reflector(Generic[K]):
         self._failures += 1
         if isinstance(error, Gone | DecodeError):
             self._version = ""
+        if isinstance(error, Forbidden | NotFound) and await self._namespace_is_absent():
+            self._version, self._absent = "", True
+            self._feed.replace((), "")
         self.missing = isinstance(error, UnknownResource)
         self.trouble = f"{type(error).__name__}: {error}" if error else "the watch was silent for too long"
         after = max(self._options.backoff.delay(self._failures, self._options.rng), error.retry_after if error else 0.0)
         self._observer.restarted(self._name, type(error).__name__ if error else "silent")
         _log.warning("watch broke", store=self._name, namespace=self._selection.namespace, why=self.trouble, wait=after)
         await self._clock.sleep(after)
+
+    async def _namespace_is_absent(self) -> bool:
+        """Whether the server says that the namespace does not exist; one that cannot be read may exist."""
+        if not self._selection.namespace:
+            return False
+        try:
+            await self._api.get(NAMESPACES, Key("", self._selection.namespace))
+        except NotFound:
+            return True
+        except ApiError:
+            return False
+        return False
+
+    def _refuse_half_a_namespace(self) -> None:
+        """Raise FreshStart if this state is the first of a namespace that counted as empty.
+
+        The disaster this prevents: a cluster is restored with its namespace, and its volumes still count as absent when
+        it is already known, so a second database is formed over them. A new process waits for all of it.
+        """
+        if self._absent:
+            namespace = self._selection.namespace
+            _log.error("a namespace exists again", store=self._name, namespace=namespace)
+            raise FreshStart(f"namespace {namespace} exists again; the next process starts without memory")
 
     def _well(self) -> None:
         self._failures = 0
