@@ -1,9 +1,10 @@
 """Keeps a store equal to the API server: reads the state once, then follows all changes.
 
 A stream that ends, resets or times out continues where it stopped. A stream that is silent for too long counts as
-broken, because a half-open connection is indistinguishable from a quiet cluster. If the server no longer has a version
-(410, as status or in the stream), the reflector reads the state again; missing objects were deleted meanwhile. Errors
-are retried with growing delays, and always reported.
+broken, because a half-open connection is indistinguishable from a quiet cluster. A server that was restored is silent
+too, to a watch from a version that it has not reached: after a silence the reflector reads the server's version. If the
+server no longer has a version (410, as status or in the stream), the reflector reads the state again; missing objects
+were deleted meanwhile. Errors are retried with growing delays, and always reported.
 
 Rights in a namespace end with the namespace. A refused watch counts as empty if the server says that its namespace does
 not exist: without that, one deleted namespace would keep a process from its work in all others.
@@ -20,7 +21,7 @@ import structlog
 from stateward.kube.cache.feed import Feed
 from stateward.kube.cache.listing import InitialState, list_all
 from stateward.kube.cache.store import Store
-from stateward.kube.client.client import Api, WatchStart
+from stateward.kube.client.client import Api, ListOptions, WatchStart
 from stateward.kube.objects.errors import (
     ApiError,
     BadRequest,
@@ -36,6 +37,7 @@ from stateward.kube.objects.errors import (
 from stateward.kube.objects.metadata import K, Key
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.objects.resources import NAMESPACES
+from stateward.kube.objects.versions import is_older
 from stateward.kube.objects.watching import Added, Bookmark, Deleted, Modified, WatchEvent
 from stateward.kube.timing.backoff import Backoff
 from stateward.kube.timing.clock import Clock, SystemClock
@@ -101,6 +103,7 @@ class Reflector(Generic[K]):
             except ApiError as error:
                 await self._recover(error)
             except TimeoutError:
+                await self._refuse_a_restored_state()
                 await self._recover(None)
 
     async def _round(self) -> None:
@@ -192,6 +195,19 @@ class Reflector(Generic[K]):
         self._observer.restarted(self._name, type(error).__name__ if error else "silent")
         _log.warning("watch broke", store=self._name, namespace=self._selection.namespace, why=self.trouble, wait=after)
         await self._clock.sleep(after)
+
+    async def _refuse_a_restored_state(self) -> None:
+        """Raise FreshStart if the server's state is older than what its watch has sent."""
+        try:
+            page = await self._api.list(self._resource, self._selection, ListOptions(limit=1))
+        except ApiError:
+            return  # Not known; the next watch fails too, or is silent.
+        if is_older(page.resource_version, self._version):
+            _log.error("the API server was restored", store=self._name, read=self._version, now=page.resource_version)
+            raise FreshStart(
+                "the API server's state is older than what was read before: it was restored; the next process starts"
+                " without memory"
+            )
 
     async def _namespace_is_absent(self) -> bool:
         """Whether the server says that the namespace does not exist; one that cannot be read may exist."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
+from aiohttp import web
 
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
@@ -154,9 +155,45 @@ async def test_a_stream_that_ends_in_the_middle_of_a_line_loses_nothing() -> Non
 
 
 async def test_a_silent_watch_is_broken_and_recreated() -> None:
-    found, versions, _ = await after_break(stream(hold=FOREVER), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    script = (stream(hold=FOREVER), page(version=6), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    found, versions, _ = await after_break(*script)
     assert found == ["a", "b", "c"]
-    assert versions[:3] == ["", "5", "5"]
+    assert versions[:4] == ["", "5", "", "5"]
+
+
+async def test_a_silent_watch_of_a_server_whose_version_cannot_be_read_is_recreated() -> None:
+    unavailable = answer(status(503, "ServiceUnavailable"), 503)
+    script = (stream(hold=FOREVER), unavailable, stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    found, versions, _ = await after_break(*script)
+    assert found == ["a", "b", "c"]
+    assert versions[:4] == ["", "5", "", "5"]
+
+
+async def test_a_state_from_before_what_was_read_ends_the_process() -> None:
+    """After a restore of etcd the server sends nothing to a watch from a version that is in its future."""
+    start = stream(event("ADDED", pod("a", 900)), bookmark(1000, initial_end=True))
+    async with serving(start, stream(hold=FOREVER), page(pod("b", 400), version=500)) as (fake, api):
+        reflector = Reflector(api, PODS, Selection(), Store[Pod]("pods"), ReflectorOptions(clock=VirtualClock()))
+        with pytest.raises(FreshStart, match="it was restored"):
+            async with asyncio.timeout(600):
+                await reflector.run()
+        assert fake.requests[2].query["limit"] == "1"
+
+
+async def test_a_quiet_watch_with_bookmarks_asks_for_nothing_else() -> None:
+    async def quiet(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for version in range(6, 12):
+            await asyncio.sleep(60)
+            await response.write(bookmark(version))
+        return response
+
+    start = stream(event("ADDED", pod("a", 1)), bookmark(5, initial_end=True))
+    async with serving(start, quiet, quiet, stream(hold=FOREVER)) as (fake, api), reflecting(api):
+        await asyncio.sleep(800)
+        assert len(fake.requests) == 4
+        assert all("watch" in request.query for request in fake.requests)
 
 
 async def test_duplicates_and_older_versions_change_nothing() -> None:
