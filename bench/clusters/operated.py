@@ -162,7 +162,11 @@ async def operate(kubeconfig: str) -> None:
             body = msgspec.json.encode(report(operator, tally))
             return web.Response(body=body, content_type="application/json")
 
-        routes = [*health_routes(operator.ready), *metrics_routes(operator.metrics.registry), web.get("/report", told)]
+        routes = [
+            *health_routes(operator.unfilled),
+            *metrics_routes(operator.metrics.registry),
+            web.get("/report", told),
+        ]
         port = await stack.enter_async_context(serve("127.0.0.1", 0, routes))
         print("answers on port", port, flush=True)
         await until_signalled(operator.run, operator.stop)

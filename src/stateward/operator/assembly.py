@@ -47,7 +47,7 @@ carry out, or to drop, what had been sent just before the cut.
 class Operator:
     """Everything one operator process consists of, wired; `run` it in a task and cancel that to stop."""
 
-    def __init__(  # noqa: PLR0913 - the last four are for few callers, and by name
+    def __init__(  # noqa: PLR0913 - the last five are for few callers, and by name
         self,
         api: Api,
         families: Sequence[Family],
@@ -57,13 +57,15 @@ class Operator:
         rng: random.Random | None = None,
         metrics: Metrics | None = None,
         forecast: Compute | None = None,
+        lease_api: Api | None = None,
     ) -> None:
+        """Wire the operator; `lease_api` is for the lease alone, so that no other request delays a renewal."""
         self.clock = clock or SystemClock()
         self.rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
         self.options = options
         self.metrics = metrics or Metrics()
         self.election = LeaderElection(
-            api,
+            lease_api or api,
             Key(options.lease_namespace, options.lease_name),
             options.identity,
             timing=options.lease_timing,
@@ -100,10 +102,13 @@ class Operator:
         for controller in self.controllers.values():
             controller.follow(watched)
 
-    def ready(self) -> bool:
-        """Return whether the caches have the whole state; a kind that the server does not serve has none."""
-        synced = [controller.caches.synced for controller in self.controllers.values() if not controller.missing]
-        return bool(synced) and all(synced)
+    def unfilled(self) -> list[str]:
+        """Return the caches without the whole state, by kind and namespace; a kind that is not served has none."""
+        served = [controller.caches for controller in self.controllers.values() if not controller.missing]
+        if not served:
+            return ["clusters (the API server serves no kind of them)"]
+        stores = (*self.objects.stores(), *(caches.clusters for caches in served))
+        return [f"{store.name}{space and f' in namespace {space}'}" for store in stores for space in store.unfilled]
 
     async def judge(self, new: Cluster, old: Cluster | None) -> Verdict:
         """Return whether a new or changed cluster may be stored, and what would keep its new pods from starting."""

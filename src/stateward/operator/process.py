@@ -17,6 +17,7 @@ from stateward.engines.connection.http import HttpTransport, open_session
 from stateward.kube.access.config import connect
 from stateward.kube.client.client import Api
 from stateward.kube.client.http_client import HttpApi
+from stateward.kube.client.transport import Limits
 from stateward.kube.timing.checked_clock import CheckedClock
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import Webhook, open_webhook
@@ -68,7 +69,9 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
         clock = CheckedClock()
         api = await stack.enter_async_context(HttpApi(connection, told=clock.told))
         families = await stack.enter_async_context(open_families(api.execute, options.agent_image))
-        operator = Operator(api, families, options, clock=clock, forecast=ForecastWorker())
+        limits = Limits(request=options.lease_timing.request)
+        lease_api = await stack.enter_async_context(HttpApi(connection, limits=limits))
+        operator = Operator(api, families, options, clock=clock, forecast=ForecastWorker(), lease_api=lease_api)
         operator.metrics.clock_ahead.set_function(lambda: clock.ahead)
         restarts, beside = restart_control(operator), WorkerPool()
         operator.follow(restarts.sources)
@@ -84,7 +87,9 @@ async def run_operator(options: OperatorOptions, page: OpenPage | None = None) -
             operator.companions.append(detection_control(operator))
         else:
             _log.info("only this process detects missing members: it has no image for detection Jobs")
-        await stack.enter_async_context(serve(options.health_host, options.health_port, health_routes(operator.ready)))
+        await stack.enter_async_context(
+            serve(options.health_host, options.health_port, health_routes(operator.unfilled))
+        )
         routes = metrics_routes(operator.metrics.registry)
         await stack.enter_async_context(serve(options.metrics_host, options.metrics_port, routes))
         if options.database_view:

@@ -70,6 +70,15 @@ def test_a_lost_lease_ends_with_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.exit_code, result.stderr) == (1, "stateward: the lease was lost; the next start tries again\n")
 
 
+def test_an_end_for_a_fresh_start_is_one_line_and_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def end(_: object, page: object) -> None:
+        raise ExceptionGroup("tasks", [errors.FreshStart("namespace b exists again")])
+
+    monkeypatch.setattr("stateward.cli.run.operator.run_operator", end)
+    result = CliRunner().invoke(entry.cli, ["operator"])
+    assert (result.exit_code, result.stderr) == (1, "stateward: namespace b exists again\n")
+
+
 def test_ctrl_c_ends_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
     async def interrupted(_: object, page: object) -> None:
         raise KeyboardInterrupt

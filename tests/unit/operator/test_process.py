@@ -117,6 +117,34 @@ async def test_a_leader_writes_and_so_does_a_process_without_rivals(
     assert api.writes
 
 
+class Leases(WorldApi):
+    """A client that is used for leases only."""
+
+    used: int = 0
+
+    async def _write(self, resource: Any, write: Any, do: Any) -> Any:
+        assert resource.plural == "leases"
+        self.used += 1
+        return await super()._write(resource, write, do)
+
+
+async def test_no_request_of_the_work_takes_a_place_from_a_renewal_of_the_lease(api: Written) -> None:
+    """Writes that a hanging webhook holds fill all places of their client; the lease has a client of its own."""
+    silent: Any = None
+    options = OperatorOptions(lease_namespace="stateward", identity="a")
+    network = Network(random.Random(0), lambda _: None)  # noqa: S311
+    leases = Leases(api._server, ChangeSignal(api._server.store), network)
+    one = Operator(api, (OpenSearchFamily(silent),), options, lease_api=leases)
+    leading = asyncio.create_task(one.election.run(lambda: None))
+    await one.election.wait_elected()
+    await secrets_of_agents(reconciler(one), existing())
+    assert leases.used == 1
+    assert api.writes
+    leading.cancel()
+    with suppress(asyncio.CancelledError):
+        await leading
+
+
 class Told:
     """A database that records its requests."""
 

@@ -54,7 +54,7 @@ def failure_of(error: BaseException) -> str | None:
         return api_failure(cause)
     if isinstance(cause, OSError):
         return os_failure(cause)
-    return str(cause) if isinstance(cause, errors.ConfigError) else None
+    return str(cause) if isinstance(cause, errors.ConfigError | errors.FreshStart) else None
 
 
 def leaf(error: BaseException) -> BaseException:

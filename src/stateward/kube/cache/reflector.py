@@ -1,9 +1,13 @@
 """Keeps a store equal to the API server: reads the state once, then follows all changes.
 
 A stream that ends, resets or times out continues where it stopped. A stream that is silent for too long counts as
-broken, because a half-open connection is indistinguishable from a quiet cluster. If the server no longer has a version
-(410, as status or in the stream), the reflector reads the state again; missing objects were deleted meanwhile. Errors
-are retried with growing delays, and always reported.
+broken, because a half-open connection is indistinguishable from a quiet cluster. A server that was restored is silent
+too, to a watch from a version that it has not reached: after a silence the reflector reads the server's version. If the
+server no longer has a version (410, as status or in the stream), the reflector reads the state again; missing objects
+were deleted meanwhile. Errors are retried with growing delays, and always reported.
+
+Rights in a namespace end with the namespace. A refused watch counts as empty if the server says that its namespace does
+not exist: without that, one deleted namespace would keep a process from its work in all others.
 """
 
 import random
@@ -17,18 +21,23 @@ import structlog
 from stateward.kube.cache.feed import Feed
 from stateward.kube.cache.listing import InitialState, list_all
 from stateward.kube.cache.store import Store
-from stateward.kube.client.client import Api, WatchStart
+from stateward.kube.client.client import Api, ListOptions, WatchStart
 from stateward.kube.objects.errors import (
     ApiError,
     BadRequest,
     DecodeError,
+    Forbidden,
+    FreshStart,
     Gone,
     Invalid,
+    NotFound,
     TransportError,
     UnknownResource,
 )
-from stateward.kube.objects.metadata import K
+from stateward.kube.objects.metadata import K, Key
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.resources import NAMESPACES
+from stateward.kube.objects.versions import is_older
 from stateward.kube.objects.watching import Added, Bookmark, Deleted, Modified, WatchEvent
 from stateward.kube.timing.backoff import Backoff
 from stateward.kube.timing.clock import Clock, SystemClock
@@ -81,15 +90,20 @@ class Reflector(Generic[K]):
         self._watch_lists = True
         self._version = ""
         self._failures = 0
+        self._absent = False
 
     async def run(self) -> NoReturn:
-        """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none."""
+        """Feed the store until cancelled; `trouble` describes the present problem, empty if there is none.
+
+        Raise FreshStart if the store's content is no longer reliable.
+        """
         while True:
             try:
                 await self._round()
             except ApiError as error:
                 await self._recover(error)
             except TimeoutError:
+                await self._refuse_a_restored_state()
                 await self._recover(None)
 
     async def _round(self) -> None:
@@ -151,6 +165,7 @@ class Reflector(Generic[K]):
         self._version = self._feed.version
 
     def _replace(self, state: InitialState[K], began: float) -> None:
+        self._refuse_half_a_namespace()
         for trouble in state.troubles:
             self._observer.unreadable(self._name)
             _log.error("an object cannot be read", store=self._name, key=trouble.key, reason=trouble.reason)
@@ -171,12 +186,51 @@ class Reflector(Generic[K]):
         self._failures += 1
         if isinstance(error, Gone | DecodeError):
             self._version = ""
+        if isinstance(error, Forbidden | NotFound) and await self._namespace_is_absent():
+            self._version, self._absent = "", True
+            self._feed.replace((), "")
         self.missing = isinstance(error, UnknownResource)
         self.trouble = f"{type(error).__name__}: {error}" if error else "the watch was silent for too long"
         after = max(self._options.backoff.delay(self._failures, self._options.rng), error.retry_after if error else 0.0)
         self._observer.restarted(self._name, type(error).__name__ if error else "silent")
         _log.warning("watch broke", store=self._name, namespace=self._selection.namespace, why=self.trouble, wait=after)
         await self._clock.sleep(after)
+
+    async def _refuse_a_restored_state(self) -> None:
+        """Raise FreshStart if the server's state is older than what its watch has sent."""
+        try:
+            page = await self._api.list(self._resource, self._selection, ListOptions(limit=1))
+        except ApiError:
+            return  # Not known; the next watch fails too, or is silent.
+        if is_older(page.resource_version, self._version):
+            _log.error("the API server was restored", store=self._name, read=self._version, now=page.resource_version)
+            raise FreshStart(
+                "the API server's state is older than what was read before: it was restored; the next process starts"
+                " without memory"
+            )
+
+    async def _namespace_is_absent(self) -> bool:
+        """Whether the server says that the namespace does not exist; one that cannot be read may exist."""
+        if not self._selection.namespace:
+            return False
+        try:
+            await self._api.get(NAMESPACES, Key("", self._selection.namespace))
+        except NotFound:
+            return True
+        except ApiError:
+            return False
+        return False
+
+    def _refuse_half_a_namespace(self) -> None:
+        """Raise FreshStart if this state is the first of a namespace that counted as empty.
+
+        The disaster this prevents: a cluster is restored with its namespace, and its volumes still count as absent when
+        it is already known, so a second database is formed over them. A new process waits for all of it.
+        """
+        if self._absent:
+            namespace = self._selection.namespace
+            _log.error("a namespace exists again", store=self._name, namespace=namespace)
+            raise FreshStart(f"namespace {namespace} exists again; the next process starts without memory")
 
     def _well(self) -> None:
         self._failures = 0

@@ -82,4 +82,9 @@ class Sources:
     @property
     def synced(self) -> bool:
         """Whether all have delivered their whole state at least once."""
-        return all(source.synced for source in self._sources.values())
+        return not self.unfilled
+
+    @property
+    def unfilled(self) -> tuple[str, ...]:
+        """The namespaces of those that have not."""
+        return tuple(namespace for namespace, source in self._sources.items() if not source.synced)

@@ -63,6 +63,11 @@ class Store(Generic[K]):
         """Whether every source has delivered its whole state at least once."""
         return self._sources.synced
 
+    @property
+    def unfilled(self) -> tuple[str, ...]:
+        """The namespaces whose state is not known yet; an empty name stands for all of them."""
+        return self._sources.unfilled
+
     async def wait_synced(self) -> None:
         """Wait until every source has delivered its whole state."""
         await self._synced.wait()

@@ -55,6 +55,7 @@ class LeaderElection:
         self._renewed_at: float | None = None
         self._elected = asyncio.Event()
         self._fenced: dict[asyncio.Timeout, float] = {}
+        self._writes_ended_at = 0.0
 
     @property
     def holder(self) -> str:
@@ -85,8 +86,11 @@ class LeaderElection:
             async with limit:
                 self._fenced[limit] = margin
                 yield
-        except TimeoutError as error:
-            if not limit.expired():
+        except (asyncio.CancelledError, TimeoutError, ApiError) as error:
+            if not isinstance(error, ApiError) or error.may_have_committed:
+                # The server may still carry out what was sent.
+                self._writes_ended_at = max(self._writes_ended_at, self._clock.monotonic() + margin)
+            if not isinstance(error, TimeoutError) or not limit.expired():
                 raise
             raise LostLease("the lease was not renewed during a write; the write is abandoned") from error
         finally:
@@ -99,7 +103,8 @@ class LeaderElection:
     async def run(self, on_lost: Callable[[], None]) -> None:
         """Campaign until elected, then renew until the lease is lost; call `on_lost` (which must not block) and return.
 
-        Cancelling releases the lease, so that a successor need not wait for its end: stop all work first.
+        Cancelling releases the lease, so that a successor need not wait for its end: stop all work first. If a fenced
+        block is open, or was broken off within its margin, the lease ends by itself.
         """
         try:
             await self._acquire()
@@ -191,9 +196,12 @@ class LeaderElection:
                 limit.reschedule(asyncio.get_running_loop().time() + self.remaining - margin)
 
     async def _release(self) -> None:
-        held = self.is_leader()
+        held, abandoned = self.is_leader(), bool(self._fenced) or self._clock.monotonic() < self._writes_ended_at
         self._resign()
         if not held or self._observed is None:
+            return
+        if abandoned:
+            _log.info("the lease is not released: the server may still carry out a write", lease=str(self._key))
             return
         try:
             async with self._clock.timeout(max(self._timing.retry, RELEASE_SECONDS)):

@@ -19,6 +19,11 @@ class LeaseTiming:
         if not 0 < self.retry < self.renew_deadline < self.duration:
             raise ValueError("a lease needs 0 < retry < renew_deadline < duration (seconds)")
 
+    @property
+    def request(self) -> float:
+        """Limit of one request for the lease: after one that gets no answer, another try fits before the deadline."""
+        return self.renew_deadline / 3
+
 
 @dataclass(frozen=True, slots=True)
 class Observed:

@@ -70,6 +70,10 @@ class ConfigError(Exception):
     """A kubeconfig, an exec plugin or the in-cluster files cannot be used; the message names the field and the file."""
 
 
+class FreshStart(Exception):
+    """What this process has read no longer holds: it ends, and the next one starts without memory."""
+
+
 class BadRequest(ApiError):
     """400: the server could not understand the request."""
 

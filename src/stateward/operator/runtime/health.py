@@ -4,20 +4,22 @@ A process is healthy if its event loop runs. It is ready if its caches have the 
 or a rollout of the operator itself would wait for a lease.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
 
-def health_routes(ready: Callable[[], bool]) -> list[web.RouteDef]:
-    """Return /healthz, and /readyz, which answers 503 until `ready` returns true."""
+def health_routes(unfilled: Callable[[], Sequence[str]]) -> list[web.RouteDef]:
+    """Return /healthz, and /readyz, which answers 503 and names the caches that are `unfilled` until there are none."""
 
     async def healthz(_: web.Request) -> web.Response:
         return web.Response(text="ok")
 
     async def readyz(_: web.Request) -> web.Response:
-        return web.Response(text="ok") if ready() else web.Response(status=503, text="the caches are not filled yet")
+        if left := unfilled():
+            return web.Response(status=503, text=f"these caches are not filled yet: {', '.join(left)}")
+        return web.Response(text="ok")
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
 

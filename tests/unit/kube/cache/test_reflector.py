@@ -5,9 +5,13 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
+import pytest
+from aiohttp import web
+
 from stateward.kube.cache.reflector import Reflector, ReflectorOptions
 from stateward.kube.cache.store import Store
 from stateward.kube.client.http_client import HttpApi
+from stateward.kube.objects.errors import FreshStart
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Selection
@@ -19,9 +23,10 @@ FOREVER = 100_000.0
 
 
 @asynccontextmanager
-async def reflecting(api: HttpApi) -> AsyncGenerator[tuple[Store[Pod], Reflector[Pod]]]:
-    store = Store[Pod]("pods")
-    reflector = Reflector(api, PODS, Selection(labels="app=x"), store, ReflectorOptions(clock=VirtualClock()))
+async def reflecting(api: HttpApi, namespace: str = "") -> AsyncGenerator[tuple[Store[Pod], Reflector[Pod]]]:
+    store = Store[Pod]("pods", namespaces=(namespace,))
+    chosen = Selection(namespace, labels="app=x")
+    reflector = Reflector(api, PODS, chosen, store, ReflectorOptions(clock=VirtualClock()))
     task = asyncio.create_task(reflector.run())
     try:
         yield store, reflector
@@ -150,9 +155,45 @@ async def test_a_stream_that_ends_in_the_middle_of_a_line_loses_nothing() -> Non
 
 
 async def test_a_silent_watch_is_broken_and_recreated() -> None:
-    found, versions, _ = await after_break(stream(hold=FOREVER), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    script = (stream(hold=FOREVER), page(version=6), stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    found, versions, _ = await after_break(*script)
     assert found == ["a", "b", "c"]
-    assert versions[:3] == ["", "5", "5"]
+    assert versions[:4] == ["", "5", "", "5"]
+
+
+async def test_a_silent_watch_of_a_server_whose_version_cannot_be_read_is_recreated() -> None:
+    unavailable = answer(status(503, "ServiceUnavailable"), 503)
+    script = (stream(hold=FOREVER), unavailable, stream(event("ADDED", pod("c", 7)), hold=FOREVER))
+    found, versions, _ = await after_break(*script)
+    assert found == ["a", "b", "c"]
+    assert versions[:4] == ["", "5", "", "5"]
+
+
+async def test_a_state_from_before_what_was_read_ends_the_process() -> None:
+    """After a restore of etcd the server sends nothing to a watch from a version that is in its future."""
+    start = stream(event("ADDED", pod("a", 900)), bookmark(1000, initial_end=True))
+    async with serving(start, stream(hold=FOREVER), page(pod("b", 400), version=500)) as (fake, api):
+        reflector = Reflector(api, PODS, Selection(), Store[Pod]("pods"), ReflectorOptions(clock=VirtualClock()))
+        with pytest.raises(FreshStart, match="it was restored"):
+            async with asyncio.timeout(600):
+                await reflector.run()
+        assert fake.requests[2].query["limit"] == "1"
+
+
+async def test_a_quiet_watch_with_bookmarks_asks_for_nothing_else() -> None:
+    async def quiet(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for version in range(6, 12):
+            await asyncio.sleep(60)
+            await response.write(bookmark(version))
+        return response
+
+    start = stream(event("ADDED", pod("a", 1)), bookmark(5, initial_end=True))
+    async with serving(start, quiet, quiet, stream(hold=FOREVER)) as (fake, api), reflecting(api):
+        await asyncio.sleep(800)
+        assert len(fake.requests) == 4
+        assert all("watch" in request.query for request in fake.requests)
 
 
 async def test_duplicates_and_older_versions_change_nothing() -> None:
@@ -204,3 +245,57 @@ async def test_a_list_that_never_answers_is_given_up_and_tried_again() -> None:
     async with serving(*script) as (_, api), reflecting(api) as (store, _):
         await asyncio.sleep(60)
         assert names(store) == ["a"]
+
+
+FORBIDDEN = answer(status(403, "Forbidden", "pods is forbidden"), 403)
+ABSENT = answer(status(404, "NotFound", name="ns"), 404)
+EXISTS = answer({"metadata": {"name": "ns"}})
+FILLED = stream(event("ADDED", pod("a", 7)), bookmark(9, initial_end=True), hold=FOREVER)
+
+
+@pytest.mark.parametrize("refused", [FORBIDDEN, answer(status(404, "NotFound", name="ns"), 404)])
+async def test_a_watch_that_ended_with_its_namespace_counts_as_empty(refused: Step) -> None:
+    start = stream(event("ADDED", pod("a", 1)), bookmark(5, initial_end=True))
+    async with serving(start, refused, ABSENT) as (fake, api), reflecting(api, "ns") as (store, _):
+        await store.wait_synced()
+        assert names(store) == ["a"]
+        await asyncio.sleep(20)
+        assert names(store) == []
+        assert fake.requests[2].path == "/api/v1/namespaces/ns"
+
+
+async def test_a_namespace_that_does_not_exist_at_the_start_counts_as_empty() -> None:
+    async with serving(FORBIDDEN, ABSENT) as (_, api), reflecting(api, "ns") as (store, _):
+        await asyncio.sleep(5)
+        assert store.has_synced
+
+
+@pytest.mark.parametrize("namespace", [EXISTS, FORBIDDEN, answer(status(503, "ServiceUnavailable"), 503)])
+async def test_a_namespace_that_exists_or_may_exist_does_not_count_as_empty(namespace: Step) -> None:
+    async with serving(*[FORBIDDEN, namespace] * 20) as (fake, api), reflecting(api, "ns") as (store, _):
+        await asyncio.sleep(120)
+        assert len(fake.requests) > 4
+        assert store.unfilled == ("ns",)
+
+
+async def test_a_refused_watch_on_everything_asks_for_no_namespace() -> None:
+    async with serving(*[FORBIDDEN] * 20) as (fake, api), reflecting(api) as (store, _):
+        await asyncio.sleep(60)
+        assert {request.path for request in fake.requests} == {"/api/v1/pods"}
+        assert store.unfilled == ("",)
+
+
+async def test_a_namespace_that_exists_again_is_read_by_a_process_without_memory() -> None:
+    """Other caches may still hold it as empty, so that a cluster would be known before its volumes."""
+    script = (FORBIDDEN, ABSENT, FORBIDDEN, EXISTS, FILLED, FILLED)
+    async with serving(*script) as (fake, api):
+        store = Store[Pod]("pods", namespaces=("ns",))
+        reflector = Reflector(api, PODS, Selection("ns"), store, ReflectorOptions(clock=VirtualClock()))
+        with pytest.raises(FreshStart, match="namespace ns exists again"):
+            async with asyncio.timeout(600):
+                await reflector.run()
+        assert names(store) == []
+        async with reflecting(api, "ns") as (following, _):
+            await following.wait_synced()
+            assert names(following) == ["a"]
+        assert not fake.steps

@@ -12,7 +12,7 @@ from stateward.kube.client.http_client import HttpApi
 from stateward.kube.client.transport import Limits
 from stateward.kube.election.fence import FencedApi, LostLease, unfenced
 from stateward.kube.election.lease import LeaderElection
-from stateward.kube.objects.errors import ApiError, TransportError
+from stateward.kube.objects.errors import ApiError, Conflict, TransportError
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import PODS
@@ -33,7 +33,7 @@ def now() -> float:
 @asynccontextmanager
 async def campaigning(api: MemoryApi, name: str) -> AsyncGenerator[LeaderElection]:
     election = LeaderElection(api, KEY, name, clock=VirtualClock(), rng=random.Random(name))  # noqa: S311
-    task = asyncio.create_task(election.run(lambda: None))
+    task = asyncio.create_task(election.run(lambda: None), name=name)
     try:
         yield election
     finally:
@@ -121,6 +121,44 @@ async def test_two_that_write_at_once_are_both_cut_off() -> None:
         cut_off(api)
         done = await asyncio.gather(*writing, return_exceptions=True)
         assert [type(error) for error in done] == [LostLease, LostLease]
+
+
+@pytest.mark.parametrize("writer_first", [True, False])
+async def test_a_lease_is_not_released_under_a_write_that_is_broken_off(*, writer_first: bool) -> None:
+    """The server may have it, and carry it out when another process leads."""
+    async with leading() as (api, election):
+        (running,) = (task for task in asyncio.all_tasks() if task.get_name() == "a")
+        writing = asyncio.create_task(write(election, 1000))
+        await asyncio.sleep(0.1)
+        for task in (writing, running) if writer_first else (running, writing):
+            task.cancel()
+        ends = now() + election.remaining
+        async with campaigning(api, "b") as b:
+            await b.wait_elected()
+            assert now() >= ends - 0.1
+
+
+UNKNOWN = TransportError("no answer", may_have_committed=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "waited", "released"),
+    [
+        (None, 0.0, True),
+        (Conflict("it has changed"), 0.0, True),
+        (UNKNOWN, 0.0, False),
+        (UNKNOWN, MARGIN - 0.1, False),
+        (UNKNOWN, MARGIN + 0.1, True),
+    ],
+)
+async def test_a_lease_is_released_when_the_server_has_done_or_dropped_all_writes(
+    error: Exception | None, waited: float, *, released: bool
+) -> None:
+    async with leading() as (api, election):
+        with suppress(ApiError):
+            await write(election, 0.1, error)
+        await asyncio.sleep(waited)
+    assert bool(api.objects["leases", KEY]["spec"].get("holderIdentity")) is not released
 
 
 async def test_a_process_without_rivals_writes_whenever_it_likes() -> None:
