@@ -13,7 +13,7 @@ from stateward.agent.io.loop import Loop, seconds_from_now, sleep
 from stateward.agent.io.signals import ENDING, FORWARDED, Signals
 from stateward.agent.process import handover, phase
 from stateward.agent.process.configuration import UnreadableError
-from stateward.agent.process.database import Database, State
+from stateward.agent.process.database import Database, Facts, State
 from stateward.agent.process.handover import Handover
 from stateward.agent.process.launch import Launcher
 from stateward.agent.process.replacement import Replacement
@@ -79,7 +79,7 @@ class Agent:
         self._loop.spawn(self._watch_start())
         addresses = [each.listener.getsockname()[1] for each in self._servers]
         say(f"agent {VERSION}: API on port {addresses[0]}, probes on port {addresses[1]}")
-        if inherited is None:
+        if self._database.facts == Facts():  # also if the agent before this one was still waiting
             due = self._launcher.due()
             now = phase.read(self._settings.phase) if due is None else due
             intent = "stays stopped" if now.stays_stopped else "starts"

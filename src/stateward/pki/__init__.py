@@ -8,6 +8,7 @@ from stateward.pki.authority import SETTLING, Authority, changed, followed, new_
 from stateward.pki.certificate import (
     DAYS,
     LEFT,
+    SLACK,
     Pair,
     authorities,
     belongs,
@@ -26,6 +27,7 @@ __all__ = [
     "DAYS",
     "LEFT",
     "SETTLING",
+    "SLACK",
     "Authority",
     "Pair",
     "authorities",

@@ -26,6 +26,12 @@ LONGEST_KEY = 4000
 RSA_BITS = 4096
 """Bits of an RSA key; OpenSSL tests one of these in a quarter of a second."""
 
+UNREADABLE = (
+    *(ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.InvalidVersion),
+    *(x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
+)
+"""What is raised for a certificate that is damaged, or of a kind that is not supported."""
+
 KEYS = 1024
 """Keys that are remembered, some megabytes."""
 
@@ -127,7 +133,7 @@ def fits(pair: Pair, authority: Pair, alternatives: Sequence[str]) -> bool:
         loaded.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.certificate.encode()))
         own = signer(pair).public_key() == loaded.public_key()
         found = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+    except UNREADABLE:
         return False
     return own and set(found) == {_alternative(each) for each in alternatives}
 
@@ -137,7 +143,7 @@ def signs(pair: Pair) -> bool:
     try:
         loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
         constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
-    except (ValueError, x509.ExtensionNotFound):
+    except UNREADABLE:
         return False
     return constraints.ca and belongs(pair)
 
@@ -147,7 +153,7 @@ def belongs(pair: Pair) -> bool:
     try:
         loaded = x509.load_pem_x509_certificate(pair.certificate.encode())
         return signer(pair).public_key() == loaded.public_key()
-    except (ValueError, TypeError):
+    except UNREADABLE:
         return False
 
 
@@ -198,7 +204,8 @@ def key_pem(key: Key) -> str:
 def split(bundle: str) -> tuple[str, ...]:
     """Return the certificates of a bundle, one by one."""
     end = "-----END CERTIFICATE-----\n"
-    return tuple(f"{part.lstrip()}{end}" for part in f"{bundle.rstrip()}\n".split(end) if part.strip())
+    text = bundle.rstrip().replace("\r\n", "\n")
+    return tuple(f"{part.lstrip()}{end}" for part in f"{text}\n".split(end) if part.strip())
 
 
 def sound(bundle: str) -> tuple[str, ...]:
@@ -207,7 +214,7 @@ def sound(bundle: str) -> tuple[str, ...]:
     for each in split(bundle):
         try:
             x509.load_pem_x509_certificate(each.encode())
-        except ValueError:
+        except UNREADABLE:
             continue
         found.append(each)
     return tuple(found)
@@ -220,7 +227,7 @@ def authorities(bundle: str, now: float) -> tuple[str, ...]:
         try:
             loaded = x509.load_pem_x509_certificate(each.encode())
             constraints = loaded.extensions.get_extension_for_class(x509.BasicConstraints).value
-        except (ValueError, x509.ExtensionNotFound, x509.DuplicateExtension):
+        except UNREADABLE:
             continue
         valid = loaded.not_valid_before_utc.timestamp() <= now < loaded.not_valid_after_utc.timestamp()
         text = pem(loaded)

@@ -3,13 +3,13 @@
 The words name files and times, and never show the content of the files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
 
-from stateward.pki.certificate import Pair, key_pem, signer, split
+from stateward.pki.certificate import UNREADABLE, Pair, key_pem, signer, split
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 
 
@@ -17,6 +17,16 @@ class UnusableError(Exception):
     """Why what was given cannot be used, as the end of a sentence about it."""
 
 
+@contextmanager
+def _understood(*files: str) -> Iterator[None]:
+    """Raise UnusableError for a certificate in these files that is damaged inside, or of a kind not supported."""
+    try:
+        yield
+    except UNREADABLE:
+        raise UnusableError(f"{' or '.join(files)} holds a certificate that is damaged or not supported") from None
+
+
+@_understood(CERTIFICATE)
 def given_authority(files: Mapping[str, str], now: float) -> Pair:
     """Return the authority that was given; raises UnusableError."""
     pair = _pair(files, now)
@@ -33,11 +43,12 @@ def rooted(files: Mapping[str, str]) -> bool:
     """Return whether a CA is self-signed; True for an invalid certificate, which other checks report."""
     try:
         found = x509.load_pem_x509_certificate(files.get(CERTIFICATE, "").encode())
-    except ValueError:
+    except UNREADABLE:
         return True
     return found.issuer == found.subject
 
 
+@_understood(TRUSTED, CERTIFICATE)
 def given_server(files: Mapping[str, str], name: str, now: float) -> tuple[Pair, str]:
     """Return the server's certificate that was given, valid for a name, and whom to trust; raises UnusableError."""
     pair = _pair(files, now)
@@ -56,6 +67,7 @@ def given_server(files: Mapping[str, str], name: str, now: float) -> tuple[Pair,
     return pair, "".join(split(trusted))
 
 
+@_understood(CERTIFICATE)
 def given_pair(files: Mapping[str, str], now: float) -> Pair:
     """Return the certificate of a server that was given, valid for any DNS name; raises UnusableError."""
     pair = _pair(files, now)
@@ -127,7 +139,7 @@ def _leads(chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate])
 def _signed(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature):
+    except UNREADABLE:
         return False
     return True
 

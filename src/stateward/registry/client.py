@@ -136,7 +136,9 @@ class Registry:
         return await self._followed(method, url, largest, headers, body) if self._authorization else answer
 
     async def _authorized(self, challenge: Challenge, method: str) -> str:
-        login = self._login if self._may_be_told() else None
+        login = self._login
+        if login is not None:
+            self._check_told(URL(self._where.base))
         if challenge.scheme == "basic":
             return login.header if login else ""
         actions = "pull" if method in {"GET", "HEAD"} else "pull,push"
@@ -144,6 +146,8 @@ class Registry:
         if challenge.scheme != "bearer" or not address:
             return ""
         self._check_secure(URL(address))
+        if login is not None:
+            self._check_told(URL(address))
         headers = {"Authorization": login.header} if login else {}
         answer = await self._once("GET", URL(address), LARGEST_MANIFEST, headers, None)
         self._expect(answer, {_OK}, "gives no token")
@@ -154,13 +158,10 @@ class Registry:
         token = found.token or found.access_token
         return f"Bearer {token}" if token else ""
 
-    def _may_be_told(self) -> bool:
-        """Return whether a password may be sent: over TLS, or to this very machine."""
-        if not self._where.plain or self._login is None:
-            return True
-        if _local(URL(self._where.base).host or ""):
-            return True
-        raise RegistryError(f"{self._where.host} asks for a password, and none is sent without TLS: use oci://")
+    def _check_told(self, url: URL) -> None:
+        """Raise RegistryError unless a password may be sent there: over TLS, or to this very machine."""
+        if url.scheme != "https" and not _local(url.host or ""):
+            raise RegistryError(f"{url.host} asks for a password, and none is sent without TLS: use oci://")
 
     def _check_secure(self, url: URL) -> None:
         if url.scheme != "https" and not self._where.plain:

@@ -1,5 +1,7 @@
 """A user's certificate is used only if it is suitable; an error message does not show its content."""
 
+import base64
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -78,6 +80,50 @@ def test_each_fault_is_named() -> None:
     assert why({**good, "ca.crt": ""}) == "it has no ca.crt by which the certificate can be verified"
     assert why({**good, "ca.crt": "nonsense"}) == "ca.crt or tls.crt holds what is no certificate"
     assert why(files(pair, OTHER.bundle)) == "tls.crt is not signed by ca.crt"
+
+
+VERSION, OWN_NAME = b"\xa0\x03\x02\x01", b"\x82" + bytes([len(NAME)]) + NAME.encode()
+CURVE = bytes.fromhex("2a8648ce3d0301")
+STRANGE = [
+    pytest.param(VERSION + b"\x02", VERSION + b"\x05", id="a version that does not exist"),
+    pytest.param(b"\x55\x1d\x0f", b"\x55\x1d\x13", id="an extension twice"),
+    pytest.param(OWN_NAME, b"\xa3" + OWN_NAME[1:], id="a name of another kind"),
+    pytest.param(CURVE + b"\x07", CURVE + b"\x09", id="an unknown curve"),
+]
+
+
+def altered(certificate: str, old: bytes, new: bytes) -> str:
+    """Return a certificate with other bytes in it, as no library writes it."""
+    loaded = x509.load_pem_x509_certificate(certificate.encode())
+    content = loaded.public_bytes(serialization.Encoding.DER).replace(old, new, 1)
+    text = base64.encodebytes(content).decode()
+    return f"-----BEGIN CERTIFICATE-----\n{text}-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(("old", "new"), STRANGE)
+def test_a_strange_certificate_is_refused_and_named(old: bytes, new: bytes) -> None:
+    """Any other error would end each round of the cluster that it was given to."""
+    pair = server()
+    assert "tls.crt" in why({**files(pair), "tls.crt": altered(pair.certificate, old, new)})
+    with suppress(UnusableError):
+        given_server(files(pair, altered(CA.signs.certificate, old, new)), NAME, NOW)
+    with pytest.raises(UnusableError, match=r"tls\.crt"):
+        given_authority({"tls.crt": altered(pair.certificate, old, new), "tls.key": pair.key}, NOW)
+    assert not pki.signs(pki.Pair(altered(pair.certificate, old, new), pair.key))
+    assert not pki.fits(pki.Pair(altered(pair.certificate, old, new), pair.key), CA.signs, [NAME])
+
+
+def test_line_ends_of_windows_change_nothing() -> None:
+    """Members would trust a company's root besides the CA of a team that it has signed, and chains would be cut."""
+    team = intermediate(CA.signs, NOW)
+    plain = {"tls.crt": team.certificate, "tls.key": team.key}
+    assert given_authority({name: text.replace("\n", "\r\n") for name, text in plain.items()}, NOW) == (
+        given_authority(plain, NOW)
+    )
+    chained = files(pki.issue(team, "http", [NAME], NOW, 90), OTHER.bundle + CA.bundle)
+    assert given_server({name: text.replace("\n", "\r\n") for name, text in chained.items()}, NAME, NOW) == (
+        given_server(chained, NAME, NOW)
+    )
 
 
 def test_an_authority_in_the_old_form_can_sign_and_its_key_is_written_as_java_reads_it() -> None:

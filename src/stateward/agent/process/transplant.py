@@ -68,11 +68,25 @@ def copy(target: Path) -> Path:
     _compile(new)
     final = target / f"{VERSION}-{_digest(parts)}"
     _try(new)
+    if final.exists() and not _same(new, final):
+        kept.remove(final)
     before = kept.show(new, final)
     for old in target.glob("*-*"):
         if old not in {final, before} and (old / "ld.so").is_symlink():
             shutil.rmtree(old, ignore_errors=True)
     return final
+
+
+def _same(new: Path, old: Path) -> bool:
+    """Return whether two copies hold the same files.
+
+    After a power failure, files that were not yet written to disk are empty, and the init container runs again.
+    """
+    names = ({path.relative_to(each) for path in each.rglob("*")} for each in (new, old))
+    found = next(names)
+    return found == next(names) and all(
+        (new / name).read_bytes() == (old / name).read_bytes() for name in found if (new / name).is_file()
+    )
 
 
 def _parts() -> Iterator[Part]:

@@ -47,7 +47,10 @@ async def ask(url: Url, credentials: Path | None, seconds: float) -> tuple[bool,
     """Return whether the database answered with 200 to 399, as the kubelet counts it, and its answer."""
     deadline = seconds_from_now(seconds)
     family = socket.AF_INET6 if ":" in url.host else socket.AF_INET
-    stream = Stream(socket.socket(family, socket.SOCK_STREAM))
+    try:
+        stream = Stream(socket.socket(family, socket.SOCK_STREAM))
+    except OSError as error:  # no descriptor or no memory left, for now
+        return False, str(error)
     try:
         await stream.connect((url.host, url.port), deadline)
         if url.secure:

@@ -162,11 +162,11 @@ class Credentials:
         end, own = meta.annotations.get(ANNOTATION_ENDS, ""), ANNOTATION_EARLIER in meta.annotations
         if not (ours and signed and own and end.isdigit()):
             return False
-        left = int(end) - self._now()
+        left, life = int(end) - self._now(), pki.DAYS * 86400
+        if left > life + pki.SLACK:  # A clock that was ahead has dated it: it is not valid yet.
+            return False
         # A certificate that ends with its CA cannot be extended.
-        return left > pki.DAYS * 86400 * pki.LEFT or (
-            left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate))
-        )
+        return left > life * pki.LEFT or (left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate)))
 
     async def _keys(self, cluster: Cluster) -> Keys:
         """Return the cluster's secrets as they should be now, and write what is missing or due."""

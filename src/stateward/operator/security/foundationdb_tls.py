@@ -35,7 +35,7 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.copied_secrets import CopiedSecrets
 from stateward.operator.security import rotation
 from stateward.operator.security.given_secrets import GivenSecrets
-from stateward.operator.security.material import DAY, Files, Stored, current_authority, lifetime, still_good
+from stateward.operator.security.material import DAY, Files, Stored, current_authority, kept_or_issued, lifetime
 from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED, authority_files
 from stateward.pki.given import rooted
@@ -155,12 +155,12 @@ def desired_certificates(
     if authority is None:
         return None
     days = lifetime(asked_for) / DAY
-
-    def pair(before: Files | None, name: str) -> pki.Pair:
-        return still_good(before, authority, (name,), now) or pki.issue(authority.signs, name, (name,), now, days)
-
-    member = pair(stored.members, member_name(cluster))
-    client = pair(stored.operator, client_name(cluster))
+    member, client = (
+        kept_or_issued(before, authority, name, (name,), now, days)
+        for before, name in ((stored.members, member_name(cluster)), (stored.operator, client_name(cluster)))
+    )
+    if member is None or client is None:
+        return None
     return Certificates(authority, member, client, rotation.sentence(authority, now, all_heard=True))
 
 

@@ -120,13 +120,11 @@ def desired_material(cluster: SearchCluster, stored: Stored, now: float) -> Mate
         return MaterialResult(None, faults, access=stored_access(cluster, stored.operator))
     days = lifetime(security) / DAY
     names = alternatives(cluster)
-    member = still_good(stored.members, authority, names, now) or pki.issue(
-        authority.signs, member_name(cluster), names, now, days
-    )
+    member = kept_or_issued(stored.members, authority, member_name(cluster), names, now, days)
     client = (f"operator.{service_name(cluster)}",)
-    operator = still_good(stored.operator, authority, client, now) or pki.issue(
-        authority.signs, operator_name(cluster), client, now, days
-    )
+    operator = kept_or_issued(stored.operator, authority, operator_name(cluster), client, now, days)
+    if member is None or operator is None:
+        return MaterialResult(None, faults, access=stored_access(cluster, stored.operator))
     server, given = _server(cluster, stored, now, faults) or (member, "")
     wanted = authority.bundle + given
     last = trust.last_trusted(stored.operator or {}, wanted, now, all_heard=all_heard)
@@ -214,6 +212,19 @@ def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority
     own = pki.split(authority.signs.certificate)[0]
     trusted = (each for each in pki.sound(members.get(TRUSTED, "")) if each != own and each not in others)
     return pki.Authority(authority.signs, None, tuple(trusted))
+
+
+def kept_or_issued(
+    files: Files | None, authority: pki.Authority, name: str, names: tuple[str, ...], now: float, days: float
+) -> pki.Pair | None:
+    """Return the certificate that is there already if it is still good, otherwise a new one.
+
+    None if the CA has ended: a given one whose successor cannot be used, so nothing more can be signed.
+    """
+    good = still_good(files, authority, names, now)
+    if good is not None or pki.ends(authority.signs.certificate) <= now:
+        return good
+    return pki.issue(authority.signs, name, names, now, days)
 
 
 def still_good(files: Files | None, authority: pki.Authority, names: tuple[str, ...], now: float) -> pki.Pair | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.agent.process import handover
+from stateward.agent.process import configuration, handover
 from stateward.agent.process.database import Facts, State
 from tests.unit.agent.pod import ISOLATED, WAITS, Pod
 
@@ -57,6 +57,18 @@ def test_a_stopped_process_stays_stopped_under_the_newer_agent(pod: Pod, newer: 
     found = pod.get()
     assert (found["state"], found["exitCode"]) == ("stopped", 7)
     assert pod.post("start")[1]["restarts"] == 1
+    pod.expect("up")
+
+
+def test_a_process_that_waits_for_its_configuration_starts_under_the_newer_agent(pod: Pod, newer: Path) -> None:
+    """Nobody else would start it: to the operator it is a pod that is on its way."""
+    arrived = {"database.yml": b"a: 2\n"}
+    (pod.root / "expected").write_text(configuration.checksum(arrived))
+    pod.run(WAITS, *_options(pod), "--expected", str(pod.root / "expected"))
+    pod.expect("waiting for the configuration")
+    assert _replace(pod, newer) == 202
+    pod.listening()
+    (pod.config / "database.yml").write_bytes(arrived["database.yml"])
     pod.expect("up")
 
 

@@ -30,6 +30,17 @@ def test_copying_again_changes_nothing_and_takes_little(release: Path) -> None:
     assert sum(now[:4]) - sum(used[:4]) < 2  # seconds of processor, also those of the children
 
 
+@pytest.mark.parametrize("name", ["ld.so", "lib/python*/stateward/agent/agent.py"])
+def test_a_copy_that_a_power_failure_has_damaged_is_replaced(release: Path, tmp_path: Path, name: str) -> None:
+    subprocess.run(["cp", "-a", str(release), str(tmp_path)], check=True)
+    damaged = next((tmp_path / release.name).glob(name)).resolve()
+    whole = damaged.read_bytes()
+    damaged.chmod(0o644)
+    damaged.write_bytes(b"")
+    assert transplant.copy(tmp_path) == tmp_path / release.name
+    assert damaged.read_bytes() == whole
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the root directory")
 def test_it_runs_in_an_empty_root_directory(pod: Pod, release: Path) -> None:
     """Nothing but the copy, its files and /proc; the database is the copy's own interpreter. The memory is measured."""

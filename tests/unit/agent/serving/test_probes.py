@@ -1,6 +1,7 @@
 """The responses to the kubelet's probes, with a small HTTP server as the database."""
 
 import contextlib
+import errno
 import http.server
 import socket
 import ssl
@@ -191,6 +192,21 @@ def test_the_probes_know_nothing_else(pod: Pod) -> None:
 def test_a_url_that_would_need_a_look_up_or_is_wrong_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="numeric address"):
         inquiry.parse(text)
+
+
+def test_without_a_descriptor_for_the_question_the_database_counts_as_not_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An error would end the task that watches the start, and the kubelet would kill a database that serves."""
+
+    def refuse(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    answer = inquiry.ask(inquiry.parse("http://127.0.0.1:9200/"), None, 1.0)
+    with pytest.raises(StopIteration) as found:
+        answer.send(None)
+    assert found.value.value == (False, "[Errno 24] Too many open files")
 
 
 def test_urls_are_parsed() -> None:

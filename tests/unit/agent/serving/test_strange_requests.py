@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import ssl
 from http.client import HTTPSConnection
 from typing import Any
@@ -115,3 +116,12 @@ def test_without_the_token_nothing_is_reported_and_nothing_changes(
     status, answer = line.ask(method, path, body, authorization)
     assert (status, answer) == (401, {"error": "wrong or missing token"})
     assert line.pod.get() == before
+
+
+def test_a_header_of_white_space_takes_no_time(pod: Pod) -> None:
+    """Any client may send it, and while the agent thinks about it, nothing answers the kubelet."""
+    pod.run(WAITS)
+    with socket.create_connection(("127.0.0.1", pod.probes), timeout=DEADLINE) as client:
+        client.sendall(b"GET /live HTTP/1.1\r\nX:" + b" " * 8000 + b"\0\r\n\r\n")
+        assert client.recv(64).startswith(b"HTTP/1.1 400 ")
+    assert pod.probe("/live") == 200

@@ -24,13 +24,14 @@ class TestRegistry:
     """What is stored, who may come in, and what was asked.
 
     `auth` is empty, `basic` or `bearer`; `tampered` are digests whose content is changed on the way; `redirect` is
-    where blobs are fetched from instead.
+    where blobs are fetched from instead, and `tokens` where tokens are.
     """
 
     __test__ = False  # pytest takes it for a class of tests
 
     auth: str = ""
     redirect: str = ""
+    tokens: str = ""
     tampered: set[str] = field(default_factory=set[str])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     manifests: dict[str, tuple[str, bytes]] = field(default_factory=dict[str, tuple[str, bytes]])
@@ -72,7 +73,7 @@ class TestRegistry:
         # Who may push may pull as well.
         may = {wanted, f"Bearer {_token(push=True)}"} if self.auth == "bearer" else {wanted}
         if wanted and request.headers.get("Authorization") not in may:
-            says = f'Bearer realm="{self.scheme}://{self.host}/token",service="here"'
+            says = f'Bearer realm="{self.tokens or f"{self.scheme}://{self.host}"}/token",service="here"'
             says = 'Basic realm="here"' if self.auth == "basic" else says
             return _error(401, "UNAUTHORIZED", "who are you?", {"WWW-Authenticate": says})
         found = re.fullmatch(r"(.+)/(manifests|blobs|blobs/uploads)/(.*)", path)

@@ -136,6 +136,14 @@ def test_a_password_is_not_sent_where_a_registry_redirects_to(tmp_path: Path) ->
         assert [asked[2] for asked in other.asked] == [""]
 
 
+def test_a_password_is_not_sent_to_a_token_server_elsewhere_without_tls(tmp_path: Path) -> None:
+    with registry("bearer") as found:
+        found.tokens = "http://tokens.invalid"
+        log_in(tmp_path, found.host)
+        said = bad("verify", found.reference(tag="1.2.0"))
+        assert "tokens.invalid asks for a password, and none is sent without TLS" in said
+
+
 def test_tls_is_not_disabled_without_an_option() -> None:
     with registry() as found:
         stored(found)

@@ -131,6 +131,20 @@ async def test_a_certificate_is_renewed_with_a_third_of_its_life_left(stage: Sta
     assert pki.ends(after.certificate) > pki.ends(before.certificate)
 
 
+async def test_a_certificate_of_a_clock_that_was_ahead_is_renewed(stage: Stage) -> None:
+    """The operator would reject its agent until the clock has come there, perhaps for years."""
+    await stage.ensure()
+    stage.time.later(400)
+    ahead = await stage.ensure()
+    stage.time.later(-400)
+    renewed = await stage.ensure()
+    assert renewed != ahead
+    assert not pki.due(renewed.certificate, stage.time.now().timestamp())
+    stage.api.calls.clear()
+    assert await stage.ensure() == renewed
+    assert stage.api.calls == []
+
+
 async def test_a_secret_that_is_being_deleted_is_written_again(stage: Stage) -> None:
     await stage.ensure()
     found = stage.caches.of(kinds.SECRETS).get(Key("prod", "logs-hot-0-agent"))

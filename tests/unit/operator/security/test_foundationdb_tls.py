@@ -183,6 +183,17 @@ def test_another_ca_is_trusted_for_a_day_before_it_signs() -> None:
     assert first.authority.signs.certificate in after.authority.bundle
 
 
+def test_when_a_given_ca_has_ended_nothing_is_issued_and_it_is_named() -> None:
+    theirs = pki.new_authority("theirs", NOW, 1.0).signs
+    given = {"tls.crt": theirs.certificate, "tls.key": theirs.key}
+    asked, faults = asking(caSecretName="own-ca"), dict[str, str]()
+    first = desired_certificates(asked, Stored(given_authority=given), NOW, faults)
+    assert first is not None
+    before = Stored(authority=authority_files(first.authority), given_authority=given)
+    assert desired_certificates(asked, before, NOW + 366 * 86400, faults) is None
+    assert faults["spec.security.caSecretName"].startswith("tls.crt ended at 20")
+
+
 def test_a_ca_that_another_one_has_signed_is_refused() -> None:
     above = pki.new_authority("above", NOW).signs
     below = pki.issue(above, "below", ("below",), NOW)

@@ -248,3 +248,15 @@ def test_the_operator_gets_in_with_its_stored_certificate_while_a_given_ca_is_un
     assert (made.access is None) is (missing in ("tls.crt", "ca.crt"))
     if made.access is not None:
         assert (made.access.certificate, made.access.trusted) == ("stored tls.crt", "stored ca.crt")
+
+
+def test_when_a_given_ca_has_ended_nothing_is_issued_and_it_is_named() -> None:
+    """A user who then deletes the members' Secret reads why it does not come back, and all else goes on."""
+    theirs = pki.new_authority("theirs", NOW, 1.0).signs
+    given = {"tls.crt": theirs.certificate, "tls.key": theirs.key}
+    asked = cluster(ca_secret_name="own-ca")
+    before = stored(material(asked, Stored(given_authority=given)), given_authority=given)
+    found = desired_material(asked, replace(before, members=None), NOW + 366 * DAY)
+    assert found.material is None
+    assert found.faults["spec.security.caSecretName"].startswith("tls.crt ended at 20")
+    assert found.access is not None
