@@ -20,6 +20,7 @@ from stateward.packages.plans.steady_state import ONCE
 from stateward.packages.plans.steps import set_id
 from stateward.packages.restarts.dependencies import TEMPLATES, dependencies
 from stateward.packages.restarts.digests import Key, digests_of
+from stateward.packages.restarts.guards import too_many_objects
 from stateward.packages.restarts.restarts import annotated, judge, read_record
 
 
@@ -56,6 +57,8 @@ async def _renew(tools: ObjectTools, sort: GroupKind, body: PartialObject) -> No
     except NotFound:
         return
     used = dependencies(live)
+    if too_many_objects(used):
+        return
     found = digests_of(used, await read_sources(tools.api, used, place.namespace), key)
     patch = annotated({"apiVersion": kind.api_version, "kind": kind.kind}, judge(live, used, found, key))
     patch["metadata"] |= {"resourceVersion": live["metadata"]["resourceVersion"]}

@@ -28,6 +28,7 @@ from stateward.packages.rendering.rendering import Use, places
 from stateward.packages.rendering.templates import TemplateProblem
 from stateward.packages.restarts.dependencies import dependencies
 from stateward.packages.restarts.digests import digests_of
+from stateward.packages.restarts.guards import too_many_objects
 from stateward.packages.restarts.restarts import Verdict, annotated, judge, read_record
 
 
@@ -79,6 +80,8 @@ class Finisher:
         if live is None or read_record(live) is None or "deletionTimestamp" in live["metadata"]:
             return ""
         used = dependencies(live)
+        if too_many_objects(used):
+            return ""  # Others have added them: the package could not.
         sources = await read_sources(self._tools.api, used, key.namespace)
         digest_key = self._tools.root.of(key.namespace)
         verdict = judge(live, used, digests_of(used, sources, digest_key), digest_key)

@@ -24,7 +24,16 @@ from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.format.parameters import BadValue, in_force
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, State
-from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, Decision, GoOn, Stop, decide, follows
+from stateward.packages.plans.decision import (
+    ANNOTATION_TRIGGER,
+    Begin,
+    Decision,
+    GoOn,
+    Stop,
+    accepted,
+    decide,
+    follows,
+)
 from stateward.packages.plans.run_record import at_once, begun, fixed_values, is_running, state_status
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import Cause
@@ -163,7 +172,7 @@ class Reconciliation:
         target = state_status(package, self._spec.package, chosen.state.values)
         run = begun(chosen, target, package, self._status_writer.now(), _cause(decision, status))
         await self._status_writer.mark(await self._kinds(package, chosen), sure=False)
-        granted = decision.granted or status.last_request
+        granted = accepted(package, status, decision)
         written = await self._status_writer.write(replace(status, run=run, last_request=granted))
         mine = set_id(self._name, self._namespace)
         self._shared.memory.begin(mine, run.start_time, first=status.run is None)

@@ -114,8 +114,8 @@ def join(package: Package, installed: State | None, running: Chosen, wanted: Sta
     same plan with other values starts again: each of its steps is idempotent, and a later change may always repair what
     is broken.
     """
-    if running.state == wanted:
-        return None
+    if running.state.digest == wanted.digest and not changed(package, running.state.values, wanted.values):
+        return None  # Also if a value is only written in another way: what is asked for must not begin again for it.
     chosen = choose(package, installed, wanted)
     if running.state.digest != wanted.digest and installed is not None and installed.digest == wanted.digest:
         # The other version may be half installed: a plan for some value would leave the rest of it.

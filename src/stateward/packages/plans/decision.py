@@ -13,6 +13,7 @@ from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import CLEANUP, Chosen, Refused, State, choose, join
 from stateward.packages.plans.progress import Stage
 from stateward.packages.plans.run_record import fixed_values, is_running, state_of
+from stateward.packages.plans.work import Cause
 
 ANNOTATION_TRIGGER = f"{GROUP}/run-plan"
 """On an installation: a plan to run, once for each value (`backup`, `backup/2`, `backup/2026-11-21`).
@@ -90,6 +91,19 @@ def _joined(package: Package, status: InstallationStatus, wanted: State) -> Deci
     if isinstance(again, Refused):
         return GoOn(Stop("ParametersDisagree", again.message))
     return GoOn() if again is None else Begin(again)
+
+
+def accepted(package: Package, status: InstallationStatus, begin: Begin) -> str:
+    """Return the last request that counts as accepted when a plan of a package begins.
+
+    A requested plan that gives way to another one is due again after it: what was asked for has not been done. A
+    cleanup is not, because it would remove what has come since.
+    """
+    run = status.run
+    if run is None or not is_running(run) or run.cause != Cause.REQUEST or begin.granted:
+        return begin.granted or status.last_request
+    again = run.plan not in (begin.chosen.plan, CLEANUP) and run.plan in package.operator.plans
+    return "" if again else status.last_request
 
 
 def follows(package: Package, run: RunStatus, wanted: State) -> str:

@@ -88,8 +88,8 @@ def _deployment(body: Json) -> _Said:
     updated, ready = _number(body, "status", "updatedReplicas"), _number(body, "status", "availableReplicas")
     if updated < wanted:
         return Health.WAITING, f"{updated} of {wanted} pods are new"
-    if _number(body, "status", "replicas") > updated:
-        return Health.WAITING, f"{_number(body, 'status', 'replicas') - updated} old pods still exist"
+    if (beyond := _number(body, "status", "replicas") - wanted) > 0:
+        return Health.WAITING, f"{beyond} old pods still exist"
     return _WELL if ready >= wanted else (Health.WAITING, f"{ready} of {wanted} pods are available")
 
 
@@ -100,6 +100,8 @@ def _stateful_set(body: Json) -> _Said:
     ready = _number(body, "status", "readyReplicas")
     if ready < wanted:
         return Health.WAITING, f"{ready} of {wanted} pods are ready"
+    if (beyond := _number(body, "status", "replicas") - wanted) > 0:
+        return Health.WAITING, f"{beyond} old pods still exist"  # The next step may need them to be gone.
     if text(at(body, "spec", "updateStrategy", "type")) == "OnDelete":
         return _WELL  # Who asked for this restarts the pods himself.
     partition = _number(body, "spec", "updateStrategy", "rollingUpdate", "partition")
@@ -127,11 +129,14 @@ def _job(body: Json) -> _Said:
     failed = _condition(body, "Failed")
     if failed.get("status") == "True":
         return Health.FAILED, f"has failed: {text(failed.get('message')) or text(failed.get('reason'))}"
-    done = _condition(body, "Complete").get("status") == "True"
-    wanted = _number(body, "spec", "completions", default=1)
-    if done or (_number(body, "status", "succeeded") >= wanted > 0):
+    if _condition(body, "Complete").get("status") == "True":
         return _WELL
-    return Health.WAITING, f"{_number(body, 'status', 'succeeded')} of {wanted} completions"
+    succeeded = _number(body, "status", "succeeded")
+    if at(body, "spec", "completions") is None and _number(body, "spec", "parallelism") > 1:
+        # Pods that share a queue: the first one that ends says nothing of the others.
+        return Health.WAITING, f"{succeeded} pods are done, and the others still run"
+    wanted = _number(body, "spec", "completions", default=1)
+    return _WELL if succeeded >= wanted > 0 else (Health.WAITING, f"{succeeded} of {wanted} completions")
 
 
 def _pod(body: Json) -> _Said:

@@ -143,6 +143,6 @@ def next_look(run: Run, now: float) -> float | None:
             continue
         if (again := next_attempt(step, now)) > now:
             times.append(again)
-        if run.timeout:
-            times.append(step.since + run.timeout)
-    return max(0.0, min(times) - now) if times else None
+        if run.timeout and (late := step.since + run.timeout) > now:
+            times.append(late)  # One that is late already fails with its next attempt, and not before.
+    return min(times) - now if times else None

@@ -37,9 +37,24 @@ def pick(offers: Iterable[Offer], task: Task) -> Offer | None:
     return max(fitting, key=lambda offer: _order(offer.version), default=None)
 
 
-def _order(version: str) -> tuple[tuple[int, str], ...]:
-    """Sort versions as people count: numbers as numbers."""
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"[.+-]", version))
+_VERSION = re.compile(r"v?([0-9]{1,18}(?:\.[0-9]{1,18})*)(?:-([^+]+))?(?:\+(.*))?")
+_Part = tuple[bool, int, str]
+
+
+def _order(version: str) -> tuple[list[int], bool, list[_Part], str]:
+    """Sort as semantic versions: numbers as numbers, a pre-release before its release, a build only among equals."""
+    found = _VERSION.fullmatch(version)
+    # What is no version comes before all that are.
+    numbers, before, build = found.groups(default="") if found is not None else ("0", version, "")
+    plain = [int(part) for part in numbers.split(".")]
+    whole = [*plain, 0, 0][: max(3, len(plain))]  # 1.2 is 1.2.0.
+    return whole, not before, [_part(part) for part in before.split(".")], build
+
+
+def _part(part: str) -> _Part:
+    """Sort the parts of a pre-release: numbers come before words."""
+    number = re.fullmatch("[0-9]{1,18}", part) is not None
+    return not number, int(part) if number else 0, part
 
 
 def nested_name(installation: str, task: Task) -> str:

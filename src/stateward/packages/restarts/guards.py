@@ -5,12 +5,13 @@ guard that waits for health would keep it broken.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from stateward.api.values.base import GROUP
 from stateward.api.values.settling import SETTLE_SECONDS, seconds_left
+from stateward.packages.restarts.dependencies import Dependency
 
 ANNOTATION_PAUSED = f"{GROUP}/restart-paused"
 """On a workload: `true` holds restarts until it is removed."""
@@ -41,6 +42,16 @@ def too_many(used: int) -> Hold | None:
         return None
     text = f"its pods use {used} ConfigMaps, Secrets or keys, and {MOST_USED} may be used: changes restart nothing"
     return Hold("RestartSourcesTooMany", text, None)
+
+
+def too_many_objects(used: Iterable[Dependency]) -> str:
+    """Return why the data of a workload of a package is not read; empty if it uses few enough objects.
+
+    The disaster this prevents: eight packages of one tenant with workloads that name fifty thousand Secrets each, and
+    no installation of any tenant goes on while the operator asks for them.
+    """
+    objects = len({(found.kind, found.name) for found in used})
+    return "" if objects <= MOST_USED else f"its pods use {objects} ConfigMaps and Secrets, and may use {MOST_USED}"
 
 
 def hold(annotations: Mapping[str, str], now: datetime) -> Hold | None:

@@ -166,7 +166,7 @@ def _toggle(package: Package, at: str, name: str) -> Iterator[Problem]:
         value = seen(parameter, None)
     except BadValue:
         return
-    if value not in TRUE | FALSE and (value or not parameter.owed):
+    if not isinstance(value, str) or (value not in TRUE | FALSE and (value or not parameter.owed)):
         yield Problem(at, name, f"must be a parameter that is true or false; its default is {value!r}")
 
 

@@ -154,3 +154,10 @@ def test_an_upgrade_with_values_of_two_other_plans_is_refused_also_while_it_runs
 
 def test_a_plan_that_leads_where_it_should_continues() -> None:
     assert join(shop(), state(), running(state(COUNT=3)), state(COUNT=3)) is None
+
+
+def test_a_plan_that_leads_where_it_should_in_other_words_continues() -> None:
+    """A backup that was asked for would begin again, and do its work twice."""
+    for installed, wanted in (({}, {"COUNT": 2}), ({"COUNT": 3}, {"COUNT": "3"}), ({"MODE": "slow"}, {})):
+        before = state(**installed)
+        assert join(shop(), before, running(before, "backup"), state(**wanted)) is None

@@ -7,7 +7,7 @@ import pytest
 from stateward.api.kinds.installation import InstallationStatus, RunStatus, StateStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import State
-from stateward.packages.plans.decision import Begin, GoOn, Stop, decide, follows
+from stateward.packages.plans.decision import Begin, GoOn, Stop, accepted, decide, follows
 from stateward.packages.plans.run_record import state_status
 from tests.unit.packages.samples import OPERATOR, shop
 
@@ -106,3 +106,30 @@ def test_a_running_upgrade_goes_on_and_says_why_the_rest_cannot_follow() -> None
     assert (found.problem.reason, "one after the other" in found.problem.message) == ("ParametersDisagree", True)
     assert follows(new, run, State(new.digest, {"FILE": "new"})) == "plan backup follows: other values of FILE"
     assert follows(new, run, State(new.digest, {})) == ""
+
+
+def requested(old: Package, plan: str, cause: str = "Request") -> InstallationStatus:
+    """Return the status while a requested plan runs."""
+    now = StateStatus(package="shop", digest=old.digest)
+    return InstallationStatus(
+        installed=now, run=RunStatus(plan=plan, stage="Running", cause=cause, target=now), last_request=f"{plan}/web"
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "cause", "due"),
+    [
+        ("backup", "Request", True),
+        ("backup", "Change", False),
+        ("upgrade", "Request", False),
+        ("cleanup", "Request", False),
+        ("restore", "Request", False),
+    ],
+)
+def test_a_request_is_due_again_if_its_plan_gave_way_to_another(plan: str, cause: str, *, due: bool) -> None:
+    """Not after a cleanup, which would remove what has come since, nor for a plan that does not exist any more."""
+    new = package("upgrade", "cleanup")
+    found = decide(new, requested(new, plan, cause), State(NEW, {}), "")
+    assert isinstance(found, Begin)
+    assert found.chosen.plan == "upgrade"
+    assert accepted(new, requested(new, plan, cause), found) == ("" if due else f"{plan}/web")

@@ -97,6 +97,18 @@ def test_a_step_that_takes_too_long_fails_and_says_what_it_waited_for() -> None:
     assert late.step(ALL[0]).message == "did not finish within 60 seconds: 0 of 1 pods are ready"
 
 
+def test_a_step_that_became_late_between_two_attempts_is_looked_at_when_the_next_one_is_due() -> None:
+    """To look for it until then would be a hot loop, of up to two minutes."""
+    found = run(timeout=60.0)
+    for now in (0.0, 2.0, 6.0, 14.0, 30.0):
+        assert ready(package(), found, now) == ALL[:1]
+        found = advance(found, {ALL[0]: Result(Stage.RETRYING, "no answer")}, now)
+    assert next_look(found, 30.0) == 30.0
+    assert ready(package(), found, 60.0) == ()
+    assert next_look(found, 60.0) == 2.0
+    assert advance(found, {ALL[0]: Result(Stage.RETRYING, "no answer")}, 62.0).step(ALL[0]).stage is Stage.FAILED
+
+
 def test_a_plan_without_steps_is_done() -> None:
     empty = shop({"operator.yaml": OPERATOR + "  shaped: {phases: []}\n"})
     assert stage(empty, run()) is Stage.DONE

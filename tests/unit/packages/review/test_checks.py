@@ -170,6 +170,11 @@ def test_a_toggle_takes_what_it_has_always_taken_for_on_and_off(value: str, ther
     assert ("web-extra" in names) == there
 
 
+def test_a_toggle_by_a_list_is_refused_by_its_field() -> None:
+    listed = shop({"operator.yaml": OPERATOR.replace("parameter: EXTRA", "parameter: HOSTS")})
+    assert any(p.path.endswith("spec.parameter") and "true or false" in p.message for p in check_package(listed))
+
+
 def test_a_toggle_deletes_nothing_for_a_value_that_is_not_valid() -> None:
     text = shop(params=("{name: EXTRA, type: boolean, default: false}", "{name: EXTRA, default: 'true'}"))
     with pytest.raises(BadValue, match=r"EXTRA: 'yes': must be true or false: the task extra is enabled by it"):

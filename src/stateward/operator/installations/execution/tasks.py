@@ -85,6 +85,10 @@ class Tasks:
             raise FatalError(finding.message)
         if made.waits or finding.health is Health.WAITING:
             return made.waits or finding.message
+        if at(made.body, "status", "phase") == "Succeeded":
+            # It has waited for a day, and nothing can be read from it any more.
+            await self._applier.delete(made.body)
+            return f"pod {made.body['metadata']['name']} has ended before its files were read, and is recreated"
         for file in task.spec.pipe:
             content = await self._read(use, made.body["metadata"]["name"], file.file or file.env_file)
             try:

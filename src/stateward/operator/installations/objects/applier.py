@@ -38,6 +38,7 @@ from stateward.packages.rendering.objects import Identity, identity_of
 from stateward.packages.rendering.rendering import Place, Use
 from stateward.packages.restarts.dependencies import dependencies, template_path
 from stateward.packages.restarts.digests import RootKey, digests_of
+from stateward.packages.restarts.guards import too_many_objects
 from stateward.packages.restarts.restarts import (
     ANNOTATION_BECAUSE,
     ANNOTATION_RECORD,
@@ -300,6 +301,8 @@ class Applier:
         if template_path(wanted) is None:
             return None
         used = dependencies(wanted)
+        if beyond := too_many_objects(used):
+            raise FatalError(f"{identity_of(wanted)}: {beyond}")
         others = [found for found in used if (found.kind, found.name) not in near]
         found = {**near, **await read_sources(self._tools.api, others, self._installation.metadata.namespace)}
         return judge(live, used, digests_of(used, found, self._key), self._key)
@@ -310,11 +313,26 @@ class Applier:
 
     async def delete(self, body: Json) -> str:
         """Remove what a package renders, if it is there and is ours; return what that waits for, or nothing."""
-        kind, key = await self.find(body)
+        try:
+            kind, key = await self.find(body)
+        except UnknownResource:
+            if await self._is_served(body):
+                raise
+            return ""  # Where there is no such kind, there is no such object.
         live = await self.read(kind, key)
         if live is None or owner_of(live) != self.set_id:
             return ""
         return await self.remove(kind, live)
+
+    async def _is_served(self, body: Json) -> bool:
+        """Return whether the server has the kind of an object, in whichever version; raises ApiError."""
+        identity = identity_of(body)
+        self._tools.kinds.forget(identity.group)
+        try:
+            await self._tools.kinds.preferred(identity.group, identity.kind)
+        except UnknownResource:
+            return False
+        return True
 
     async def remove(self, kind: Raw, live: Json) -> str:
         """Remove exactly this object; return what that waits for, or nothing when it is gone."""

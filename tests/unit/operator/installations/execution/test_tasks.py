@@ -1,13 +1,19 @@
 """Tasks, failures, requests, drift and removal, with the shipped controller."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from stateward.kube.objects.errors import Forbidden
+from stateward.kube.client.exec import ExecError
+from stateward.kube.objects.errors import Forbidden, UnknownResource
+from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.resource import Resource
+from stateward.operator.installations.objects.kinds import Raw
 from stateward.packages.format.yamltext import to_yaml
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
-from tests.unit.operator.installations.world import HOME, World
+from tests.unit.operator.installations import world as module
+from tests.unit.operator.installations.world import HOME, KnownKinds, World
 from tests.unit.packages.samples import files
 
 POD = (
@@ -203,6 +209,71 @@ async def test_what_cannot_be_removed_is_reported(world: World) -> None:
         await world.until(lambda: world.get("Installation", "web") is None)
 
 
+@pytest.mark.parametrize("version", ["v1", "v2"])
+async def test_what_is_switched_off_needs_no_kind_that_the_server_does_not_have(
+    world: World, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """Served in another version, the object may exist."""
+
+    class Kinds(KnownKinds):
+        async def find(self, api_version: str, kind: str) -> Raw:
+            if kind != "Monitor":
+                return await super().find(api_version, kind)
+            if api_version != f"x.dev/{version}" or version == "v1":
+                raise UnknownResource("the API server has no Monitor")
+            return Resource("x.dev", version, "monitors", kind, dict[str, Any])
+
+        async def preferred(self, group: str, kind: str) -> Raw:
+            return await (self.find("x.dev/v2", kind) if kind == "Monitor" else super().preferred(group, kind))
+
+    monkeypatch.setattr(module, "KnownKinds", Kinds)
+    monitor = "apiVersion: x.dev/v1\nkind: Monitor\nmetadata: {name: m}\n"
+    tasks = [{"name": "off", "kind": "Delete", "spec": {"resources": ["monitor.yaml"]}}]
+    world.package("other-1", package(tasks, {"deploy": ["off"]}, monitor=monitor))
+    world.install("other-1")
+    async with world.operator():
+        if version == "v1":
+            await world.until(world.ready)
+        else:
+            await world.until(lambda: "no Monitor" in world.condition("Stalled").get("message", ""))
+
+
+async def test_a_pod_that_has_ended_before_its_files_were_read_is_recreated(world: World) -> None:
+    """Its container waits for a day. The disaster this prevents: a right comes later, and the plan never ends."""
+    pipe = {"pod": "pod.yaml", "pipe": [{"file": "/d/f", "kind": "ConfigMap", "key": "made"}]}
+    world.package("other-1", package([{"name": "p", "kind": "Pipe", "spec": pipe}], {"deploy": ["p"]}, pod=POD))
+    world.install("other-1")
+    ended = list[str]()
+
+    async def execute(pod: Key, *_: Any) -> bytes:
+        uid = _uid(world, pod.name)
+        ended[:] = ended or [uid]
+        if uid in ended:
+            raise ExecError("the container does not run")
+        return b"hello"
+
+    async with world.operator(execute=lambda _user: execute):
+        await world.until(lambda: ended)
+        world.healthy = False
+        await asyncio.sleep(1)
+        world.say("Pod", "web-pipe-p", {"phase": "Succeeded", "conditions": []})
+        await world.until(lambda: world.get("Pod", "web-pipe-p") and _uid(world, "web-pipe-p") not in ended)
+        world.say("Pod", "web-pipe-p", {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})
+        await world.until(world.ready)
+    assert world.there("ConfigMap", "web-pipe-made")["data"] == {"f": "hello"}
+
+
+async def test_a_workload_that_names_too_many_objects_ends_the_plan_before_any_of_them_is_read(world: World) -> None:
+    source = "{{ range until 501 }}{envFrom: [{secretRef: {name: 's{{ . }}'}}], name: 'c{{ . }}', image: x}, {{ end }}"
+    app = USER.replace('{name: c, image: x, envFrom: [{configMapRef: {name: "{{ .Pipes.made }}"}}]}', source)
+    tasks = [{"name": "user", "kind": "Apply", "spec": {"resources": ["user.yaml"]}}]
+    world.package("other-1", package(tasks, {"deploy": ["user"]}, user=app))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+    assert "its pods use 501 ConfigMaps and Secrets, and may use 500" in world.status()["run"]["message"]
+
+
 async def test_objects_of_other_namespaces_are_refused(world: World) -> None:
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: stateward}\nspec: {ports: [{port: 80}]}\n"
     tasks = [{"name": "a", "kind": "Apply", "spec": {"resources": ["service.yaml"]}}]
@@ -211,6 +282,10 @@ async def test_objects_of_other_namespaces_are_refused(world: World) -> None:
     async with world.operator():
         await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
     assert "in its own namespace prod only" in world.status()["run"]["message"]
+
+
+def _uid(world: World, pod: str) -> str:
+    return world.there("Pod", pod)["metadata"]["uid"]
 
 
 def _key(name: str) -> Any:

@@ -146,6 +146,44 @@ async def test_a_plan_that_is_requested_does_its_work_each_time(world: World) ->
             assert world.jobs == {"job": time}
 
 
+async def test_a_request_does_its_work_once_also_if_a_value_is_written_in_another_way_than_when_it_was_installed(
+    world: World,
+) -> None:
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop-1.2.0", COUNT="2")
+        await asyncio.sleep(10)
+        world.healthy = False
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await asyncio.sleep(60)
+        world.roll_out()
+        await world.until(lambda: ended(world, 2))
+    assert world.jobs["backup-job"] == 1
+
+
+async def test_a_requested_plan_that_another_version_interrupts_runs_after_it(world: World) -> None:
+    """Disaster prevented: a backup and an upgrade are asked for, and only the upgrade is done."""
+    world.package("shop-1.2.0")
+    world.package("shop-1.3.0", operator=("1.2.0", "1.3.0"))
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        world.healthy = False
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: world.jobs.get("backup-job"))
+        world.install("shop-1.3.0")
+        await asyncio.sleep(10)
+        world.roll_out()
+        await world.until(lambda: ended(world, 3))
+    assert [(run["plan"], run["version"]) for run in world.status()["history"][:2]] == [
+        ("backup", "1.3.0"),
+        ("deploy", "1.3.0"),
+    ]
+    assert world.status()["lastRequest"] == "backup/1"
+
+
 async def test_a_request_stays_one_when_a_change_begins_its_plan_again(world: World) -> None:
     content = working({"deploy": ["one"], "backup": ["app", "job"]})
     parameters = "apiVersion: kudo.dev/v1beta1\nparameters: [{name: FILE, default: a, trigger: backup}]\n"
