@@ -76,6 +76,11 @@ def test_links_lead_to_files(page: str) -> None:
             assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
+def test_the_readme_lists_every_page() -> None:
+    listed = set(re.findall(r"\(docs/([a-z-]+\.md)\)", text("README.md").partition("\n## Documentation\n")[2]))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed == set()
+
+
 def test_every_make_verb_in_the_documents_exists() -> None:
     verbs = set(re.findall(r"^([a-z0-9-]+):", text("Makefile"), re.MULTILINE))
     for page in PAGES:
