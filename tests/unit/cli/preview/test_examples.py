@@ -16,7 +16,7 @@ from stateward.api.values.names import GROUP
 from stateward.cli.main import cli
 from stateward.cli.run.chart import merged
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SEARCH = {"cluster": {"kind": "OpenSearchCluster", "name": "logs"}}
 POOLS = [{"name": "all", "replicas": 3}]
