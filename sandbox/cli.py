@@ -24,18 +24,25 @@ def _named(command: _Command) -> _Command:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Run a throw-away, real Kubernetes on this machine, in network namespaces of its own."""
+    """Run a disposable, real Kubernetes on this machine, in network namespaces of its own."""
 
 
 @cli.command()
-@click.option("--nodes", default=3, show_default=True, help="How many nodes; 0 is the control plane alone.")
+@click.option("--nodes", default=3, show_default=True, help="Number of nodes; 0 is the control plane alone.")
 @click.option("--port", default=0, help="The API server's port on 127.0.0.1; a free one is chosen if left out.")
-@click.option("--sync-frequency", default=10, show_default=True, help="Seconds between a kubelet's looks at a Secret.")
-@click.option("--kwok", "pretend_nodes", default=0, help="Add so many pretend nodes, played by kwok, for benchmarks.")
+@click.option(
+    "--sync-frequency",
+    default=10,
+    show_default=True,
+    help="Seconds between two checks of a mounted Secret by a kubelet.",
+)
+@click.option(
+    "--kwok", "pretend_nodes", default=0, help="Number of fake nodes to add, which kwok simulates, for benchmarks."
+)
 @click.option("--image", "images", multiple=True, help="Also load this image; may be given several times.")
 @_named
 def up(name: str, images: tuple[str, ...], **choices: Any) -> None:
-    """Bring it up, or repair it; what runs already is left alone."""
+    """Start the sandbox, repair it, or add nodes; running parts stay as they are."""
     sandbox = Sandbox(name).up(**choices, images=images)
     for reference in images:
         sandbox.load_image(reference)
@@ -44,7 +51,7 @@ def up(name: str, images: tuple[str, ...], **choices: Any) -> None:
 @cli.command()
 @_named
 def down(name: str) -> None:
-    """End it and leave nothing."""
+    """End the sandbox, and remove everything of it."""
     existed = Sandbox(name).down()
     click.echo(f"sandbox {name} is gone" if existed else f"there was no sandbox {name}", err=True)
 
@@ -52,7 +59,7 @@ def down(name: str) -> None:
 @cli.command()
 @_named
 def status(name: str) -> None:
-    """Show its nodes and processes."""
+    """Show the nodes and processes of the sandbox."""
     sandbox = Sandbox(name)
     settings = sandbox.settings
     click.echo(f"sandbox {name}: API server on 127.0.0.1:{settings.port}, kubeconfig {sandbox.kubeconfig_path}")
@@ -99,7 +106,7 @@ def load_image(name: str, references: tuple[str, ...]) -> None:
 @cli.command("limit-volumes")
 @_named
 def limit_volumes(name: str) -> None:
-    """Offer volumes that are as large as their claims, by a StorageClass of their own, and print its name."""
+    """Create a StorageClass whose volumes are as large as their claims, and print its name."""
     click.echo(Sandbox(name).limit_volumes())
 
 
@@ -116,7 +123,7 @@ def logs(name: str, component: str) -> None:
 @click.option("--local-port", default=0, help="The port on 127.0.0.1; a free one is chosen if left out.")
 @_named
 def relay(name: str, target: str, local_port: int) -> None:
-    """Open a door on 127.0.0.1 to TARGET (host:port) inside; it stays open until `down`."""
+    """Open a port on 127.0.0.1 to TARGET (host:port) inside the sandbox, until `down`."""
     host, _, port = target.rpartition(":")
     if not host or not port.isdigit():
         raise SandboxError(f"target {target!r} is not host:port, such as my-service.default.svc:9200")
@@ -128,7 +135,7 @@ def relay(name: str, target: str, local_port: int) -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @_named
 def execute(name: str, command: tuple[str, ...]) -> None:
-    """Run COMMAND inside: names resolve, Services answer, kubectl is on the PATH."""
+    """Run COMMAND inside the sandbox, with its DNS and Services, and kubectl in the PATH."""
     words = Sandbox(name).command(command)
     os.execvp(words[0], words)  # noqa: S606 - no shell is wanted
 
@@ -147,7 +154,7 @@ def node() -> None:
     """Do something to one node."""
 
 
-_with_containers = click.option("--with-containers", is_flag=True, help="The whole node, as in a power cut.")
+_with_containers = click.option("--with-containers", is_flag=True, help="Stop the whole node, as in a power cut.")
 _seconds = click.option("--timeout", "seconds", default=300.0, show_default=True, help="Seconds until it gives up.")
 
 
@@ -156,7 +163,7 @@ _seconds = click.option("--timeout", "seconds", default=300.0, show_default=True
 @_with_containers
 @_named
 def node_stop(name: str, node_name: str, *, with_containers: bool) -> None:
-    """Stop the node's kubelet; its containers continue, unreported."""
+    """Stop the kubelet of the node; its containers keep running."""
     Sandbox(name).node_stop(node_name, with_containers=with_containers)
 
 
@@ -177,7 +184,7 @@ def _simple(verb: str, text: str) -> None:
         getattr(Sandbox(name), f"node_{verb}")(node_name)
 
 
-_simple("start", "Start whatever of the node is off.")
+_simple("start", "Start the stopped parts of the node.")
 _simple("cut", "Take the node's link down: a partition.")
 _simple("join", "Take the node's link up again.")
 _simple("cordon", "Keep new pods away from the node.")

@@ -2,14 +2,11 @@
 
 import re
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from click import Context, Group
 from click.testing import CliRunner
 
-from stateward.api.parse import convert_cluster
-from stateward.api.validation import validate
 from stateward.cli.main import COMMANDS, cli
 from stateward.planning.model.intent import State
 from stateward.planning.model.phase import AFTER, Phase
@@ -72,31 +69,16 @@ def test_the_phases_in_the_drawing_are_those_that_follow_each_other() -> None:
     assert arrows == {(said[before], said[after]) for before, found in AFTER.items() for after in found}
 
 
-def test_the_sample_cluster_is_valid_without_a_warning() -> None:
-    import yaml
-
-    sample = re.search(r"```yaml\n(.*?)```", text("README.md"), re.DOTALL)
-    assert sample is not None
-    assert validate(convert_cluster(yaml.safe_load(sample[1]))) == []
-
-
-def test_no_cluster_in_the_documents_needs_more_than_the_strictest_pod_policy(tmp_path: Path) -> None:
-    pages = [*PAGES, *(f"docs/reference/{p.name}" for p in (ROOT / "docs/reference").glob("*.md"))]
-    blocks = [block for page in pages for block in re.findall(r"```yaml\n(.*?)```", text(page), re.DOTALL)]
-    found = [dedent(block) for block in blocks if re.search(r"^ *kind: \w+Cluster$", block, re.MULTILINE)]
-    assert len(found) >= 4
-    file = tmp_path / "cluster.yaml"
-    for block in found:
-        file.write_text(block)
-        done = CliRunner().invoke(cli, ["validate", "-f", str(file), "--pod-policy", "restricted"])
-        assert done.exit_code == 0, done.output
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text(page)):
         if "://" not in target:
             assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_the_readme_lists_every_page() -> None:
+    listed = set(re.findall(r"\(docs/([a-z-]+\.md)\)", text("README.md").partition("\n## Documentation\n")[2]))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed == set()
 
 
 def test_every_make_verb_in_the_documents_exists() -> None:

@@ -205,7 +205,7 @@ async def test_the_ports_of_the_operator_are_open_for_both_families_of_addresses
     options = OperatorOptions()
     hosts = {options.health_host, options.metrics_host, options.webhook_host, options.database_view_host}
     assert len(hosts) == 1
-    async with serve(hosts.pop(), 0, health_routes(lambda: True)) as port, asyncio.timeout(10):
+    async with serve(hosts.pop(), 0, health_routes(lambda: ())) as port, asyncio.timeout(10):
         reader, writer = await asyncio.open_connection(host, port)
         writer.write(GET)
         assert b" 200 " in await reader.readline()
