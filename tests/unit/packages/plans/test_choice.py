@@ -1,5 +1,7 @@
 """Which plan a change runs, and what a change does to a plan that runs."""
 
+from typing import Any
+
 import pytest
 
 from stateward.packages.format.records import Package
@@ -158,6 +160,11 @@ def test_a_plan_that_leads_where_it_should_continues() -> None:
 
 def test_a_plan_that_leads_where_it_should_in_other_words_continues() -> None:
     """A backup that was asked for would begin again, and do its work twice."""
-    for installed, wanted in (({}, {"COUNT": 2}), ({"COUNT": 3}, {"COUNT": "3"}), ({"MODE": "slow"}, {})):
+    cases: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+        ({}, {"COUNT": 2}),
+        ({"COUNT": 3}, {"COUNT": "3"}),
+        ({"MODE": "slow"}, {}),
+    )
+    for installed, wanted in cases:
         before = state(**installed)
         assert join(shop(), before, running(before, "backup"), state(**wanted)) is None
