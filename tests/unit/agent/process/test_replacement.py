@@ -61,7 +61,7 @@ def test_a_stopped_process_stays_stopped_under_the_newer_agent(pod: Pod, newer: 
 
 
 def test_a_process_that_waits_for_its_configuration_starts_under_the_newer_agent(pod: Pod, newer: Path) -> None:
-    """No operator else would start it: to the operator it is a pod that is on its way."""
+    """Nothing else would start it: to the operator it is a pod that is on its way."""
     arrived = {"database.yml": b"a: 2\n"}
     (pod.root / "expected").write_text(configuration.checksum(arrived))
     pod.run(WAITS, *_options(pod), "--expected", str(pod.root / "expected"))
