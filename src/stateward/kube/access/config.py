@@ -45,14 +45,16 @@ def in_cluster(environment: Mapping[str, str] | None = None, folder: Path = SERV
     host, port = variables.get("KUBERNETES_SERVICE_HOST", ""), variables.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise ConfigError("KUBERNETES_SERVICE_HOST is not set: this is not a pod")
+    ca_file = folder / "ca.crt"
     try:
-        ca = (folder / "ca.crt").read_bytes()
+        ca = ca_file.read_bytes()
         namespace = (folder / "namespace").read_text(encoding="utf-8").strip()
     except OSError as error:
         raise ConfigError(f"{error.filename}: {error.strerror}; is automountServiceAccountToken off?") from error
     # An IPv6 address needs brackets in a URL.
     address = f"[{host}]" if ":" in host else host
-    return Connection(f"https://{address}:{port}", TokenFile(folder / "token"), Tls(ca), namespace=namespace)
+    trust = Tls(ca, ca_file=ca_file)
+    return Connection(f"https://{address}:{port}", TokenFile(folder / "token"), trust, namespace=namespace)
 
 
 def from_kubeconfig(config: Kubeconfig, context: str = "") -> Connection:

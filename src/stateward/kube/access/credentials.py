@@ -12,8 +12,8 @@ from typing import Protocol
 from stateward.kube.objects.errors import ConfigError
 from stateward.kube.timing.clock import Clock, SystemClock
 
-# The kubelet renews a projected token after 80 % of its life; a minute of delay is well within the rest.
-_TOKEN_FILE_SECONDS = 60.0
+FILE_SECONDS = 60.0
+"""Seconds after which a file that is rotated is read again: the kubelet renews a token after 80 % of its life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class TokenFile:
     async def current(self) -> Credential:
         """Return the token, read again if the last read is more than a minute old."""
         now = self._clock.monotonic()
-        if self._credential is None or now - self._read_at >= _TOKEN_FILE_SECONDS:
+        if self._credential is None or now - self._read_at >= FILE_SECONDS:
             self._credential = self._read()
             self._read_at = now
         return self._credential

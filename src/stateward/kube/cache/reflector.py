@@ -98,13 +98,21 @@ class Reflector(Generic[K]):
         Raise FreshStart if the store's content is no longer reliable.
         """
         while True:
-            try:
-                await self._round()
-            except ApiError as error:
-                await self._recover(error)
-            except TimeoutError:
-                await self._refuse_a_restored_state()
-                await self._recover(None)
+            await self._attempt()
+
+    async def run_while_served(self) -> None:
+        """Feed the store as `run` does, and return when the server answers that it does not serve the kind."""
+        while not self.missing:
+            await self._attempt()
+
+    async def _attempt(self) -> None:
+        try:
+            await self._round()
+        except ApiError as error:
+            await self._recover(error)
+        except TimeoutError:
+            await self._refuse_a_restored_state()
+            await self._recover(None)
 
     async def _round(self) -> None:
         if self._version:

@@ -84,7 +84,7 @@ class Transport:
         self._told = told
         self._limits = limits
         self._agent = user_agent
-        self._contexts = TlsContexts(connection.tls)
+        self._contexts = TlsContexts(connection.tls, clock)
         self._slots = asyncio.Semaphore(limits.concurrency)
         self._sessions: list[aiohttp.ClientSession] = []
         self._user = ""

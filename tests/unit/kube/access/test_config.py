@@ -2,6 +2,7 @@
 
 import base64
 import os
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from stateward.kube.access.kubeconfig import read_kubeconfig
 from stateward.kube.client.proxy import proxy_for
 from stateward.kube.objects.errors import ConfigError
 from stateward.kube.timing.virtual_time import VirtualClock
+from tests.unit.agent.authority import Authority
 
 
 def document(
@@ -155,6 +157,30 @@ def test_a_pod_without_a_service_account_gets_an_error_that_says_so(tmp_path: Pa
         in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path)
 
 
+async def test_a_rotated_authority_is_read_again_and_a_missing_or_empty_one_bridged(tmp_path: Path) -> None:
+    one, two = (Authority(tmp_path / name).path.read_text(encoding="utf-8") for name in ("one", "two"))
+    clock, file = VirtualClock(), service_account(tmp_path) / "ca.crt"
+    file.write_text(one, encoding="utf-8")
+    contexts = TlsContexts(in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path).tls, clock)
+
+    def trusted() -> list[str]:
+        found = contexts.for_credential(Credential()).get_ca_certs(binary_form=True)
+        return [ssl.DER_cert_to_PEM_cert(each) for each in found]
+
+    first = contexts.for_credential(Credential())
+    assert trusted() == [one]
+    file.write_text(one + two, encoding="utf-8")
+    assert contexts.for_credential(Credential()) is first
+    await clock.sleep(61)
+    assert sorted(trusted()) == sorted([one, two])
+    file.write_text("", encoding="utf-8")
+    await clock.sleep(61)
+    assert sorted(trusted()) == sorted([one, two])
+    file.unlink()
+    await clock.sleep(61)
+    assert sorted(trusted()) == sorted([one, two])
+
+
 async def test_a_rotated_token_is_read_again_and_a_missing_one_bridged(tmp_path: Path) -> None:
     clock = VirtualClock()
     source = TokenFile(service_account(tmp_path) / "token", clock=clock)
@@ -188,12 +214,12 @@ async def test_a_token_file_of_a_kubeconfig_must_be_there(tmp_path: Path) -> Non
         await connection.credentials.current()
 
 
-def test_certificates_that_are_none_are_reported_as(tmp_path: Path) -> None:
+async def test_certificates_that_are_none_are_reported_as(tmp_path: Path) -> None:
     connection = load(tmp_path, cluster={"certificate-authority-data": base64.b64encode(b"no PEM").decode()})
     with pytest.raises(ConfigError, match="certificate authority is not a PEM certificate"):
-        TlsContexts(connection.tls).for_credential(Credential())
+        TlsContexts(connection.tls, VirtualClock()).for_credential(Credential())
     with pytest.raises(ConfigError, match="client certificate and key cannot be used together"):
-        TlsContexts(load(tmp_path).tls).for_credential(Credential(certificate=b"a", key=b"b"))
+        TlsContexts(load(tmp_path).tls, VirtualClock()).for_credential(Credential(certificate=b"a", key=b"b"))
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,14 @@ from stateward.kube.client.client import Api
 from stateward.kube.objects.errors import ApiError
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.objects.resource import Selection
-from stateward.operator.installations.objects.kinds import Kinds
+from stateward.operator.installations.objects.kinds import Kinds, Raw
 from stateward.operator.installations.objects.views import GroupKind, by_set
 from stateward.packages.plans.steps import LABEL_PART_OF, set_id
 
 PATIENCE = 60.0
 """Seconds for which a kind is waited for that cannot be watched yet."""
+UNSERVED = 10.0
+"""Seconds until the server is asked again for a kind that it has just not served."""
 _log = structlog.get_logger(__name__)
 
 
@@ -97,24 +99,40 @@ class Watches:
         return {kind: store.indexed("set", set_id) for kind, store in known.items()}
 
     async def _watch(self, kind: GroupKind) -> None:
+        while True:
+            await self._follow(kind, await self._resource(kind))
+            # A CRD no longer has this version, or is gone: what its cache shows may be of any age.
+            _log.info("a watched kind is not served any longer", kind=".".join(kind))
+            self._stores.pop(kind, None)
+            self._kinds.forget(kind[0])
+            self._since[kind] = self._options.clock.monotonic()
+            await self._options.clock.sleep(UNSERVED)
+
+    async def _resource(self, kind: GroupKind) -> Raw:
         delay = 1.0
         while True:
             try:
-                resource = await self._kinds.preferred(*kind)
-                break
+                return await self._kinds.preferred(*kind)
             except ApiError as error:
                 _log.info("cannot watch a kind yet", kind=".".join(kind), error=str(error))
                 await self._options.clock.sleep(delay)
                 delay = min(60.0, delay * 2)
+
+    async def _follow(self, kind: GroupKind, resource: Raw) -> None:
+        """Feed a cache of the kind until the server does not serve this version of it."""
         spaces = self._namespaces if resource.namespaced else ("",)
         store: Store[PartialObject] = Store(resource.plural, namespaces=spaces, indexes={"set": by_set})
         store.subscribe(self._heard)
         self._stores[kind] = store
         async with asyncio.TaskGroup() as group:
+            feeding: list[asyncio.Task[None]] = []
             for namespace in spaces:
                 selection = Selection(namespace, labels=LABEL_PART_OF)
                 reflector = Reflector(self._api, resource.metadata_only(), selection, store, self._options)
-                group.create_task(reflector.run())
+                feeding.append(group.create_task(reflector.run_while_served()))
+            await asyncio.wait(feeding, return_when=asyncio.FIRST_COMPLETED)
+            for task in feeding:
+                task.cancel()
 
     def _heard(self, delta: Delta[PartialObject]) -> None:
         for body in (delta.old, delta.new):

@@ -1,0 +1,99 @@
+"""The watch of a kind follows the versions in which the server serves it."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import msgspec
+
+from stateward.kube.cache.reflector import ReflectorOptions
+from stateward.kube.objects.errors import UnknownResource
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
+from stateward.kube.objects.watching import Added, Bookmark, Marked
+from stateward.kube.timing.virtual_time import VirtualClock
+from stateward.operator.installations.objects.kinds import ServedKinds
+from stateward.operator.installations.objects.watches import PATIENCE, Watches
+from stateward.packages.plans.steps import LABEL_PART_OF, set_id
+
+THING = ("example.dev", "Thing")
+HOME = Key("prod", "web")
+SET = set_id("web", "prod")
+
+
+class Server:
+    """Serves things in some versions; `names` exist."""
+
+    def __init__(self, *versions: str) -> None:
+        self.versions = versions
+        self.names = ["a"]
+        self.watched: list[str] = []
+        self.broken = asyncio.Event()
+
+    async def request(self, request: Any) -> bytes:
+        await asyncio.sleep(0)
+        parts = request.path.removeprefix("/apis/").split("/")
+        if parts[-1] not in (*self.versions, "example.dev") or not self.versions:
+            raise UnknownResource(f"no {request.path}")
+        if len(parts) == 1:
+            return msgspec.json.encode({"versions": [{"version": version} for version in self.versions]})
+        return msgspec.json.encode({"resources": [{"name": "things", "kind": "Thing", "namespaced": True}]})
+
+    async def watch(self, resource: Any, selection: Any, _start: Any) -> AsyncGenerator[Any]:
+        self.watched.append(f"{selection.namespace}/{resource.version}")
+        if resource.version not in self.versions:
+            raise UnknownResource("404 page not found")
+        for name in self.names if selection.namespace == "prod" else ():
+            labels = {LABEL_PART_OF: SET}
+            meta = ObjectMeta(name=name, namespace="prod", uid=name, resource_version="1", labels=labels)
+            yield Added(PartialObject(metadata=meta))
+        ended = {"k8s.io/initial-events-end": "true"}
+        yield Bookmark(Marked(metadata=ObjectMeta(resource_version="5", annotations=ended)))
+        self.broken.clear()
+        await self.broken.wait()
+
+    def serve(self, *versions: str) -> None:
+        """Serve these versions from now on; streams end."""
+        self.versions = versions
+        self.broken.set()
+
+
+def found(watches: Watches) -> list[str] | None:
+    objects = watches.of(SET, [THING])
+    return None if objects is None else [each.metadata.name for each in objects.get(THING, ())]
+
+
+async def test_a_kind_is_watched_in_another_version_when_the_first_is_not_served_any_longer() -> None:
+    server: Any = Server("v1beta1")
+    options = ReflectorOptions(clock=VirtualClock())
+    watches = Watches(server, ServedKinds(server), ("prod", "test"), options, lambda _: None)
+    async with asyncio.TaskGroup() as group:
+        watches.use(HOME, frozenset({THING}), group)
+        await asyncio.sleep(20)
+        assert found(watches) == ["a"]
+        server.names = ["b"]
+        server.serve("v1")
+        await asyncio.sleep(30)
+        assert "prod/v1" in server.watched
+        assert found(watches) == ["b"]
+        watches.stop()
+
+
+async def test_a_kind_that_goes_is_unknown_until_it_comes_back() -> None:
+    server: Any = Server("v1")
+    watches = Watches(server, ServedKinds(server), ("prod",), ReflectorOptions(clock=VirtualClock()), lambda _: None)
+    async with asyncio.TaskGroup() as group:
+        watches.use(HOME, frozenset({THING}), group)
+        await asyncio.sleep(20)
+        server.serve()
+        await asyncio.sleep(20)
+        assert found(watches) is None
+        assert watches.all_of(SET, [THING]) is None
+        await asyncio.sleep(PATIENCE)
+        assert found(watches) == []
+        asked = len(server.watched)
+        await asyncio.sleep(3600)
+        assert len(server.watched) == asked
+        server.serve("v1")
+        await asyncio.sleep(61)
+        assert found(watches) == ["a"]
+        watches.stop()
