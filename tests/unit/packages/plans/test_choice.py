@@ -158,6 +158,6 @@ def test_a_plan_that_leads_where_it_should_continues() -> None:
 
 def test_a_plan_that_leads_where_it_should_in_other_words_continues() -> None:
     """A backup that was asked for would begin again, and do its work twice."""
-    for installed, wanted in (({}, {"COUNT": 2}), ({"COUNT": 3}, {"COUNT": "3"}), ({"MODE": "slow"}, {})):
-        before = state(**installed)
-        assert join(shop(), before, running(before, "backup"), state(**wanted)) is None
+    words = ((state(), state(COUNT=2)), (state(COUNT=3), state(COUNT="3")), (state(MODE="slow"), state()))
+    for installed, wanted in words:
+        assert join(shop(), installed, running(installed, "backup"), wanted) is None
