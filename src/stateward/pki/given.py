@@ -3,7 +3,7 @@
 The words name files and times, and never show the content of the files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ class UnusableError(Exception):
 
 
 @contextmanager
-def _understood(*files: str) -> Iterator[None]:
+def _understood(*files: str) -> Generator[None]:
     """Raise UnusableError for a certificate in these files that is damaged inside, or of a kind not supported."""
     try:
         yield
