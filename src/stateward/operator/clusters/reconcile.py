@@ -158,6 +158,7 @@ class Reconciler:
             parts.rights,
             parts.data,
             parts.shared_objects,
+            parts.agent_requests.credentials,
             self._wanted,
             self._status,
             self._reads,

@@ -24,7 +24,7 @@ from stateward.engines.pods.objects import owner
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import NotFound
-from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject
+from stateward.kube.objects.metadata import Key, ObjectMeta, PartialObject, key_of
 from stateward.kube.timing.clock import Clock
 from stateward.operator.databases.agents import Access, AgentError
 from stateward.operator.objects.caches import Caches
@@ -72,8 +72,15 @@ class Credentials:
         self._taken = taken
         self._caches = caches
         self._clock = clock
-        self._known: dict[str, tuple[str, Keys]] = {}
-        self._doubted: set[Key] = set()
+        self._known: dict[Key, tuple[str, str, Keys]] = {}
+        """By cluster: its UID, the version of its Secret, and what that holds."""
+        self._doubted: dict[Key, Key] = {}
+        """Secrets of members to check, each with its cluster."""
+
+    def forget(self, key: Key) -> None:
+        """Drop what is remembered of a cluster: it is gone, or another one has its name."""
+        self._known.pop(key, None)
+        self._doubted = {secret: cluster for secret, cluster in self._doubted.items() if cluster != key}
 
     def request_check(self, cluster: Cluster, member: str) -> None:
         """Request a check of a member's Secret, because its agent and the operator reject each other.
@@ -81,7 +88,7 @@ class Credentials:
         Caches show no content, and a user may have changed it: without this check the member could not restart until
         its renewal.
         """
-        self._doubted.add(Key(cluster.metadata.namespace, names.agent(member)))
+        self._doubted[Key(cluster.metadata.namespace, names.agent(member))] = key_of(cluster)
 
     async def prepare(self, cluster: Cluster) -> None:
         """Create or renew the cluster's Secret if it is missing or due; raises ApiError, NotOwnedError."""
@@ -128,7 +135,7 @@ class Credentials:
         told = self._told(key)
         if key in self._doubted:
             good = good and await self._holds(key, keys, agent_name(key.namespace, member), told[ANNOTATION_ENDS])
-            self._doubted.discard(key)
+            self._doubted.pop(key, None)
         if good:
             return
         await self._taken.exists(kinds.SECRETS, key, cluster)
@@ -177,7 +184,7 @@ class Credentials:
             return keys
         keys = Keys(pki.changed(keys.authority, now), keys.root or secrets.token_urlsafe(32), keys.shared)
         written = await self._apply(secret(cluster, key.name, secret_files(keys), {}))
-        self._known[cluster.metadata.uid] = (written.metadata.resource_version, keys)
+        self._known[key_of(cluster)] = (cluster.metadata.uid, written.metadata.resource_version, keys)
         return keys
 
     async def _present(self, cluster: Cluster) -> Keys | None:
@@ -188,13 +195,14 @@ class Credentials:
         key = secret_key(cluster)
         cached = self._caches.of(kinds.SECRETS).get(key)
         version = cached.metadata.resource_version if cached is not None else ""
-        known = self._known.get(cluster.metadata.uid)
-        if known is not None and version and known[0] == version:
-            return known[1]
+        uid = cluster.metadata.uid
+        known = self._known.get(key_of(cluster))
+        if known is not None and version and known[:2] == (uid, version):
+            return known[2]
         found = await own_secret(self._api, key, cluster)
         keys = parse_files(contents(found)) if found is not None else None
         if keys is not None:
-            self._known[cluster.metadata.uid] = (version, keys)
+            self._known[key_of(cluster)] = (uid, version, keys)
         return keys
 
     async def _apply(self, body: dict[str, Any]) -> Any:

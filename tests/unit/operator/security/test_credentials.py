@@ -103,6 +103,19 @@ async def test_who_only_asks_an_agent_writes_nothing(stage: Stage) -> None:
     assert stage.api.calls == []
 
 
+async def test_the_keys_of_a_cluster_that_is_gone_are_not_kept(stage: Stage) -> None:
+    await stage.ensure()
+    stage.credentials.request_check(stage.cluster, "logs-hot-0")
+    stage.credentials.forget(Key("prod", "others"))
+    stage.api.calls.clear()
+    await stage.access()
+    assert stage.api.calls == []
+    stage.credentials.forget(Key("prod", "logs"))
+    assert not any(vars(stage.credentials)[name] for name in ("_known", "_doubted"))
+    await stage.access()
+    assert stage.api.verbs("secrets") == ["get"]
+
+
 async def test_nothing_is_read_or_written_while_all_is_well(stage: Stage) -> None:
     await stage.ensure()
     stage.api.calls.clear()
