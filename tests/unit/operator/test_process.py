@@ -2,8 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +20,7 @@ from stateward.kube.election.fence import LostLease
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import Conflict
 from stateward.kube.objects.metadata import Key
+from stateward.operator import process
 from stateward.operator.assembly import Operator
 from stateward.operator.clusters import reconcile
 from stateward.operator.clusters.reconcile import Reconciler
@@ -157,6 +158,50 @@ class Told:
 
     async def add_user(self, *_: object) -> None:
         self.heard.append("add_user")
+
+
+async def test_what_is_remembered_of_the_agents_of_a_cluster_is_dropped_with_it(api: Written) -> None:
+    one, seen = reconciler(operator(api, leader_elect=False)), existing()
+    await secrets_of_agents(one, seen)
+    known = one._agent_requests.credentials._known
+    assert known
+    one._memory.forget(Key("data", "logs"))
+    assert not known
+
+
+class WiredError(Exception):
+    """What an operator was made from."""
+
+    def __init__(self, *_: object, lease_api: Any = None, **__: object) -> None:
+        self.lease_api = lease_api
+
+
+async def test_the_process_gives_the_lease_a_client_with_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[Any]()
+
+    @asynccontextmanager
+    async def client(_: object, **given: Any) -> AsyncGenerator[Any]:
+        made.append(SimpleNamespace(execute=None, **given))
+        yield made[-1]
+
+    @asynccontextmanager
+    async def families(*_: object) -> AsyncGenerator[tuple[()]]:
+        yield ()
+
+    def operated(*given: Any, **named: Any) -> Any:
+        raise WiredError(*given, **named)
+
+    for name, value in (("HttpApi", client), ("open_families", families), ("Operator", operated)):
+        monkeypatch.setattr(process, name, value)
+
+    def connected(**_: object) -> SimpleNamespace:
+        return SimpleNamespace(namespace="stateward")
+
+    monkeypatch.setattr(process, "connect", connected)
+    with pytest.raises(WiredError) as caught:
+        await process.run_operator(OperatorOptions())
+    assert caught.value.lease_api is made[1]
+    assert made[1].limits.request < OperatorOptions().lease_timing.renew_deadline / 2
 
 
 async def look(one: Reconciler) -> None:

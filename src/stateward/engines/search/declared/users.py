@@ -186,7 +186,8 @@ def with_user(users: list[UserStatus], changed: UserStatus) -> list[UserStatus]:
 def retiring(users: list[UserStatus], current: str, end: str) -> list[UserStatus]:
     """Return the users with an end for all but the current one; an end that is set stays.
 
-    One that is later than that of a user who retires now was set by a clock that was ahead.
+    One that is later than that of a user who retires now does not: the overlap is shorter than it was, or the clock was
+    ahead when the end was set.
     """
 
     def ends(known: str) -> str:

@@ -97,7 +97,7 @@ def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
     if claim is None:
         return creation_of(facts, pool, member.ordinal, member.name)
     why = claim_mismatch(pool, claim)
-    if why is None or claim.capacity or claim.terminating or (pod is not None and (pod.node or pod.running)):
+    if why is None or claim.capacity or claim.terminating or (pod is not None and pod.node):
         return StepResult()
     actions = (DeleteVolume(why=f"nothing was written to it, and {why}", member=member.name, claim=claim.ref),)
     text = f"{{}} gets another volume: {why}"

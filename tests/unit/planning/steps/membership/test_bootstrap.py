@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
-from stateward.planning.steps.membership.bootstrap import everything_lost
+from stateward.planning.steps.membership.bootstrap import everything_lost, new_volume
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 
@@ -170,6 +170,16 @@ def test_claims_of_a_class_that_does_not_exist_are_made_again_once_a_user_accept
     world.edit(pools=[managers(), hot(2)]).run()
     assert set(world.did(a.DeleteVolume)) == {"c-managers-0", "c-managers-1", "c-managers-2"}
     assert world.did(a.GrantBootstrap) == ["c-managers-0"]
+
+
+def test_a_claim_whose_pod_has_a_node_is_not_made_again_whatever_its_status_says() -> None:
+    world = lost_with_a_class_that_does_not_exist().edit(pools=[managers(), hot(2)])
+    facts = derive(world.observe(), world.now)
+    member = facts.members["c-managers-0"]
+    assert member.pod is not None
+    assert new_volume(facts, member, facts.pools["managers"]).actions
+    placed = replace(member, pod=replace(member.pod, node="node-1"))
+    assert not new_volume(facts, placed, facts.pools["managers"]).actions
 
 
 def test_a_correction_alone_deletes_no_claim_before_a_user_accepts_the_loss() -> None:

@@ -106,7 +106,8 @@ def test_no_cluster_is_formed_beside_the_data_of_an_earlier_one_whose_managers_a
         " stateward.dev/bootstrap-again=accept-data-loss"
     )
     world.edit(bootstrap_again=True).ticks(5)
-    assert set(world.did(a.RecordBootstrap)) == {"c-managers-0"}
+    # A pod that keeps its data itself is another one after it was recreated to read its permission.
+    assert world.did(a.RecordBootstrap) == ["c-managers-0"] * (2 if pools[0].ephemeral else 1)
 
 
 def test_new_managers_are_not_taken_for_those_of_the_data_when_the_cluster_is_created_once_more() -> None:
