@@ -112,6 +112,14 @@ class PastRun(Record):
     completion_time: Annotated[str, Meta(description="When it ended.")] = ""
 
 
+class RemovedObject(Record):
+    """An object of the plan `deploy` that another plan deletes."""
+
+    group: Annotated[str, Meta(description="API group; empty for the core group.")]
+    kind: Annotated[str, Meta(description="Kind of the object.")]
+    name: Annotated[str, Meta(description="Name of the object.")]
+
+
 class InstallationStatus(Record):
     """What is, what is going on, and what waits."""
 
@@ -125,6 +133,14 @@ class InstallationStatus(Record):
     history: Annotated[list[PastRun], Meta(description="The last runs, the newest first.")] = field(
         default_factory=list
     )
+    removed: Annotated[
+        list[RemovedObject],
+        Meta(
+            description="Objects of the plan `deploy` that another plan deletes. Drift correction does not recreate"
+            " them; a plan that applies them does.",
+            extra={"map_keys": ["group", "kind", "name"]},
+        ),
+    ] = field(default_factory=list)
     conditions: Annotated[
         list[Condition],
         Meta(description="Ready, Reconciling and Stalled as kstatus defines them.", extra={"map_keys": ["type"]}),

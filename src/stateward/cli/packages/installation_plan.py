@@ -153,10 +153,10 @@ def decided(found: InstallationPreview, status: InstallationStatus) -> Installat
             return replace(found, chosen=chosen, asked=bool(granted))
         case Stop() as stop:
             return replace(found, refused=stop.whole)
+        case Rest(problem=problem) | GoOn(problem=problem) if problem is not None:
+            return replace(found, refused=problem.whole)
         case Rest():
             return found
-        case GoOn(problem=problem) if problem is not None:
-            return replace(found, refused=problem.whole)
         case GoOn():
             return _after(found, status, state)
 

@@ -4,11 +4,12 @@ The caches show whether an object has changed, without a request: it is not as t
 again as it was rendered. An object that would now render differently is left alone: the plan that would change it has
 not run, because nothing has requested it. If the key of digests was lost, a dry run shows whether the object is
 unchanged, and it is known again from then on. Objects that a user removed are created again, except jobs and pods,
-which are finished work.
+which are finished work, and except what a plan has removed.
 """
 
 from collections.abc import Iterable, Mapping
 
+from stateward.api.kinds.installation import RemovedObject
 from stateward.api.values.base import Json
 from stateward.kube.cache.apply import state_of
 from stateward.kube.objects.metadata import PartialObject
@@ -32,9 +33,15 @@ class DriftCorrection:
         self._memory = memory
         self._rendered_steps = rendered_steps
 
-    async def keep(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
-        """Revert what has drifted; return the names of these objects. Raises FatalError, HeldError, ApiError."""
-        return [*await self._changed(use, seen), *await self._missing(use, seen)]
+    async def keep(
+        self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]], removed: Iterable[RemovedObject]
+    ) -> list[str]:
+        """Revert what has drifted; return the names of these objects. Raises FatalError, HeldError, ApiError.
+
+        What a plan has removed stays removed.
+        """
+        gone = {Identity(found.group, found.kind, "", found.name) for found in removed}
+        return [*await self._changed(use, seen), *await self._missing(use, seen, gone)]
 
     async def _changed(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
         left, states, mended = self._memory.of(self._applier.set_id), dict[str, str](), list[str]()
@@ -64,8 +71,10 @@ class DriftCorrection:
         self._memory.keep(self._applier.set_id, states)
         return mended
 
-    async def _missing(self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]]) -> list[str]:
-        there = {Identity(*kind, "", body.metadata.name) for kind, body in _each(seen)}
+    async def _missing(
+        self, use: Use, seen: Mapping[GroupKind, tuple[PartialObject, ...]], removed: set[Identity]
+    ) -> list[str]:
+        there = {Identity(*kind, "", body.metadata.name) for kind, body in _each(seen)} | removed
         mended: list[str] = []
         rendered_steps = await self._rendered_steps.each(use, places(use.package, DEPLOY))
         for identity, what in standing(use, DEPLOY, lambda _use, place: rendered_steps[place]).items():

@@ -19,6 +19,7 @@ from stateward.operator.installations.execution.service_account import NOT_ALLOW
 from stateward.operator.installations.execution.step_execution import kinds_of
 from stateward.operator.installations.objects.faults import FatalError, HeldError, NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
+from stateward.operator.installations.removed_objects import at_the_beginning
 from stateward.operator.installations.run import BUSY_SECONDS, RunContext, continue_run
 from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.format.parameters import BadValue, in_force
@@ -29,15 +30,17 @@ from stateward.packages.plans.decision import (
     Begin,
     Decision,
     GoOn,
+    Rest,
     Stop,
     accepted,
     decide,
     follows,
+    stopped,
 )
 from stateward.packages.plans.run_record import at_once, begun, fixed_values, is_running, state_status
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import Cause
-from stateward.packages.rendering.rendering import Use, places
+from stateward.packages.rendering.rendering import Use
 from stateward.packages.rendering.templates import TemplateProblem
 
 SETTLED_SECONDS = 600.0
@@ -139,7 +142,7 @@ class Reconciliation:
         if isinstance(found.decision, Stop):
             await self._status_writer.write(status, (found.decision.reason, found.decision.message))
             return SETTLED_SECONDS
-        if isinstance(found.decision, GoOn) and found.decision.problem is not None:
+        if isinstance(found.decision, GoOn | Rest) and found.decision.problem is not None:
             self._status_writer.standing = (found.decision.problem.reason, found.decision.problem.message)
         if isinstance(found.decision, Begin) and found.package is not None:
             status = await self._begin(found.decision, found.package)
@@ -152,8 +155,9 @@ class Reconciliation:
         return await self._rest(status)
 
     async def refused(self, error: Exception) -> float:
-        """Report a missing account, or the right that it lacks; raises ApiError, LostLease."""
-        await self._status_writer.write(self._status_writer.live.status, (NOT_ALLOWED, error_text(error)))
+        """Report a missing account, the right that it lacks, or what else has to pass; raises ApiError, LostLease."""
+        reason = NOT_ALLOWED if isinstance(error, NotAllowedError | Forbidden) else "StepRetried"
+        await self._status_writer.write(self._status_writer.live.status, (reason, error_text(error)))
         return SETTLED_SECONDS / 10
 
     async def _decided(self) -> Found:
@@ -162,7 +166,7 @@ class Reconciliation:
             package = await self._shared.library.load(self._namespace, self._spec.package)
         except NoPackageError as error:
             stop = Stop(error.reason, error.message)
-            return Found(GoOn(stop) if is_running(status.run) else stop)
+            return Found(GoOn(stop) if is_running(status.run) else stopped(status, stop))
         wanted = State(package.digest, in_force(package, self._spec.parameters, fixed_values(status.installed)))
         wish = meta.annotations.get(ANNOTATION_TRIGGER, "")
         return Found(decide(package, status, wanted, wish, self._name), package, wanted)
@@ -171,22 +175,18 @@ class Reconciliation:
         status, chosen = self._status_writer.live.status, decision.chosen
         target = state_status(package, self._spec.package, chosen.state.values)
         run = begun(chosen, target, package, self._status_writer.now(), _cause(decision, status))
-        await self._status_writer.mark(await self._kinds(package, chosen), sure=False)
+        use = Use(package, self._name, self._namespace, chosen.state.values)
+        # Its kinds are recorded at once, and watched from its start; what cannot be rendered is told by its step.
+        works = await self._shared.rendered_steps.renderable(use, chosen.plan)
+        removed = await at_the_beginning(self._shared.rendered_steps, use, works, status.removed)
+        kinds = frozenset[GroupKind]().union(*(kinds_of(work) for work in works.values()))
+        await self._status_writer.mark(kinds, sure=False)
         granted = accepted(package, status, decision)
-        written = await self._status_writer.write(replace(status, run=run, last_request=granted))
+        written = await self._status_writer.write(replace(status, run=run, last_request=granted, removed=removed))
         mine = set_id(self._name, self._namespace)
         self._shared.memory.begin(mine, run.start_time, first=status.run is None)
         self._status_writer.tell(Severity.NORMAL, "PlanBegins", f"plan {chosen.plan}: {chosen.why}")
         return written
-
-    async def _kinds(self, package: Package, chosen: Chosen) -> frozenset[GroupKind]:
-        """Return the kinds of objects that a plan creates, to be recorded at once and watched from its start."""
-        use = Use(package, self._name, self._namespace, chosen.state.values)
-        try:
-            rendered_steps = await self._shared.rendered_steps.each(use, places(package, chosen.plan))
-        except (TemplateProblem, BadValue, HeldError):
-            return frozenset()  # The step says so when its turn comes.
-        return frozenset[GroupKind]().union(*(kinds_of(work) for work in rendered_steps.values()))
 
     async def _go_on(self, status: InstallationStatus, run: RunStatus, patience: float, after: str = "") -> float:
         try:
@@ -230,7 +230,7 @@ class Reconciliation:
             return BUSY_SECONDS
         keeper = DriftCorrection(applier, self._shared.memory, self._shared.rendered_steps)
         try:
-            mended = await keeper.keep(await self._use(status.installed), seen)
+            mended = await keeper.keep(await self._use(status.installed), seen, status.removed)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
             told = f"changes by other clients cannot be reverted: {error_text(error)}"
             await self._status_writer.write(status, (reason_of(error, "NotPutRight"), told))

@@ -13,12 +13,13 @@ from stateward.operator.installations.execution.step_execution import StepExecut
 from stateward.operator.installations.execution.tasks import Tasks
 from stateward.operator.installations.finish import Finisher
 from stateward.operator.installations.objects.faults import HeldError
+from stateward.operator.installations.removed_objects import at_the_end
 from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.plans.choice import CLEANUP
 from stateward.packages.plans.progress import ENDED, Result, Stage, StepName, advance, next_look, ready, stage
 from stateward.packages.plans.run_record import ended, failing, remembered, run_of, with_progress
 from stateward.packages.plans.steady_state import place_of
-from stateward.packages.plans.work import errand_of
+from stateward.packages.plans.work import Cause, errand_of
 from stateward.packages.rendering.rendering import Use
 
 BUSY_SECONDS = 5.0
@@ -95,7 +96,10 @@ async def _finished(
             return await status_writer.write(replace(status, run=replace(run, message=waits)), stuck), BUSY_SECONDS
     done = ended(run, Stage.DONE, "", status_writer.now())
     installed = status.installed if run.plan == CLEANUP else run.target
-    return await _ended(running, replace(status, installed=installed), done), 0.0
+    removed = status.removed
+    if run.cause != Cause.DELETION:
+        removed = await at_the_end(running.shared.rendered_steps, running.use, run.plan, removed)
+    return await _ended(running, replace(status, installed=installed, removed=removed), done), 0.0
 
 
 async def _ended(running: RunContext, status: InstallationStatus, run: RunStatus) -> InstallationStatus:

@@ -31,13 +31,11 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """Nothing is to be done but to keep things as they are."""
-
-
-@dataclass(frozen=True, slots=True)
 class Stop:
-    """Nothing can be done until a person has done something; `reason` is for programs."""
+    """Nothing can be done until a person has done something; `reason` is for programs.
+
+    Not even drift is corrected: nothing is installed, or a change has failed half done.
+    """
 
     reason: str
     message: str
@@ -48,6 +46,13 @@ class Stop:
     def whole(self) -> str:
         """All that is known."""
         return self.values or self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing is to be done but to keep things as they are; `problem` is what a person has to do for more."""
+
+    problem: Stop | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,21 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
     problem = _problem(package, status, wanted)
     if is_running(status.run):
         return GoOn(problem) if problem else _joined(package, status, wanted)
-    if problem:
-        return problem
+    found = problem or _begun(package, status, wanted, wish, name)
+    return stopped(status, found) if isinstance(found, Stop) else found
+
+
+def stopped(status: InstallationStatus, problem: Stop) -> Rest | Stop:
+    """Return how an installation without a running plan is held up by a problem: what is installed is kept as it is.
+
+    But for a change that has failed: it may be half done, and drift correction would undo half of it.
+    """
+    run = status.run
+    half_done = run is not None and run.stage == Stage.FAILED and run.cause != Cause.REQUEST
+    return problem if half_done or status.installed is None else Rest(problem)
+
+
+def _begun(package: Package, status: InstallationStatus, wanted: State, wish: str, name: str) -> Begin | Rest | Stop:
     chosen = _back(package, status, wanted) or choose(package, state_of(status.installed), wanted)
     if isinstance(chosen, Refused):
         return Stop("ParametersDisagree", chosen.message)
@@ -128,7 +146,7 @@ def _back(package: Package, status: InstallationStatus, wanted: State) -> Chosen
     return join(package, installed, Chosen(run.plan, target, run.description), wanted)
 
 
-def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Decision:
+def _chosen(status: InstallationStatus, chosen: Chosen, due: str) -> Begin | Stop:
     granted = due if _plan_of(due) == chosen.plan else ""
     run = status.run
     if run is not None and run.stage == Stage.FAILED and not granted and _same(run.plan, state_of(run.target), chosen):
@@ -141,7 +159,7 @@ def _same(plan: str, target: State | None, chosen: Chosen) -> bool:
     return plan == chosen.plan and target == chosen.state
 
 
-def _wished(package: Package, status: InstallationStatus, due: str, name: str) -> Decision:
+def _wished(package: Package, status: InstallationStatus, due: str, name: str) -> Begin | Rest | Stop:
     state = state_of(status.installed)
     if due and state is not None:
         if unknown := plan_unknown(package, due):
@@ -150,9 +168,9 @@ def _wished(package: Package, status: InstallationStatus, due: str, name: str) -
             return Stop("CleanupNotConfirmed", unconfirmed(due, name))
         return Begin(Chosen(_plan_of(due), state, "a user asked for it"), due)
     run = status.run
-    if run is not None and run.stage == Stage.FAILED:
-        return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
-    return Rest()
+    if run is None or run.stage != Stage.FAILED:
+        return Rest()
+    return Stop("PlanFailed", f"plan {run.plan} has failed: {run.message}")
 
 
 def plan_unknown(package: Package, wish: str) -> str:

@@ -1,11 +1,20 @@
 """The objects of a settled installation, and the step and plan of each."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from stateward.api.kinds.installation import RemovedObject
 from stateward.api.values.base import Json
 from stateward.packages.format.trees import at, text
-from stateward.packages.plans.steps import ANNOTATION_PHASE, ANNOTATION_PLAN, ANNOTATION_STEP, Works, placeless, work_of
+from stateward.packages.plans.steps import (
+    ANNOTATION_PHASE,
+    ANNOTATION_PLAN,
+    ANNOTATION_STEP,
+    Work,
+    Works,
+    placeless,
+    work_of,
+)
 from stateward.packages.rendering.objects import Identity, Rendered
 from stateward.packages.rendering.rendering import Place, Use, places
 
@@ -43,6 +52,27 @@ def standing(use: Use, plan: str, works: Works = work_of) -> Mapping[Identity, S
         for rendered in work.delete:
             found.pop(placeless(rendered.identity), None)
     return {identity: what for identity, what in found.items() if (identity.group, identity.kind) not in ONCE}
+
+
+def removed_after(
+    before: Iterable[RemovedObject], works: Iterable[Work], *, done: bool, deployed: Iterable[Identity] | None
+) -> list[RemovedObject]:
+    """Return the objects that drift correction must not recreate, when a plan begins or is done; `works` are its steps.
+
+    All that the plan deletes is recorded when it begins, because it may fail or be interrupted after any step. The
+    disaster this prevents: a plan stops the database to restore its data and fails, and the database is started on half
+    of them. When the plan is done, what it has applied last is there again.
+
+    `deployed` are the objects of the plan `deploy`, the only ones that are recreated; None if they are not known.
+    """
+    gone = {Identity(found.group, found.kind, "", found.name) for found in before}
+    for work in works:
+        if done:
+            gone -= {placeless(rendered.identity) for rendered in work.apply}
+        gone |= {placeless(rendered.identity) for rendered in work.delete}
+    if deployed is not None:
+        gone &= frozenset(deployed)
+    return [RemovedObject(identity.group, identity.kind, identity.name) for identity in sorted(gone)]
 
 
 def place_in(use: Use, annotations: Json) -> Place | None:

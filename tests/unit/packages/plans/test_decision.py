@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.api.kinds.installation import InstallationStatus, RunStatus, StateStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import State
-from stateward.packages.plans.decision import Begin, GoOn, Stop, accepted, decide, follows
+from stateward.packages.plans.decision import Begin, GoOn, Rest, Stop, accepted, decide, follows
 from stateward.packages.plans.run_record import state_status
 from tests.unit.packages.samples import OPERATOR, shop
 
@@ -56,6 +57,33 @@ def test_a_plan_that_was_requested_and_failed_is_not_reverted() -> None:
     assert found.reason == "PlanFailed"
 
 
+@pytest.mark.parametrize(
+    ("cause", "wish", "kept"),
+    [
+        ("Request", "", True),
+        ("Request", "nonsense/1", True),
+        ("Request", "cleanup/other", True),
+        ("Change", "", False),
+        ("", "", False),
+    ],
+)
+def test_only_a_change_that_has_failed_half_done_leaves_what_is_installed_without_care(
+    cause: str, wish: str, *, kept: bool
+) -> None:
+    old = package("cleanup")
+    status = failed(old, "backup")
+    assert status.run is not None
+    status = replace(status, run=replace(status.run, cause=cause))
+    found = decide(old, status, State(old.digest, {}), wish)
+    assert isinstance(found, Rest if kept else Stop)
+    assert not isinstance(found, Rest) or found.problem is not None
+
+
+def test_an_edit_that_is_refused_before_anything_is_installed_leaves_nothing_to_keep() -> None:
+    found = decide(package(), InstallationStatus(), State("1", {"NO": "such"}), "")
+    assert isinstance(found, Stop)
+
+
 def test_taking_back_that_fails_too_is_not_repeated() -> None:
     old = package("update")
     status = failed(old, "update", COUNT=9)
@@ -71,8 +99,9 @@ def test_a_version_that_makes_a_parameter_immutable_may_still_change_it_and_neve
     assert isinstance(decide(new, status, wanted, ""), Begin)
     done = InstallationStatus(installed=state_status(new, "shop", wanted.values))
     found = decide(new, done, State(new.digest, {"MODE": "slow", "STORAGE": "1Gi"}), "")
-    assert isinstance(found, Stop)
-    assert found.values == "MODE: 'slow': cannot be changed once it is installed; it is 'fast'"
+    assert isinstance(found, Rest)
+    assert found.problem is not None
+    assert found.problem.values == "MODE: 'slow': cannot be changed once it is installed; it is 'fast'"
 
 
 def test_a_status_without_the_record_of_immutable_parameters_still_fixes_the_values_it_has() -> None:
@@ -81,7 +110,9 @@ def test_a_status_without_the_record_of_immutable_parameters_still_fixes_the_val
         installed=StateStatus(package="shop", digest=old.digest, parameters={"STORAGE": "1Gi", "COUNT": 2})
     )
     assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "1Gi", "COUNT": 3}), ""), Begin)
-    assert isinstance(decide(old, status, State(old.digest, {"STORAGE": "2Gi", "COUNT": 2}), ""), Stop)
+    found = decide(old, status, State(old.digest, {"STORAGE": "2Gi", "COUNT": 2}), "")
+    assert isinstance(found, Rest)
+    assert found.problem is not None
 
 
 def test_a_failed_upgrade_says_what_waits_for_it() -> None:

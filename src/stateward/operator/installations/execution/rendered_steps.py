@@ -5,14 +5,17 @@ beside the event loop: a package with hundreds of parameters takes most of a sec
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 import msgspec
 
 from stateward.operator.installations.execution.background import Background
 from stateward.operator.installations.execution.jobs import RenderStep
 from stateward.operator.installations.execution.kept import Kept
+from stateward.packages.format.parameters import BadValue
 from stateward.packages.plans.steps import Work
-from stateward.packages.rendering.rendering import Place, Use
+from stateward.packages.rendering.rendering import Place, Use, places
+from stateward.packages.rendering.templates import TemplateProblem
 
 
 class RenderedSteps:
@@ -30,6 +33,14 @@ class RenderedSteps:
         if found is None:
             found = await self._background(RenderStep(use, place))
             self.kept.keep(use.namespace, name, found)
+        return found
+
+    async def renderable(self, use: Use, plan: str) -> Mapping[Place, Work]:
+        """Return the objects of the steps of a plan that can be rendered, in their order; raises HeldError."""
+        found: dict[Place, Work] = {}
+        for place in places(use.package, plan):
+            with suppress(TemplateProblem, BadValue):
+                found[place] = await self.of(use, place)
         return found
 
     async def each(self, use: Use, places: Iterable[Place]) -> Mapping[Place, Work]:
