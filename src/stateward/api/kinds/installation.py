@@ -75,6 +75,9 @@ class StepStatus(Record):
     start_time: Annotated[str, Meta(description="Time of the first attempt.")] = ""
     failures: Annotated[int, Meta(description="Number of failed attempts.")] = 0
     next_attempt_time: Annotated[str, Meta(description="Time of the next attempt.")] = ""
+    finished: Annotated[
+        list[str], Meta(description="Jobs and pods of the step that are done; Kubernetes may remove them meanwhile.")
+    ] = field(default_factory=list)
     reason: Annotated[
         str, Meta(description="NotAllowed where the installation's service account lacks a right that the step needs.")
     ] = ""

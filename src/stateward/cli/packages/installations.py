@@ -169,6 +169,9 @@ def shown(found: Installation) -> Iterator[str]:
     if stuck is not None:
         yield f"{stuck.reason}: {stuck.message}"
         yield from told(INSTALLATION_ADVICE.get(stuck.reason, UNKNOWN))
+    if found.status.removed:
+        names = ", ".join(f"{item.kind} {item.name}" for item in found.status.removed)
+        yield f"removed by a plan, and not recreated until a plan applies it: {names}"
     if found.status.run is not None:
         yield from steps(found.status.run)
 

@@ -15,7 +15,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import NAMESPACES
 from stateward.operator.installations.objects.applier import Applier, ObjectTools
 from stateward.operator.installations.objects.owned_objects import OwnedObject, owned_objects
-from stateward.packages.plans.steady_state import KEPT
+from stateward.packages.plans.steady_state import KEPT, removal_turn
 
 
 async def is_namespace_deleted(api: Api, namespace: str) -> bool:
@@ -33,13 +33,30 @@ async def is_namespace_deleted(api: Api, namespace: str) -> bool:
 async def remove_objects(
     tools: ObjectTools, applier: Applier, installation: Installation, *, outside: bool = False
 ) -> str:
-    """Remove all objects of an installation, or only those `outside` its namespace.
+    """Remove all objects of an installation, or only those `outside` its namespace, all at once.
 
     Returns what the removal waits for, or nothing. Raises HeldError, ApiError.
     """
     owned = await owned_objects(tools.api, tools.kinds, installation, outside=outside)
-    waits = [text for found in _going(installation, owned) if (text := await applier.remove(found.kind, found.body()))]
+    going = _going(installation, owned)
+    # With the namespace their controllers are gone: to wait for one object would only keep the others.
+    waits = await (_remove if outside else remove_in_turn)(applier, going)
     return first_of(waits, 3, "; ")
+
+
+async def remove_in_turn(applier: Applier, owned: Iterable[OwnedObject]) -> list[str]:
+    """Remove objects in their order; return what that waits for, or nothing. Raises HeldError, ApiError."""
+    turns: dict[int, list[OwnedObject]] = {}
+    for found in owned:
+        turns.setdefault(removal_turn(found.identity), []).append(found)
+    for _, going in sorted(turns.items()):
+        if waits := await _remove(applier, going):
+            return waits
+    return []
+
+
+async def _remove(applier: Applier, owned: Iterable[OwnedObject]) -> list[str]:
+    return [text for found in owned if (text := await applier.remove(found.kind, found.body()))]
 
 
 def _going(installation: Installation, owned: Iterable[OwnedObject]) -> list[OwnedObject]:

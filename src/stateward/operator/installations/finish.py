@@ -13,6 +13,7 @@ from stateward.kube.client.client import PatchKind
 from stateward.kube.objects.errors import Conflict, NotFound
 from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.installations.context import SharedTools
+from stateward.operator.installations.deletion import remove_in_turn
 from stateward.operator.installations.objects.faults import HeldError
 from stateward.operator.installations.objects.owned_objects import OwnedObject, owned_objects
 from stateward.operator.installations.objects.views import kinds_in
@@ -51,7 +52,7 @@ class Finisher:
         waits = [text for found in owned if (text := await self._settle(found, owned, run))]
         if waits:
             return "; ".join(waits)
-        waits = [text for found in await self._unwanted(use, owned) if (text := await self._prune(found))]
+        waits = await remove_in_turn(self._applier, await self._unwanted(use, owned))
         if not waits:
             self._cached_objects.memory.listed(self._cached_objects.set_id)
         return "; ".join(waits)
@@ -120,9 +121,6 @@ class Finisher:
             return frozenset()  # What cannot be rendered is not known to be gone.
         kept = KEPT if self._installation.spec.deletion_policy is Retention.RETAIN else frozenset[tuple[str, str]]()
         return frozenset(identity for identity in gone if (identity.group, identity.kind) not in kept)
-
-    async def _prune(self, found: OwnedObject) -> str:
-        return await self._applier.remove(found.kind, found.body())
 
 
 def _own(verdict: Verdict, owned: list[OwnedObject]) -> bool:

@@ -60,8 +60,8 @@ async def continue_run(
             break
         results: dict[StepName, Result] = {}
         for name in names:
-            again = progress.step(name).stage is Stage.WAITING
-            results[name] = await execution.carry_out(running.use, place_of(running.use, run.plan, name), again=again)
+            place = place_of(running.use, run.plan, name)
+            results[name] = await execution.carry_out(running.use, place, progress.step(name))
         progress = advance(progress, results, status_writer.now())
         run = with_progress(run, progress)
         _tell(status_writer, execution.restarted)

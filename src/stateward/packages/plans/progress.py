@@ -36,7 +36,7 @@ StepName = tuple[str, str]
 class StepProgress:
     """The progress of one step, with the times of its first and next attempt in seconds since the epoch.
 
-    `reason` says, for programs, why it needs manual intervention.
+    `reason` says, for programs, why it needs manual intervention. `finished` are its jobs and pods that are done.
     """
 
     stage: Stage = Stage.PENDING
@@ -45,6 +45,7 @@ class StepProgress:
     failures: int = 0
     again: float = 0.0
     reason: str = ""
+    finished: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,13 @@ class Result:
     """The result of an attempt of a step: DONE, WAITING (for health), RETRYING (a temporary error) or FAILED.
 
     `reason` says, for programs, why retries are in vain until a user changes something.
+    `finished` are jobs and pods that are done.
     """
 
     stage: Stage
     message: str = ""
     reason: str = ""
+    finished: frozenset[str] = frozenset()
 
 
 def ready(package: Package, run: Run, now: float) -> tuple[StepName, ...]:
@@ -128,11 +131,12 @@ def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepP
     if run.timeout and now - since >= run.timeout:
         late = f"did not finish within {run.timeout:.0f} seconds: {result.message}"
         return StepProgress(Stage.FAILED, late, since, step.failures)
+    finished = step.finished | result.finished
     if result.stage is Stage.RETRYING:
         failures = step.failures + 1
         delay = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(failures - 1, 30))
-        return StepProgress(Stage.RETRYING, result.message, since, failures, now + delay, result.reason)
-    return StepProgress(Stage.WAITING, result.message, since)
+        return StepProgress(Stage.RETRYING, result.message, since, failures, now + delay, result.reason, finished)
+    return StepProgress(Stage.WAITING, result.message, since, finished=finished)
 
 
 def next_look(run: Run, now: float) -> float | None:

@@ -68,6 +68,7 @@ def run_of(status: RunStatus, timeout: float) -> Run:
             step.failures,
             read(step.next_attempt_time),
             step.reason,
+            frozenset(step.finished),
         )
     return Run(status.plan, read(status.start_time), steps, timeout)
 
@@ -102,6 +103,7 @@ def _step(status: StepStatus, progress: StepProgress) -> StepStatus:
         failures=progress.failures,
         next_attempt_time=written(progress.again),
         reason=progress.reason,
+        finished=sorted(progress.finished),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from stateward.api.kinds.installation import RemovedObject
-from stateward.api.values.base import Json
+from stateward.api.values.base import GROUP, Json
 from stateward.packages.format.trees import at, text
 from stateward.packages.plans.steps import (
     ANNOTATION_PHASE,
@@ -29,6 +29,18 @@ KEPT = frozenset(
     }
 )
 """Kinds whose deletion destroys data."""
+
+
+def removal_turn(identity: Identity) -> int:
+    """Return when an object is removed, the lowest first; all of one turn are gone before the next ones go.
+
+    Custom resources are first: the controller that has to end what they stand for may be in the same package, and
+    without it they would never go. Installations of other packages, which this one needs to work, are last.
+    """
+    if (identity.group, identity.kind) == (GROUP, "Installation"):
+        return 2
+    custom = "." in identity.group and not identity.group.endswith(".k8s.io")
+    return 0 if custom else 1
 
 
 @dataclass(frozen=True, slots=True)

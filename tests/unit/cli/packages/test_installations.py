@@ -165,6 +165,10 @@ def test_status_list_and_history_say_where_it_is(run: Run, api: WritableApi, fol
     assert good(run, "installation", "history", "web") == "web: no plan has ended yet\n"
     installed(api)
     assert good(run, "installation", "status", "web") == "web: shop-1.2.0, installed 1.2.0: ready\n"
+    installed(api, removed=[{"group": "apps", "kind": "Deployment", "name": "app"}])
+    said = good(run, "installation", "status", "web").splitlines()
+    assert said[1] == "removed by a plan, and not recreated until a plan applies it: Deployment app"
+    installed(api)
     assert good(run, "installation", "list", "-A") == "default/web: shop-1.2.0, installed 1.2.0: ready\n"
     said = good(run, "installation", "history", "web")
     assert said == ("2026-11-21T10:01:00Z deploy 1.2.0 Done, because the package is installed for the first time\n")

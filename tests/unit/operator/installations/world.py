@@ -38,6 +38,7 @@ PLURALS = {
     "StatefulSet": ("apps", "v1", "statefulsets", True),
     "Job": ("batch", "v1", "jobs", True),
     "PodDisruptionBudget": ("policy", "v1", "poddisruptionbudgets", True),
+    "SearchUser": ("stateward.dev", "v1alpha1", "searchusers", True),
     "Installation": ("stateward.dev", "v1alpha1", "swinstallations", True),
 }
 

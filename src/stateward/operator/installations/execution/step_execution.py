@@ -1,6 +1,7 @@
 """Performs one step of a plan as far as possible, and reports the result."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from stateward.api.values.base import GROUP, Json
@@ -14,9 +15,12 @@ from stateward.operator.installations.objects.views import GroupKind
 from stateward.operator.restarts.views import SOURCES
 from stateward.packages.format.parameters import BadValue
 from stateward.packages.format.records import Task, TaskKind
+from stateward.packages.format.trees import at
 from stateward.packages.plans.health import Health, health_of
-from stateward.packages.plans.progress import Result, Stage
+from stateward.packages.plans.progress import Result, Stage, StepProgress
+from stateward.packages.plans.steady_state import ONCE
 from stateward.packages.plans.steps import Work, refuse_conflicts_of
+from stateward.packages.rendering.objects import Rendered
 from stateward.packages.rendering.rendering import Place, Use
 from stateward.packages.rendering.step_objects import at_once
 from stateward.packages.rendering.templates import TemplateProblem
@@ -49,32 +53,40 @@ class StepExecution:
         self._mark = mark
         self.restarted: list[str] = []
 
-    async def carry_out(self, use: Use, place: Place, *, again: bool = False) -> Result:
-        """Perform a step; a temporary error is retried, any other ends the plan.
-
-        `again`: all of it was created in this run, and is waited for.
-        """
+    async def carry_out(self, use: Use, place: Place, progress: StepProgress) -> Result:
+        """Perform a step; a temporary error is retried, any other ends the plan."""
+        finished = set(progress.finished)
+        again = progress.stage is Stage.WAITING  # Then all of it was created in this run, and is waited for.
         try:
             work = await self._rendered_steps.of(use, place)
             if not again:
                 at_the_same_time = await self._rendered_steps.each(use, at_once(use.package, place))
                 refuse_conflicts_of(use, place, {**at_the_same_time, place: work})
-            return await self._work(use, place, work, again=again)
+            result = await self._work(use, place, work, finished, again=again)
         except (FatalError, TemplateProblem, BadValue, Invalid, BadRequest) as error:
             return Result(Stage.FAILED, error_text(error))
         except (HeldError, ApiError) as error:
-            return Result(Stage.RETRYING, error_text(error), reason_of(error))
+            result = Result(Stage.RETRYING, error_text(error), reason_of(error))
+        return replace(result, finished=frozenset(finished))
 
-    async def _work(self, use: Use, place: Place, work: Work, *, again: bool) -> Result:
+    async def _work(self, use: Use, place: Place, work: Work, finished: set[str], *, again: bool) -> Result:
         await self._mark(kinds_of(work), sure=False)
         waits = [text for rendered in work.delete if (text := await self._applier.delete(rendered.body))]
         near: dict[tuple[str, str], Json] = {}
         for rendered in work.apply:
-            await self._mark([(rendered.identity.group, rendered.identity.kind)])  # A step may define a kind first.
+            identity = rendered.identity
+            if str(identity) in finished:
+                continue  # It may be gone by now, and would be done a second time.
+            await self._mark([(identity.group, identity.kind)])  # A step may define a kind first.
+            if again:
+                await self._refuse_unknown(rendered)
             made = await self._applier.make(use, place, rendered.body, again=again, near=near)
-            if made.live and rendered.identity.kind in SOURCES:
-                near[rendered.identity.kind, rendered.identity.name] = made.body
-            waits += self._waits(made)
+            if made.live and identity.kind in SOURCES:
+                near[identity.kind, identity.name] = made.body
+            waiting = self._waits(made)
+            waits += waiting
+            if (identity.group, identity.kind) in ONCE and not waiting:
+                finished.add(str(identity))
         for task in work.others:
             if task.kind is not TaskKind.DUMMY:
                 await self._mark(_kinds(task))
@@ -82,6 +94,20 @@ class StepExecution:
             elif (failed := _dummy(task)) is not None:
                 return failed
         return Result(Stage.WAITING, "; ".join(waits)) if waits else Result(Stage.DONE)
+
+    async def _refuse_unknown(self, rendered: Rendered) -> None:
+        """Refuse to repeat a Job that was created and that Kubernetes has removed since, with an unknown outcome.
+
+        Raises FatalError, ApiError. One without a time to live was removed by a client, and is created again.
+        """
+        if at(rendered.body, "spec", "ttlSecondsAfterFinished") is None:
+            return
+        kind, key = await self._applier.find(rendered.body)
+        if await self._applier.read(kind, key) is None:
+            raise FatalError(
+                f"{rendered.identity} is gone, and it is not known whether it was done: set its"
+                " ttlSecondsAfterFinished to 600 or more, and trigger the plan again"
+            )
 
     def _waits(self, made: AppliedObject) -> list[str]:
         if made.because:

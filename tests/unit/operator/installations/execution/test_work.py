@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.test_restarts import OWN, installed, made
-from tests.unit.operator.installations.world import World
+from tests.unit.operator.installations.world import HOME, World
 
 FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "no disk"}]}
 
@@ -268,3 +269,63 @@ async def test_a_plan_waits_for_the_health_of_what_it_has_restarted_at_its_end(w
         world.roll_out()
         await world.until(world.ready)
     assert world.rollouts == {"web": 1}
+
+
+EXPIRING = JOB.replace("spec: {template", "spec: {ttlSecondsAfterFinished: TTL, template")
+
+
+def expired(world: World) -> None:
+    """Remove the job, as Kubernetes does after its time to live."""
+    stored = world.store.get("batch/jobs", Key(HOME, "job"))
+    assert stored is not None
+    world.store.remove(stored)
+
+
+def together(ttl: str) -> dict[str, bytes]:
+    """Return a package with a step of a Job and a Deployment."""
+    tasks = [{"name": "both", "kind": "Apply", "spec": {"resources": ["job.yaml", "app.yaml"]}}]
+    job = EXPIRING.replace("TTL", ttl) if ttl else JOB
+    return package(tasks, {"deploy": ["both"]}, job=job, app=APP)
+
+
+async def test_a_job_that_kubernetes_removes_is_not_repeated_while_its_step_waits(world: World) -> None:
+    world.package("other-1", together("600"))
+    world.healthy = False
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.get("Deployment", "app"))
+        world.say("Job", "job", {"conditions": [{"type": "Complete", "status": "True"}]})
+        await world.until(lambda: world.status()["run"]["steps"][0].get("finished") == ["Job job"])
+        expired(world)
+        await asyncio.sleep(60)
+    async with world.operator():  # The next process knows it too.
+        await asyncio.sleep(60)
+        assert world.get("Job", "job") is None
+        world.roll_out()
+        await world.until(world.ready)
+    assert world.jobs == {"job": 1}
+
+
+async def test_a_job_that_is_gone_before_its_outcome_was_seen_fails_the_plan_and_is_not_repeated(world: World) -> None:
+    world.package("other-1", together("0"))
+    world.healthy = False
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.status().get("run", {}).get("steps", [{}])[0].get("stage") == "Waiting")
+        expired(world)
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+        assert "Job job is gone, and it is not known whether it was done" in world.status()["activity"]
+    assert world.jobs == {"job": 1}
+
+
+async def test_a_job_without_a_time_to_live_that_a_user_removes_is_done_again(world: World) -> None:
+    world.package("other-1", together(""))
+    world.healthy = False
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.status().get("run", {}).get("steps", [{}])[0].get("stage") == "Waiting")
+        expired(world)
+        await world.until(lambda: world.get("Job", "job"))
+        world.roll_out()
+        await world.until(world.ready)
+    assert world.jobs == {"job": 2}

@@ -1,0 +1,77 @@
+"""The order in which the objects of an installation are removed, with the shipped controller."""
+
+import asyncio
+
+import pytest
+
+from stateward.kube.objects.metadata import Key
+from stateward.packages.plans.steady_state import removal_turn
+from stateward.packages.rendering.objects import Identity
+from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
+from tests.unit.operator.installations.execution.test_work import APP
+from tests.unit.operator.installations.world import HOME, World
+
+USER = "apiVersion: stateward.dev/v1alpha1\nkind: SearchUser\nmetadata: {name: one, finalizers: [example.com/end]}\n"
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+def controlled(deploy: list[str], version: str = "1.0.0") -> dict[str, bytes]:
+    """Return a package with a controller and a resource that only this controller can end."""
+    tasks = [{"name": n, "kind": "Apply", "spec": {"resources": [f"{n}.yaml"]}} for n in ("app", "one", "other")]
+    return package(tasks, {"deploy": deploy}, version, app=APP, one=USER, other=SERVICE.replace("NAME", "other"))
+
+
+def end_user(world: World) -> None:
+    """Do what the controller does: end the resource."""
+    stored = world.store.get("stateward.dev/searchusers", Key(HOME, "one"))
+    assert stored is not None
+    world.store.remove(stored)
+
+
+async def test_a_controller_stays_until_its_resources_are_gone(world: World) -> None:
+    """Disaster prevented: the controller goes first, and its resources and the installation stay for ever."""
+    world.package("other-1", controlled(["app", "one"]))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.uninstall()
+        await world.until(lambda: "SearchUser" in world.status().get("activity", ""))
+        await asyncio.sleep(60)
+        assert world.get("Deployment", "app")
+        end_user(world)
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert world.get("Deployment", "app") is None
+
+
+async def test_the_next_version_is_pruned_in_the_same_order(world: World) -> None:
+    world.package("other-1", controlled(["app", "one"]))
+    world.package("other-2", controlled(["other"], "2.0.0"))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("other-2")
+        await world.until(lambda: "SearchUser" in world.status().get("activity", ""))
+        assert world.get("Deployment", "app")
+        end_user(world)
+        await world.until(world.ready)
+    assert world.get("Deployment", "app") is None
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "turn"),
+    [
+        ("example.com", "Widget", 0),
+        ("cluster.x-k8s.io", "Cluster", 0),
+        ("stateward.dev", "OpenSearchCluster", 0),
+        ("", "Service", 1),
+        ("apps", "Deployment", 1),
+        ("rbac.authorization.k8s.io", "ClusterRole", 1),
+        ("stateward.dev", "Installation", 2),
+    ],
+)
+def test_custom_resources_go_first_and_other_packages_last(group: str, kind: str, turn: int) -> None:
+    assert removal_turn(Identity(group, kind, "", "one")) == turn
