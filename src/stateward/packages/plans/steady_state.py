@@ -84,7 +84,7 @@ def removed_after(
         gone |= {placeless(rendered.identity) for rendered in work.delete}
     if deployed is not None:
         gone &= frozenset(deployed)
-    return [RemovedObject(identity.group, identity.kind, identity.name) for identity in sorted(gone)]
+    return [RemovedObject(group=identity.group, kind=identity.kind, name=identity.name) for identity in sorted(gone)]
 
 
 def place_in(use: Use, annotations: Json) -> Place | None:

@@ -147,7 +147,7 @@ def test_only_what_a_plan_applies_last_is_there_again(
     steps: list[tuple[set[str], set[str]]], before: set[str], deployed: set[str] | None
 ) -> None:
     works = [Work(made(applied - gone), made(gone), ()) for applied, gone in steps]
-    earlier = [RemovedObject("", "Service", name) for name in before]
+    earlier = [RemovedObject(group="", kind="Service", name=name) for name in before]
     known = None if deployed is None else {Identity("", "Service", "", name) for name in deployed}
     begun = {found.name for found in removed_after(earlier, works, done=False, deployed=known)}
     done = {found.name for found in removed_after(earlier, works, done=True, deployed=known)}
