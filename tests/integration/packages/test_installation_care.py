@@ -158,3 +158,23 @@ def _ran(body: dict[str, Any] | None, times: int) -> bool:
 def _settled(body: dict[str, Any] | None) -> bool:
     conditions = (body or {}).get("status", {}).get("conditions", [])
     return any(c["type"] in {"Ready", "Stalled"} and c["status"] == "True" for c in conditions)
+
+
+async def test_what_a_requested_plan_deletes_stays_deleted_until_a_plan_applies_it_again(place: Place) -> None:
+    content = working({"deploy": ["shared", "config"], "stop": ["gone"]})
+    gone = "- {name: gone, kind: Delete, spec: {resources: [shared.yaml]}}\n"
+    content["operator.yaml"] = content["operator.yaml"].replace(b"\ntasks:\n", b"\ntasks:\n" + gone.encode())
+    await place.package("other-1", content)
+    await place.install("other-1")
+    async with place.operator():
+        await place.ready()
+        await place.annotate(ANNOTATION_TRIGGER, "stop/1")
+        await place.until(INSTALLATIONS, "web", says("stop/1", "removed", "shared"))
+        await place.ready()
+        live = await place.there(CONFIG_MAPS, "config")
+        await place.api.delete(CONFIG_MAPS, place.key("config"), DeleteOptions(Preconditions(live["metadata"]["uid"])))
+        await place.until(CONFIG_MAPS, "config", lambda body: body is not None)
+        await place.until(SERVICES, "shared", lambda body: body is None)
+        await place.annotate(ANNOTATION_TRIGGER, "deploy/1")
+        await place.until(SERVICES, "shared", lambda body: body is not None)
+        await place.until(INSTALLATIONS, "web", lambda body: body is not None and not body["status"].get("removed"))

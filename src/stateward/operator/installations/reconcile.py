@@ -220,21 +220,25 @@ class Reconciliation:
         return package
 
     async def _rest(self, status: InstallationStatus) -> float | None:
-        await self._status_writer.write(status)
-        live = self._status_writer.live
+        """Keep what is installed as it is, and say what stands in the way of that, or of what is desired."""
+        live, stuck = self._status_writer.live, self._status_writer.standing
         if status.installed is None:
+            await self._status_writer.write(status)
             return None
         applier = self._shared.applier(live)
         seen = self._shared.watches.of(applier.set_id, kinds_in(live.metadata.annotations))
         if seen is None:
+            await self._status_writer.write(status)
             return BUSY_SECONDS
-        keeper = DriftCorrection(applier, self._shared.memory, self._shared.rendered_steps)
+        keeper, mended = DriftCorrection(applier, self._shared.memory, self._shared.rendered_steps), list[str]()
         try:
             mended = await keeper.keep(await self._use(status.installed), seen, status.removed)
         except (NoPackageError, FatalError, HeldError, TemplateProblem, BadValue, ApiError) as error:
             told = f"changes by other clients cannot be reverted: {error_text(error)}"
-            await self._status_writer.write(status, (reason_of(error, "NotPutRight"), told))
+            reason, before = stuck or (reason_of(error, "NotPutRight"), "")
+            await self._status_writer.write(status, (reason, f"{before}; {told}" if before else told))
             return SETTLED_SECONDS / 10
+        await self._status_writer.write(status)
         if mended:
             self._status_writer.tell(
                 Severity.NORMAL, "PutRight", f"changes by other clients were reverted: {', '.join(mended)}"

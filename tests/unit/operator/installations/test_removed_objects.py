@@ -132,6 +132,28 @@ async def test_drift_is_corrected_while_an_edit_is_refused(
         assert world.condition("Stalled")["reason"] == reason
 
 
+async def test_what_stands_in_the_way_is_told_once_and_stays_told(world: World) -> None:
+    """Without its package nothing can be put right; each look used to say Ready first, and then that again."""
+    world.package("other-1", stopping())
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        stored = world.store.get("stateward.dev/swpackages", Key(HOME, "other-1"))
+        assert stored is not None
+        world.store.remove(stored)
+        world.install("nothing-1")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PackageMissing")
+        deleted(world, "Service", "one")
+        await world.until(lambda: "cannot be reverted" in world.condition("Stalled")["message"])
+        before = world.there("Installation", "web")["metadata"]["resourceVersion"]
+        await asyncio.sleep(1300)
+        assert world.there("Installation", "web")["metadata"]["resourceVersion"] == before
+        world.package("other-1", stopping())
+        world.install("other-1")
+        await world.until(world.ready)
+        assert world.there("Service", "one")
+
+
 NAMES = "abc"
 STEPS = st.lists(st.tuples(st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES))), max_size=4)
 
