@@ -226,6 +226,19 @@ async def test_dashboards_that_serve_get_https_later() -> None:
         await world.until(world.available)
 
 
+async def test_dashboards_follow_a_cluster_that_is_secured_later() -> None:
+    world = World()
+    world.secured = False
+    world.set_status("2.19.1")
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        assert world.status()["url"].startswith("http://")
+        world.secured = True
+        world.set_status("2.19.1")
+        await world.until(lambda: world.available() and world.status()["url"].startswith("https://"))
+
+
 async def test_a_token_of_a_lost_secret_is_deleted_when_no_instance_uses_it() -> None:
     world = World(kind=ELASTICSEARCH, version="8.19.4")
     world.ask_for(rotateCredentialsAfter="2h")
