@@ -64,6 +64,8 @@ LOOKED_AT = 20
 """Snapshots of which the indices are read to find the newest one that is not empty."""
 STEPS = 5
 """Phases in one reconciliation."""
+ENDLESS = ("IndicesExist", "IndicesMissing", "RestoreFailed")
+"""Reasons of a restore that has begun and does not get on by itself."""
 BUSY = (0, 408, 429, 503)
 """Status codes of a database that is not able to start a restore now; it refuses one with many others, also 500."""
 
@@ -316,7 +318,7 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
 def _after(other: SearchRestore) -> Outcome:
     """Return that a restore waits for another one, which may not get on by itself."""
     name = other.metadata.name
-    if stalled_reason(other.status):
+    if stalled_reason(other.status) in ENDLESS:
         message = f"the SearchRestore {name} has begun to write indices of these names, and stalls: delete it first"
         return Outcome(Stage.STALLED, "IndicesBusy", message)
     return Outcome(Stage.WORKING, "IndicesBusy", f"the SearchRestore {name} is writing indices of these names")
