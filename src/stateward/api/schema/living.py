@@ -251,7 +251,7 @@ SEARCH_USERS: Mapping[str, Change] = {
     "password.key": Change(Does.AT_ONCE, "The password changes at once, without an overlap."),
     "password.rotateAfter": Change(Does.AT_ONCE, "The user gets a number; the one without it stays for the overlap."),
     "password.overlap": Change(Does.NOTHING, "It applies to the next rotation."),
-    "connectionSecretName": Change(Does.AT_ONCE, "A Secret of the new name is written; the old one stays."),
+    "connectionSecretName": Change(Does.AT_ONCE, "A Secret of the new name has the same password; the old one stays."),
     "existing": Change(Does.AT_ONCE, "It matters while the user does not belong to the resource."),
     "deletionPolicy": Change(Does.NOTHING, "It applies when the resource is deleted."),
 }

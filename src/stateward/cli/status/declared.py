@@ -64,13 +64,15 @@ DECLARED_ADVICE = {
         "you decide what happens to it", "set spec.existing to Adopt or Merge, or delete it in the database"
     ),
     "InProgress": Advice("the snapshot is finished"),
-    "IndicesBusy": Advice("the other restore has ended"),
+    "IndicesBusy": Advice("the other restore has ended", "delete the other SearchRestore, if it is stalled"),
     "IndicesExist": Advice(
         "no index has such a name",
         "delete the indices, or make another SearchRestore with renamePattern or existing: Replace",
     ),
     "IndicesFollow": Advice("each index has changed to the new version of its policy at its next step"),
-    "IndicesMissing": Advice("nothing more is done for this resource", "make another SearchRestore"),
+    "IndicesMissing": Advice(
+        "nothing more is done for this resource", "delete this SearchRestore, and make another one"
+    ),
     "InvalidSpec": Advice("the spec is valid", "correct the field; `validate -f` checks a file before you apply it"),
     "ManagedElsewhere": Advice(
         "the release without a wave manages the cluster", "apply the resource: its status says what was changed"

@@ -37,6 +37,7 @@ from stateward.operator.dashboards.secrets import Context, SecretKeeper
 from stateward.operator.objects.translate import trouble
 from stateward.operator.pod_rights.finished import DASHBOARDS, beside
 from stateward.operator.security.given_secrets import GivenSecrets
+from stateward.pki.given import UnusableError
 
 SETTLED_SECONDS = 60.0
 """Seconds until settled dashboards are read again: instances and databases report no changes."""
@@ -232,7 +233,10 @@ class Round:
             return Health.UNKNOWN, "the operator has not reached the database yet since it started"
         access = None
         if serves_https(asked, secured=target.access is not None):
-            access = access_of(await self._keeper(target).certificate(asked))
+            try:
+                access = access_of(await self._keeper(target).certificate(asked))
+            except UnusableError as error:  # The Secret was lost or edited: another certificate is made next.
+                return Health.UNKNOWN, f"the certificate that the instances show is not known: {error}"
         return await self._asks.health(addresses_of(pods), status_path(asked), access)
 
     async def _apply(self, asked: Dashboards, made: Decision) -> None:

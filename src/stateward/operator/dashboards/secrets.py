@@ -92,6 +92,8 @@ class SecretKeeper:
             context.api, context.cluster.metadata, {**context.metadata, "name": keys_secret(context.cluster)}
         )
         self._owner = f"{context.cluster.metadata.namespace}/{context.cluster.metadata.name}"
+        self._unused: frozenset[str] = frozenset()
+        """The tokens in the database that were made for these dashboards, without the present one."""
 
     async def keep(self, asked: Dashboards, *, doubt: bool) -> Secrets:
         """Return all secrets, with what was missing or due made again.
@@ -139,10 +141,14 @@ class SecretKeeper:
         return self._stored.texts.get(c.CERTIFICATE, "")
 
     async def retire(self) -> None:
-        """Delete the token before the present one, once no instance uses it any more; raises EngineError, ApiError."""
+        """Delete the tokens before the present one, once no instance uses them any more; raises EngineError, ApiError.
+
+        More than one is left if another one was due while no instance was available, or if the Secret was lost.
+        """
         old = self._stored.texts.get(c.OLD_TOKEN, "")
+        for name in sorted({old, *self._unused} - {"", self._stored.texts.get(c.TOKEN_NAME)}):
+            await self._delete_token(name)
         if old:
-            await self._delete_token(old)
             await self._stored.write({name: text for name, text in self._stored.texts.items() if name != c.OLD_TOKEN})
 
     async def clear(self) -> None:
@@ -207,6 +213,7 @@ class SecretKeeper:
     async def _keep_token(self, due: c.Due) -> None:
         texts, there = self._stored.texts, await self._tokens()
         name = texts.get(c.TOKEN_NAME, "")
+        self._unused = frozenset(each for each in there if each.startswith(c.token_prefix(self._owner))) - {name}
         if name in there and texts.get(c.TOKEN) and not due.of(texts):
             return
         coming = c.next_token(texts, self._owner)

@@ -38,6 +38,10 @@ class NotAllowedError(Exception):
     """A Secret with certificates is not allowed for the cluster."""
 
 
+class NotThereError(Exception):
+    """A Secret with certificates does not exist."""
+
+
 @dataclass(frozen=True)
 class ConnectionSecret:
     """The Secret as it is: its content, and None for `version` if it does not exist."""
@@ -59,17 +63,33 @@ def secret_name(user: SearchUser) -> str:
 
 
 async def read_secret(api: Api, user: SearchUser) -> ConnectionSecret:
-    """Return the connection Secret, read live; raises TakenError, ApiError."""
-    key = Key(user.metadata.namespace, secret_name(user))
-    try:
-        found = await api.get(RAW, key)
-    except NotFound:
-        return ConnectionSecret(key, {})
-    meta = found["metadata"]
-    owners: list[dict[str, Any]] = meta.get("ownerReferences") or []
-    if not any(each.get("controller") and each.get("uid") == user.metadata.uid for each in owners):
+    """Return the connection Secret, read live; raises TakenError, ApiError.
+
+    One of a new name begins with the content of the earlier one. The disaster this prevents: the user gets another
+    password while applications still log in with that of the earlier Secret.
+    """
+    key, earlier = Key(user.metadata.namespace, secret_name(user)), user.status.connection_secret_name
+    found = await _found(api, key)
+    if found is not None and not _belongs(found, user):
         raise TakenError(f"the Secret {key.name} exists and does not belong to this user")
-    return ConnectionSecret(key, text_content(found), meta["resourceVersion"])
+    if found is not None:
+        return ConnectionSecret(key, text_content(found), found["metadata"]["resourceVersion"])
+    if not earlier or earlier == key.name:
+        return ConnectionSecret(key, {})
+    before = await _found(api, Key(key.namespace, earlier))
+    return ConnectionSecret(key, text_content(before) if before is not None and _belongs(before, user) else {})
+
+
+async def _found(api: Api, key: Key) -> dict[str, Any] | None:
+    try:
+        return await api.get(RAW, key)
+    except NotFound:
+        return None
+
+
+def _belongs(found: dict[str, Any], user: SearchUser) -> bool:
+    owners: list[dict[str, Any]] = found["metadata"].get("ownerReferences") or []
+    return any(each.get("controller") and each.get("uid") == user.metadata.uid for each in owners)
 
 
 async def write_secret(api: Api, user: SearchUser, before: ConnectionSecret, texts: Texts) -> ConnectionSecret:
@@ -111,10 +131,10 @@ def prepared(before: ConnectionSecret, username: str, password: str) -> Texts:
 
 
 async def authority(api: Api, cluster: Cluster, *, labelled: bool) -> str:
-    """Return the certificates that clients trust; empty if there are none yet.
+    """Return the certificates that clients trust; empty if the Secret has none.
 
-    `labelled`: whether a given Secret needs the label that allows it for the cluster. Raises ApiError, and
-    NotAllowedError, which says why.
+    `labelled`: whether a given Secret needs the label that allows it for the cluster. Raises ApiError, NotThereError,
+    and NotAllowedError, which says why.
 
     The disaster this prevents: the author of a cluster names any Secret, and finds its certificates in the Secret of a
     user.
@@ -123,15 +143,13 @@ async def authority(api: Api, cluster: Cluster, *, labelled: bool) -> str:
         return ""
     asked, namespace = cluster.spec.security, cluster.metadata.namespace
     given = asked.http.secret_name if asked is not None and asked.http is not None else None
+    source = Key(namespace, authority_secret(cluster) if given is None else given)
     try:
-        if given is None:
-            found = await own_secret(api, Key(namespace, authority_secret(cluster)), cluster) or {}
-        else:
-            found = await api.get(RAW, Key(namespace, given))
-    except NotFound:
-        return ""
+        found = await _found(api, source) if given is not None else await own_secret(api, source, cluster)
     except NotOwnedError as error:
         raise NotAllowedError(str(error)) from error
+    if found is None:
+        raise NotThereError(f"there is no Secret {source.name}")
     name = cluster.metadata.name
     if given is not None and labelled and not allowed(found["metadata"].get("labels") or {}, name):
         raise NotAllowedError(f"spec.security.http.secretName of {name}: the Secret {given} {requirement(name)}")

@@ -34,6 +34,7 @@ from stateward.kube.objects.metadata import Key as ObjectKey
 from stateward.operator.declared.connection import (
     ConnectionSecret,
     NotAllowedError,
+    NotThereError,
     TakenError,
     authority,
     connection,
@@ -210,17 +211,20 @@ class UserReconciliation(Reconciliation[SearchUser]):
         )
 
     async def _authority(self, cluster: Cluster, secret: ConnectionSecret) -> str:
-        """Return the certificates that clients trust; those in the Secret if others may not be read.
+        """Return the certificates that clients trust; those in the Secret if others do not exist or may not be read.
 
-        Raises StopError if there are none either, ApiError.
+        Raises StopError if there are none either and may not be, ApiError.
         """
+        known = secret.texts.get("ca.crt", "")
         try:
             return await authority(self.tools.api, cluster, labelled=self.tools.labelled)
+        except NotThereError as error:
+            self._kept = f"ca.crt {'stays as it was' if known else 'is empty'}: {error}"
         except NotAllowedError as error:
-            if not secret.texts.get("ca.crt"):
+            if not known:
                 raise StopError(Outcome(Stage.STALLED, "SecretNotAllowed", str(error))) from error
             self._kept = f"ca.crt stays as it was: {error}"
-            return secret.texts["ca.crt"]
+        return known
 
     async def _retire(self, target: Target, retired: tuple[str, ...]) -> Outcome:
         """Delete users whose overlap has ended; raises EngineError, LostLease."""

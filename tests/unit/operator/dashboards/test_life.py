@@ -185,6 +185,72 @@ async def test_a_token_is_rotated_and_the_one_before_is_deleted_when_no_instance
         assert not first & set(world.database.tokens)
 
 
+async def test_tokens_that_were_rotated_while_no_instance_was_available_are_deleted_when_one_is() -> None:
+    world = World(kind=ELASTICSEARCH, version="8.19.4")
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(world.available)
+        world.instances.broken = True
+        await world.until(lambda: len(world.database.tokens) == 3, 15000)
+        world.instances.broken = False
+        await world.until(lambda: world.available() and len(world.database.tokens) == 1)
+        assert set(world.database.tokens) == {world.texts("logs-dashboards-keys")["token-name"]}
+
+
+@pytest.mark.parametrize("lost", ["everything", "tls.crt", "damaged"])
+async def test_dashboards_whose_certificate_was_lost_get_another_one(lost: str) -> None:
+    """The disaster this prevents: without it, no round comes as far as making another one."""
+    world = World()
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        before = world.texts("logs-dashboards-keys")["tls.crt"]
+        if lost == "everything":
+            world.delete("/secrets", "logs-dashboards-keys")
+        else:
+            world.rewrite_secret("logs-dashboards-keys", **{"tls.crt": None if lost == "tls.crt" else "no certificate"})
+        await asyncio.sleep(120)
+        await world.until(world.available)
+        assert world.texts("logs-dashboards-keys")["tls.crt"].startswith("-----BEGIN")
+        assert world.texts("logs-dashboards-keys")["tls.crt"] != before
+
+
+async def test_dashboards_that_serve_get_https_later() -> None:
+    world = World()
+    world.ask_for(tls={"enabled": False})
+    async with world.operator():
+        await world.until(world.available)
+        assert "tls.crt" not in world.texts("logs-dashboards-keys")
+        world.ask_for(tls={"enabled": True})
+        await world.until(lambda: world.texts("logs-dashboards-keys").get("tls.crt"))
+        await world.until(world.available)
+
+
+async def test_dashboards_follow_a_cluster_that_is_secured_later() -> None:
+    world = World()
+    world.secured = False
+    world.set_status("2.19.1")
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        assert world.status()["url"].startswith("http://")
+        world.secured = True
+        world.set_status("2.19.1")
+        await world.until(lambda: world.available() and world.status()["url"].startswith("https://"))
+
+
+async def test_a_token_of_a_lost_secret_is_deleted_when_no_instance_uses_it() -> None:
+    world = World(kind=ELASTICSEARCH, version="8.19.4")
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(lambda: "stateward-b24247fe-2" in world.database.tokens, 8000)
+        await world.until(lambda: world.available() and len(world.database.tokens) == 1)
+        world.delete("/secrets", "logs-dashboards-keys")
+        await world.until(lambda: len(world.database.tokens) == 2)
+        await world.until(lambda: set(world.database.tokens) == {"stateward-b24247fe-1"})
+        assert world.available()
+
+
 async def test_a_token_that_is_to_be_deleted_may_be_gone_and_one_that_cannot_be_deleted_is_not_forgotten() -> None:
     world, key = World(kind=ELASTICSEARCH, version="8.19.4"), "previous-token-name"
     world.ask_for()

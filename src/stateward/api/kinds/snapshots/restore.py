@@ -118,7 +118,7 @@ class RestorePhase(StrEnum):
     RESTORING = "Restoring"
     DONE = "Done"
     REFUSED = "Refused"
-    """The database refused the restore; indices that had been closed for it are open again."""
+    """The database refused the restore, or another client opened an index before; what had been closed is open."""
 
 
 class RestoredIndex(Record):

@@ -1,5 +1,6 @@
 """Reads and writes of one object, in a session with one node."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -13,8 +14,8 @@ from stateward.engines.search.declared.writes import Request
 
 _VERSIONS = {"filter_path": "_nodes.failed,nodes.*.version"}
 _ABSENT = 404
-_MOST = 30
-"""Indices in one request to change their policy: their names are part of its path."""
+_LONGEST_PATH = 2000
+"""Characters of names in one path: databases take 4096 for the first line of a request."""
 
 
 async def read(session: Session, what: Declared) -> Observed:
@@ -66,6 +67,21 @@ def _runs_another(index: Json, policy: str, number: str) -> bool:
 
 async def change_policy(session: Session, policy: str, indices: list[str]) -> None:
     """Make indices follow the current version of their policy from the next step on; raises EngineError."""
-    for first in range(0, len(indices), _MOST):
-        names = quote(",".join(indices[first : first + _MOST]), safe=",")
+    for names in batches(indices):
         await session.command("POST", f"/_plugins/_ism/change_policy/{names}", None, {"policy_id": policy})
+
+
+def batches(names: Iterable[str]) -> Iterator[str]:
+    """Yield names as a path has them, joined by commas, so many at a time as fit into one path.
+
+    Names of indices may have any letters, of which each takes up to nine characters in a path, and percent signs.
+    """
+    batch, length = list[str](), 0
+    for name in (quote(each, safe="") for each in names):
+        if batch and length + len(name) > _LONGEST_PATH:
+            yield ",".join(batch)
+            batch, length = [], 0
+        batch.append(name)
+        length += len(name) + 1
+    if batch:
+        yield ",".join(batch)

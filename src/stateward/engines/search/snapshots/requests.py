@@ -4,13 +4,14 @@ What is not there, and what cannot be read, are told apart: the database answers
 missing repository, and leaves out what it cannot read if that is asked for, so it never is.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from stateward.api.values.base import Json
 from stateward.engines.connection.base import EngineError, GarbledError, RefusedError
 from stateward.engines.search.database.session import Session
+from stateward.engines.search.declared.requests import batches
 from stateward.engines.search.declared.writes import Request
 from stateward.engines.search.snapshots.records import (
     Listing,
@@ -29,8 +30,6 @@ from stateward.engines.search.snapshots.records import (
 _ABSENT = 404
 _SNAPSHOT_PATIENCE = 60.0
 """Seconds for a request that reads or deletes many files of a repository."""
-_LONGEST_PATH = 2000
-"""Characters of names in one path: databases take 4096 for the first line of a request."""
 _FIELDS = (
     "remaining,failures,snapshots.snapshot,snapshots.uuid,snapshots.state,snapshots.version,snapshots.metadata,"
     "snapshots.start_time_in_millis,snapshots.end_time_in_millis,snapshots.failures,snapshots.shards,snapshots.reason"
@@ -173,16 +172,3 @@ async def documents_of(session: Session, indices: list[str]) -> dict[str, int]:
             raise GarbledError("some shards do not answer, so documents cannot be counted yet")
         found |= buckets
     return found
-
-
-def batches(names: Iterable[str]) -> Iterator[str]:
-    """Yield names joined by commas, so many at a time as fit into one path."""
-    batch, length = list[str](), 0
-    for name in names:
-        if batch and length + len(name) > _LONGEST_PATH:
-            yield ",".join(batch)
-            batch, length = [], 0
-        batch.append(name)
-        length += len(name) + 1
-    if batch:
-        yield ",".join(batch)

@@ -5,6 +5,7 @@ the restore may have been started, an open index has data that exists nowhere el
 for all indices or for none, and refuses it over an open index, so it cannot happen twice.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ from stateward.engines.search.snapshots.records import (
     Snapshot,
 )
 from stateward.engines.search.snapshots.selection import SelectionError, pattern_problems, selected
+from stateward.planning.model.times import parse_time
 
 _FAILED = "ALLOCATION_FAILED"
 """Why a primary has no node once the database has given its restore up."""
@@ -150,17 +152,33 @@ Remembered = Mapping[str, Sequence[Recovery]]
 
 
 def foreign(
-    found: Iterable[RestoredIndex], stored: Stored, settings: Mapping[str, Settings], snapshot: Snapshot
+    found: Iterable[RestoredIndex], stored: Stored, settings: Mapping[str, Settings], ended: float
 ) -> list[str]:
-    """Return the names of open indices that do not come from the snapshot.
+    """Return the names of indices that do not come from a snapshot that `ended` in milliseconds since the epoch.
 
     A restored index has the time of creation of the saved one, which is before the end of the snapshot; an index that
-    another client has made since has a later one. An index that is replaced gets another history.
+    another client has made since has a later one. An index that is replaced gets another history. A restored data
+    stream may have got another index by a rollover.
     """
     return [
         each.name
         for each in found
-        if not all(_from_snapshot(each, settings.get(name), snapshot) for name in stored.parts(each))
+        if not any(_from_snapshot(each, settings.get(name), ended) for name in stored.parts(each))
+    ]
+
+
+def ended_by(status: SearchRestoreStatus) -> float:
+    """Return by when the snapshot had ended, in milliseconds since the epoch; infinity if that is not known."""
+    seconds = parse_time(status.snapshot_time)
+    return math.inf if seconds is None else (seconds + 1) * 1000  # The status has whole seconds.
+
+
+def untouched(found: Iterable[RestoredIndex], settings: Mapping[str, Settings]) -> list[str]:
+    """Return the names of indices that were to be replaced and still have the history from before."""
+    return [
+        each.name
+        for each in found
+        if each.replaced and each.name in settings and settings[each.name].history == each.history
     ]
 
 
@@ -182,12 +200,12 @@ def restored_bytes(remembered: Remembered) -> tuple[int, int]:
     return done, sum(each.total_in_bytes for each in sizes)
 
 
-def _from_snapshot(each: RestoredIndex, settings: Settings | None, snapshot: Snapshot) -> bool:
+def _from_snapshot(each: RestoredIndex, settings: Settings | None, ended: float) -> bool:
     if settings is None:
         return False
     if each.replaced:
         return bool(settings.history) and settings.history != each.history
-    return settings.created.isdecimal() and int(settings.created) <= snapshot.end_time_in_millis
+    return settings.created.isdecimal() and int(settings.created) <= ended
 
 
 def with_aliases(spec: SearchRestoreSpec) -> bool:

@@ -36,6 +36,7 @@ from stateward.engines.search.snapshots.restoring import (
     Stored,
     claim,
     counted,
+    ended_by,
     foreign,
     from_elsewhere,
     opened,
@@ -45,12 +46,13 @@ from stateward.engines.search.snapshots.restoring import (
     restored_bytes,
     starting,
     to_close,
+    untouched,
     unusable,
     with_histories,
 )
 from stateward.engines.search.snapshots.selection import has_any
 from stateward.kube.events.event_record import Severity
-from stateward.operator.declared.reporting import Outcome, Stage
+from stateward.operator.declared.reporting import Outcome, Stage, stalled_reason
 from stateward.operator.declared.resource import RESYNC_SECONDS, StopError
 from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
 from stateward.operator.declared.tools import Tools
@@ -62,6 +64,8 @@ LOOKED_AT = 20
 """Snapshots of which the indices are read to find the newest one that is not empty."""
 STEPS = 5
 """Phases in one reconciliation."""
+ENDLESS = ("IndicesExist", "IndicesMissing", "RestoreFailed")
+"""Reasons of a restore that has begun and does not get on by itself."""
 BUSY = (0, 408, 429, 503)
 """Status codes of a database that is not able to start a restore now; it refuses one with many others, also 500."""
 
@@ -152,19 +156,41 @@ class RestoreWork:
         if not there:
             return None
         parts, origin = stored.all_parts(there), (self.live.spec.repository, found.snapshot)
-        others = foreign(there, stored, await settings_of(session, parts), found)
+        settings = await settings_of(session, parts)
+        others = foreign(there, stored, settings, found.end_time_in_millis)
+        if len(others) == len(there) and (kept := untouched(there, settings)):
+            return await self._given_up(session, stored, kept)
         others = others or from_elsewhere(there, stored, await recoveries_of(session, parts), origin)
         return Step(status, _intruded(others)) if others else Step(replace(status, phase=RestorePhase.RESTORING))
+
+    async def _given_up(self, session: Session, stored: Stored, kept: list[str]) -> Step:
+        """End a restore before its start, because some of what was closed for it is open; and open the rest again.
+
+        The database restores all indices or none, and none over an open one: so this one was not started. The disaster
+        this prevents: the rest stays closed, and nothing of it can be read.
+        """
+        closed = self._closed(stored)
+        if closed:
+            await open_indices(session, closed)
+        rest = f"; open again: {first_of(closed)}" if closed else ""
+        message = f"{first_of(kept)} was opened before the restore began, so nothing is replaced{rest}"
+        return self._without_restore(f"{message}. Make another SearchRestore")
+
+    def _closed(self, stored: Stored) -> list[str]:
+        """Return the indices that were closed for the restore, and still are."""
+        return [each.name for each in self.live.status.indices if each.closed and stored.open.get(each.name) is False]
+
+    def _without_restore(self, message: str) -> Step:
+        status = replace(self.live.status, phase=RestorePhase.REFUSED)
+        return Step(status, Decision(Do.STOP, "RestoreRefused", message))
 
     async def _refused(self, session: Session, reason: str) -> Step:
         """Open again what was closed for a restore that is not possible; or plan again if no index is there."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
-        closed = [each.name for each in status.indices if each.closed and stored.open.get(each.name) is False]
-        if closed:
+        if closed := self._closed(stored):
             await open_indices(session, closed)
             again = f"open again: {first_of(closed)}. Make another SearchRestore"
-            message = f"the database refuses the restore: {reason}; {again}"
-            return Step(replace(status, phase=RestorePhase.REFUSED), Decision(Do.STOP, "RestoreRefused", message))
+            return self._without_restore(f"the database refuses the restore: {reason}; {again}")
         message = f"the database refuses the restore: {reason}"
         if opened(status, stored):  # They may be restored, and hold what was written since.
             return Step(status, Decision(Do.STOP, "Refused", message))
@@ -174,12 +200,14 @@ class RestoreWork:
         """See how far the restore is, and count the documents in the end."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
         if gone := [each.name for each in status.indices if not stored.parts(each)]:
-            message = f"another client has deleted {first_of(gone)}; make another SearchRestore"
+            message = f"another client has deleted {first_of(gone)}; delete this SearchRestore, and make another"
             return Step(status, Decision(Do.STOP, "IndicesMissing", message))
         parts = stored.all_parts(status.indices)
         remembered = await recoveries_of(session, parts)
         origin = (self.live.spec.repository, status.snapshot)
-        if others := from_elsewhere(status.indices, stored, remembered, origin):
+        others = from_elsewhere(status.indices, stored, remembered, origin)
+        others = others or foreign(status.indices, stored, await settings_of(session, parts), ended_by(status))
+        if others:
             return Step(status, _intruded(others))
         done, total = restored_bytes(remembered)
         status = replace(status, recovered_bytes=done, total_bytes=total)
@@ -205,7 +233,7 @@ async def newest(session: Session, spec: SearchRestoreSpec) -> Snapshot | None:
 def _intruded(names: list[str]) -> Decision:
     """Return that a restore ends, because indices have data of another client."""
     message = f"there are open indices that do not come from the snapshot: {first_of(names)}; nothing more is done"
-    return Decision(Do.STOP, "IndicesExist", f"{message}. Make another SearchRestore")
+    return Decision(Do.STOP, "IndicesExist", f"{message}. Delete this SearchRestore, and make another")
 
 
 class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
@@ -275,8 +303,7 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
                 self.tell(Severity.NORMAL, "Restored", f"all primaries are restored from {step.status.snapshot}")
                 return _done(step.status)
             if not self.live.status.phase and (other := self._rival(step.status)) is not None:
-                message = f"the SearchRestore {other.metadata.name} is writing indices of these names"
-                return Outcome(Stage.WORKING, "IndicesBusy", message)
+                return _after(other)
             phase = Outcome(Stage.WORKING, step.status.phase, f"the snapshot {step.status.snapshot} is being restored")
             await self.write(step.status, phase)
         return Outcome(Stage.WORKING, "Restoring", "")
@@ -286,6 +313,15 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
         mine = {each.name for each in status.indices}
         at_work = (other for other in self.others() if self.owns(other))
         return next((o for o in at_work if mine & {each.name for each in o.status.indices}), None)
+
+
+def _after(other: SearchRestore) -> Outcome:
+    """Return that a restore waits for another one, which may not get on by itself."""
+    name = other.metadata.name
+    if stalled_reason(other.status) in ENDLESS:
+        message = f"the SearchRestore {name} has begun to write indices of these names, and stalls: delete it first"
+        return Outcome(Stage.STALLED, "IndicesBusy", message)
+    return Outcome(Stage.WORKING, "IndicesBusy", f"the SearchRestore {name} is writing indices of these names")
 
 
 def _ended(found: Decision) -> Outcome:

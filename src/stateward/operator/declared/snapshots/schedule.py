@@ -95,6 +95,12 @@ def _is_open(status: SearchSnapshotScheduleStatus) -> bool:
     return bool(status.running) and (failed is None or failed.name != status.running)
 
 
+def _gets_on(found: SearchSnapshotSchedule) -> bool:
+    """Return whether the status of a schedule follows its snapshot: others would wait for a stopped one forever."""
+    stopped = found.spec.paused or found.metadata.deletion_timestamp is not None
+    return not stopped and not list(problems(found.spec))
+
+
 class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
     """One reconciliation of one schedule."""
 
@@ -177,7 +183,7 @@ class ScheduleReconciliation(RepositoryReconciliation[SearchSnapshotSchedule]):
     def _other(self) -> SearchSnapshotSchedule | None:
         """Return a schedule that has or may have started a snapshot in the repository, though no answer came."""
         same = (each for each in self.others() if each.spec.repository == self.live.spec.repository)
-        return next((each for each in same if not each.spec.paused and _is_open(each.status)), None)
+        return next((each for each in same if _gets_on(each) and _is_open(each.status)), None)
 
     async def _sized(self, status: SearchSnapshotScheduleStatus, target: Target) -> SearchSnapshotScheduleStatus:
         """Return a status with the size of the newest successful snapshot."""

@@ -1,11 +1,14 @@
 """Requests for many indices: documents are counted of all of them or not at all, and names fit into one path."""
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
+from yarl import URL
 
 from stateward.engines.connection.base import GarbledError
-from stateward.engines.search.snapshots.requests import batches, documents_of
+from stateward.engines.search.declared.requests import batches
+from stateward.engines.search.snapshots.requests import documents_of
 
 
 class Searched:
@@ -49,3 +52,11 @@ def test_a_path_has_at_most_2000_characters_of_names() -> None:
     assert list(batches([long, "b" * 1000])) == [long, "b" * 1000]
     assert list(batches(["c" * 3000])) == ["c" * 3000]
     assert list(batches([])) == []
+
+
+def test_names_of_any_letters_fit_into_the_first_line_of_a_request_and_reach_the_database_as_they_are() -> None:
+    """OpenSearch and Elasticsearch refuse a first line of more than 4096 characters."""
+    names = [f"{'订单日志' * 18}-{i:04}" for i in range(40)] + ["sale-50%25", "a%2cb", "%{type}-2026"]
+    paths = [URL(f"http://10.0.0.1:9200/{batch}/_close").raw_path for batch in batches(names)]
+    assert max(map(len, paths)) < 4000
+    assert [unquote(name) for path in paths for name in path.split("/")[1].split(",")] == names

@@ -152,7 +152,9 @@ async def test_an_index_that_somebody_opens_again_in_between_is_not_replaced() -
         await world.until(lambda: world.status().get("phase") == "Starting")
         world.database.snapshots.indices["logs-1"].open = True
         world.database.refusals.clear()
-        await world.until(lambda: world.stalled() == "IndicesExist")
+        await world.until(lambda: world.stalled() == "RestoreRefused")
+        world.database.snapshots.indices["logs-1"].open = False
+        await asyncio.sleep(3600)
     assert documents(world) == {"logs-1": 7}
 
 

@@ -150,6 +150,17 @@ async def test_a_schedule_whose_snapshot_was_refused_does_not_hold_another_one_u
     assert began(world)[-1].startswith("also-")
 
 
+async def test_a_schedule_that_becomes_invalid_while_it_takes_a_snapshot_does_not_hold_another_one_up() -> None:
+    world = world_with(schedule="30 * * * *")
+    world.declare("also", repository="files", schedule=HOURLY)
+    async with world.operator():
+        await world.until(lambda: world.status("also").get("running"), HOUR + 120)
+        world.declare("also", schedule="61 * * * *")
+        await asyncio.sleep(3 * HOUR)
+    assert world.stalled("also") == "InvalidSpec"
+    assert len([name for name in began(world) if name.startswith("hourly")]) == 4
+
+
 async def test_expired_snapshots_are_deleted_and_those_of_others_stay() -> None:
     world = world_with(retention={"maxCount": 2})
     index = {"logs-1": ModelIndex(1, 1)}
