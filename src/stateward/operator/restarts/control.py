@@ -30,6 +30,7 @@ from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources
+from stateward.operator.restarts.turns import Turns
 from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import (
     ANNOTATION_CONTROL,
@@ -41,7 +42,8 @@ from stateward.operator.restarts.views import (
 )
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.format.trees import at, obj, text
-from stateward.packages.plans.budgets import exhausted
+from stateward.packages.plans.budgets import budgets_of, exhausted
+from stateward.packages.plans.health import Health, health_of
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.restarts.digests import RootKey, digests_of
 from stateward.packages.restarts.guards import Hold, Settling, hold, settling, too_many, touched
@@ -94,6 +96,7 @@ class RestartControl:
         self._judged: dict[Workload, tuple[object, ...]] = {}
         self._touched: set[Workload] = set()
         self._said: dict[Workload, str] = {}
+        self._turns = Turns(self._clock, self._is_complete)
         self._queue = WorkQueue[Workload](clock=self._clock, rng=setting.rng)
         self._pace = EventPace(self._queue, self._clock)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
@@ -199,7 +202,11 @@ class RestartControl:
         if held is not None:
             self._say(workload, held)
             return held.seconds
-        written = await self._write(workload, live, verdict)
+        written = False
+        try:
+            written = await self._write(workload, live, verdict)
+        finally:
+            self._turns.end(workload, written=written and verdict.restarts)
         if classes:
             return self._setting.classes
         if written and workload not in self._touched:
@@ -251,7 +258,15 @@ class RestartControl:
         if not verdict.restarts:
             return None
         page = await self._api.list(BUDGETS.raw(), Selection(workload.namespace))
-        return exhausted(live, page.items)
+        return exhausted(live, page.items) or await self._turns.take(workload, budgets_of(live, page.items))
+
+    async def _is_complete(self, workload: Workload) -> bool:
+        """Return whether a restarted workload has its pods again, or is gone; raises ApiError."""
+        try:
+            live = await self._api.get(WORKLOADS[workload.kind].raw(), workload.key)
+        except NotFound:
+            return True
+        return health_of({**live, "apiVersion": "apps/v1", "kind": workload.kind}).health is Health.HEALTHY
 
     async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> bool:
         """Write the workload's record; return whether the record is current now."""
