@@ -201,6 +201,15 @@ def test_list_says_where_it_searched_for_nothing(run: Run) -> None:
     assert run("installation", "list", "-A").stderr == "there is no installation in any namespace\n"
 
 
+def test_list_does_not_leave_out_an_installation_that_it_cannot_read(run: Run, api: WritableApi, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    good(run, "package", "install", folder, "shop")
+    api.there("swinstallations", "web")["spec"]["deletionPolicy"] = "Archive"
+    said = bad(run, "installation", "list")
+    assert "installation default/web cannot be read" in said
+    assert "check whether this program is older than the CRDs" in said
+
+
 def test_trigger_asks_for_a_plan_once(run: Run, api: WritableApi, folder: str) -> None:
     good(run, "package", "install", folder, "web")
     said = good(run, "installation", "trigger", "web", "backup")
