@@ -79,6 +79,17 @@ def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeAp
     )
 
 
+def test_a_workload_of_others_is_no_member(run: Run, api: FakeApi) -> None:
+    """It has no cluster; a request for a cluster without a name is one for the list of all."""
+    api.add("statefulsets", {"metadata": {"name": "web-0", "namespace": "default"}})
+    listed = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchClusterList", "metadata": {}, "items": []}
+    api.objects["osclusters", Key("default", "")] = listed
+    api.objects["statefulsets", Key("default", "")] = {**listed, "kind": "StatefulSetList"}
+    for command, member in (("stop", "web-0"), ("start", "web-0"), ("stop", "")):
+        assert run(command, member).stderr == f"stateward: there is no member {member!r} in namespace 'default'\n"
+    assert "there is no cluster '' in namespace 'default'" in run("status", "").stderr
+
+
 def test_new_pods_are_requested_by_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:
     assert run("restart", "logs", "--recreate").output.startswith("all members of logs restart when it is safe")
     assert run("restart", "logs", "--recreate", "--pool", "hot").exit_code == 0

@@ -143,6 +143,8 @@ async def _known(session: Session, found: Installation, plan_name: str) -> None:
 
 async def read_installation(session: Session, name: str) -> Installation:
     """Return an installation; raise Failure if it does not exist."""
+    if not name:  # The path without a name is that of the list of all.
+        raise no_such_installation(session, name)
     try:
         return await session.api.get(INSTALLED, session.key(name))
     except NotFound as error:

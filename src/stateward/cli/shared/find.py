@@ -25,6 +25,8 @@ async def read_cluster(session: Session, name: str) -> Cluster:
         except NotFound:
             return []
 
+    if not name:  # The path without a name is that of the list of all.
+        raise no_such_cluster(session, name)
     found = await of_each(session, read)
     if not found and (owner := await owner_of(session, name)):
         raise Failure(f"{name} is a member of cluster {owner}: name the cluster, and then the member: {owner} {name}")

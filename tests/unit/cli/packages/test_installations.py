@@ -170,6 +170,9 @@ def test_status_list_and_history_say_where_it_is(run: Run, api: WritableApi, fol
     assert said == ("2026-11-21T10:01:00Z deploy 1.2.0 Done, because the package is installed for the first time\n")
     for command in ("status", "plan", "history"):
         assert "there is no installation 'nobody'" in bad(run, "installation", command, "nobody")
+    listed = {"apiVersion": "stateward.dev/v1alpha1", "kind": "InstallationList", "metadata": {}, "items": []}
+    api.objects["swinstallations", Key("default", "")] = listed
+    assert "there is no installation ''" in bad(run, "installation", "status", "")
 
 
 def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: WritableApi, folder: str) -> None:
