@@ -61,6 +61,15 @@ def test_ways_to_restart_that_exclude_each_other_are_not_understood(run: Run) ->
     assert run("restart", "logs", "--recreate", "--coordinated").exit_code == ExitCode.USAGE
 
 
+@pytest.mark.parametrize("option", ["--member", "--pool"])
+@pytest.mark.parametrize("words", [(), ("--recreate",)])
+def test_an_empty_name_restarts_nothing(run: Run, api: FakeApi, option: str, words: tuple[str, ...]) -> None:
+    """A script whose variable is empty would restart all members."""
+    result = run("restart", "logs", option, "", *words)
+    assert (result.exit_code, api.patches) == (ExitCode.USAGE, [])
+    assert f"{option} is empty" in result.stderr
+
+
 def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeApi) -> None:
     document = cluster()
     document["metadata"]["annotations"] = {"stateward.dev/stopped": "logs-hot-1"}
