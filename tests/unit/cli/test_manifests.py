@@ -76,6 +76,11 @@ def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
     assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (ExitCode.USAGE, True)
 
 
+def test_an_empty_namespace_is_not_all_namespaces(run: Run) -> None:
+    result = run("operator", "-n", "")
+    assert (result.exit_code, "--namespace is empty" in result.output) == (ExitCode.USAGE, True)
+
+
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
 def test_manifests_secure_new_clusters_unless_they_are_reported_not_to(run: Run, word: str, value: str) -> None:
     deployment = documents(run("manifests", *word.split()).output)[-1]
