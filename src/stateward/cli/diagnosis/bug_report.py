@@ -141,7 +141,7 @@ class BugReport:
 
     async def _decisions(self) -> None:
         key = Key(self.cluster.metadata.namespace, self.cluster.metadata.name)
-        found = await decisions(self.session, self.session.operator_namespace, key, {})
+        found = await decisions(self.session, self.session.operator_namespace, key, {}, self.missed)
         self.files["operator/log.txt"] = "".join(f"{readable(self.redactor.shown(entry))}\n" for entry in found)
 
     async def _database_logs(self, pods: list[Json]) -> None:

@@ -86,8 +86,9 @@ class Printer:
 async def operator_log(session: Session, cluster: Cluster, query: dict[str, str], show: Printer) -> None:
     """Print what the operator says about a cluster; raise Failure without the right to read it."""
     key, namespace = Key(cluster.metadata.namespace, cluster.metadata.name), session.operator_namespace
+    unread = list[str]()
     try:
-        found = await decisions(session, namespace, key, query)
+        found = await decisions(session, namespace, key, query, unread)
         for entry in found[-show.tail :] if show.tail else found:
             show(entry)
         pods = await operator_pods(session, namespace)
@@ -95,6 +96,8 @@ async def operator_log(session: Session, cluster: Cluster, query: dict[str, str]
         raise Failure(f"{error.message}; {NO_RIGHT}") from error
     if not pods:
         raise Failure(f"there is no operator in namespace {namespace!r}; name its place with --operator-namespace")
+    for each in unread:
+        echo(f"not included: {each}", err=True)
     if not found:
         echo(f"the logs of {len(pods)} operator pods have nothing about {key}", err=True)
     if show.follow:
@@ -132,7 +135,7 @@ async def member_log(session: Session, cluster: Cluster, member: str, query: dic
 
 
 async def followed_together(session: Session, pods: Sequence[Key], query: dict[str, str]) -> AsyncGenerator[str]:
-    """Yield the lines of several logs as they come, until all have ended; raise ApiError."""
+    """Yield the lines of several logs as they come, until all have ended; raise ApiError if none could be followed."""
     lines = asyncio.Queue[str | ApiError | None]()
 
     async def read(pod: Key) -> None:
@@ -140,18 +143,21 @@ async def followed_together(session: Session, pods: Sequence[Key], query: dict[s
             await followed(session, pod, query, lines.put_nowait)
         except ApiError as error:
             lines.put_nowait(error)
-        lines.put_nowait(None)
+        else:
+            lines.put_nowait(None)
 
     async with in_background(*(read(pod) for pod in pods)):
-        left = len(pods)
+        left, errors = len(pods), list[ApiError]()
         while left:
             found = await lines.get()
-            if isinstance(found, ApiError):
-                raise found
-            if found is None:
-                left -= 1
-            else:
+            if isinstance(found, str):
                 yield found
+                continue
+            left -= 1
+            if found is not None:
+                errors.append(found)
+        if errors and len(errors) == len(pods):
+            raise errors[0]
 
 
 async def followed(

@@ -64,6 +64,16 @@ def test_the_log_is_followed_in_all_pods_of_the_operator_because_only_one_of_the
     assert said.count("looking again") == 2  # the last entry, and the log that the server then sends
 
 
+def test_a_pod_of_the_operator_that_does_not_start_hides_no_log_of_the_others(run: Run, api: FakeApi) -> None:
+    with_operator(api)
+    with_operator(api, name="stateward-1")
+    del api.requests[OPERATOR_LOG.replace("stateward-0", "stateward-1")]
+    for words in ((), ("-f",)):
+        result = run("logs", "logs", *words)
+        assert (result.exit_code, "looking again" in result.stdout) == (0, True)
+        assert "not included: the log of stateward-1: " in result.stderr
+
+
 async def test_an_error_of_one_followed_log_is_told() -> None:
     async def refused(request: RawRequest) -> AsyncGenerator[bytes]:
         yield b"first"
