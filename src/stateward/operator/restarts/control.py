@@ -44,10 +44,11 @@ from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.format.trees import at, obj, text
 from stateward.packages.plans.budgets import budgets_of, exhausted
 from stateward.packages.plans.health import Health, health_of
+from stateward.packages.plans.steps import LABEL_INSTALLATION
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.restarts.digests import RootKey, digests_of
 from stateward.packages.restarts.guards import Hold, Settling, hold, settling, too_many, touched
-from stateward.packages.restarts.restarts import Verdict, annotated, digest_in, judge, read_record
+from stateward.packages.restarts.restarts import ANNOTATION_RECORD, Verdict, annotated, digest_in, judge, read_record
 from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)
@@ -182,8 +183,10 @@ class RestartControl:
             self._touched.discard(workload)
             self._judged.pop(workload, None)
         live = await self._read(workload)
-        if live is None:
+        if live is None or not _asks(live):
             self._forget(workload)
+            if live is not None:
+                await self._remove_record(workload, live)
             return None
         used = dependencies(live)
         if (beyond := too_many(len(used))) is not None:
@@ -222,9 +225,24 @@ class RestartControl:
             live = await self._api.get(WORKLOADS[workload.kind].raw(), workload.key)
         except NotFound:
             return None
-        asks = text(at(live, "metadata", "annotations", ANNOTATION_CONTROL)).strip().lower() == "true"
         going = at(live, "metadata", "deletionTimestamp") is not None
-        return {**live, "apiVersion": "apps/v1", "kind": workload.kind} if asks and not going else None
+        return None if going else {**live, "apiVersion": "apps/v1", "kind": workload.kind}
+
+    async def _remove_record(self, workload: Workload, live: dict[str, Any]) -> None:
+        """Remove the record of a workload that no longer requests it, so that it is as new if it does so again.
+
+        That of an installation is the installation's.
+        """
+        meta = obj(live["metadata"])
+        if ANNOTATION_RECORD not in obj(meta.get("annotations")) or LABEL_INSTALLATION in obj(meta.get("labels")):
+            return
+        patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "annotations": {ANNOTATION_RECORD: None}}}
+        try:
+            await self._api.patch(WORKLOADS[workload.kind], workload.key, patch, kind=PatchKind.MERGE)
+        except NotFound:
+            return
+        except Conflict:
+            self._pace.add(workload)
 
     def _forget(self, workload: Workload) -> None:
         self._uses.drop(workload)
@@ -298,6 +316,11 @@ class RestartControl:
         if view is not None:
             target = about(WORKLOADS[workload.kind], view)
             self._setting.recorder.record(Occurrence(target, severity, reason, "RestartControl", note))
+
+
+def _asks(live: dict[str, Any]) -> bool:
+    """Return whether a workload requests restart control."""
+    return text(at(live, "metadata", "annotations", ANNOTATION_CONTROL)).strip().lower() == "true"
 
 
 def _record_of(live: dict[str, Any], used: frozenset[Dependency]) -> tuple[object, ...]:
