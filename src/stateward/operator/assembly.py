@@ -20,6 +20,7 @@ from stateward.kube.events.events import EventRecorder
 from stateward.kube.objects.metadata import Key
 from stateward.kube.timing.clock import Clock, SystemClock
 from stateward.operator.admission.judge import Verdict, changed, judge
+from stateward.operator.admission.server_faults import faults_added
 from stateward.operator.clusters.controller import Common, Controller
 from stateward.operator.clusters.forecast_worker import Compute
 from stateward.operator.clusters.replacement_limit import ReplacementLimit
@@ -119,13 +120,9 @@ class Operator:
         verdict = judge(controller.family, new, old, existing, self.clock.now().timestamp(), level)
         if verdict.refused or not changed(new, old) or not controller.caches.synced:
             return verdict
-        asked = ServerValidation(self._api, controller.family)
-        refused = [refusal.message for refusal in await asked.all_refusals(new)]
-        if refused and old is not None:  # Asked only then: a webhook has a few seconds.
-            known = {refusal.message for refusal in await asked.all_refusals(old)}
-            refused = [message for message in refused if message not in known]
+        refused = await faults_added(ServerValidation(self._api, controller.family), new, old)
         if refused:
-            return Verdict(tuple(refused), verdict.warnings)
+            return Verdict(refused, verdict.warnings)
         doubts = await advance_warnings(self._api, controller.family, new, controller.caches.shared)
         # A warning and not a refusal: what the spec names may be created, or allowed, after the cluster.
         rights = PodRights(self._api, controller.family, labelled=self.options.pod_references == LABELLED)

@@ -302,6 +302,9 @@ class TestMemory:
         assert "must be given together" in message
 
     def test_a_heap_fits_the_limit_of_its_pool(self) -> None:
+        huge = f"-Xms{'9' * 5000}g -Xmx{'9' * 5000}g"  # Python refuses to read numbers of so many digits.
+        path, message = only(cluster(pools=[pool(resources={"limits": {"memory": "1Gi"}}, podTemplate=java(huge))]))
+        assert message.startswith("the heap must be smaller than the memory limit, 1Gi")
         small = pool(resources={"limits": {"memory": "1Gi"}}, podTemplate=java("-Xms1g -Xmx1024M"))
         path, message = only(cluster(pools=[small], podTemplate=java("-Xms256m -Xmx256m")))
         assert path.startswith("spec.pools[0].podTemplate")

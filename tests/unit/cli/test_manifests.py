@@ -76,6 +76,11 @@ def test_a_ca_for_a_webhook_that_is_not_served_is_refused(run: Run) -> None:
     assert (result.exit_code, "--webhook-client-ca needs --webhook" in result.output) == (ExitCode.USAGE, True)
 
 
+def test_an_empty_namespace_is_not_all_namespaces(run: Run) -> None:
+    result = run("operator", "-n", "")
+    assert (result.exit_code, "--namespace is empty" in result.output) == (ExitCode.USAGE, True)
+
+
 @pytest.mark.parametrize(("word", "value"), [("", "true"), ("--no-secure-new-clusters", "false")])
 def test_manifests_secure_new_clusters_unless_they_are_reported_not_to(run: Run, word: str, value: str) -> None:
     deployment = documents(run("manifests", *word.split()).output)[-1]
@@ -111,12 +116,29 @@ def test_manifests_take_a_file_of_helm_values_and_options_override_it(run: Run, 
     ][0]["env"]
 
 
-@pytest.mark.parametrize(("text", "said"), [("- 1", "must contain an object"), ("a: [", "is not YAML")])
-def test_a_file_without_values_is_refused(run: Run, tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"- 1", "must contain an object"),
+        (b"a: [", "is not YAML"),
+        (b"\xff", "not text in UTF-8"),
+        (b"replicas: 1\n---\nreplicas: 2\n", "is not YAML: holds 2 documents"),
+        (b"image: {tag: 1.10}", "image.tag: 1.1: must be text: put it in quotes"),
+        (b"rbac: {create: 'false'}", "rbac.create: 'false': must be true or false"),
+    ],
+)
+def test_a_file_without_values_is_refused(run: Run, tmp_path: Path, text: bytes, said: str) -> None:
     file = tmp_path / "values.yaml"
-    file.write_text(text)
+    file.write_bytes(text)
     result = run("manifests", "--values", str(file))
     assert (result.exit_code, said in result.output) == (1, True)
+
+
+def test_a_tag_that_looks_like_a_day_is_text(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("image: {tag: 2026-02-30}\n")
+    pod = documents(run("manifests", "--values", str(file)).output)[-1]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == "stateward:2026-02-30"
 
 
 @pytest.mark.parametrize(

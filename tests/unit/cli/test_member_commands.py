@@ -61,6 +61,15 @@ def test_ways_to_restart_that_exclude_each_other_are_not_understood(run: Run) ->
     assert run("restart", "logs", "--recreate", "--coordinated").exit_code == ExitCode.USAGE
 
 
+@pytest.mark.parametrize("option", ["--member", "--pool"])
+@pytest.mark.parametrize("words", [(), ("--recreate",)])
+def test_an_empty_name_restarts_nothing(run: Run, api: FakeApi, option: str, words: tuple[str, ...]) -> None:
+    """A script whose variable is empty would restart all members."""
+    result = run("restart", "logs", option, "", *words)
+    assert (result.exit_code, api.patches) == (ExitCode.USAGE, [])
+    assert f"{option} is empty" in result.stderr
+
+
 def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeApi) -> None:
     document = cluster()
     document["metadata"]["annotations"] = {"stateward.dev/stopped": "logs-hot-1"}
@@ -77,6 +86,17 @@ def test_a_member_is_kept_stopped_by_a_list_on_its_cluster(run: Run, api: FakeAp
         1,
         "stateward: there is no member 'logs-cold-0' in namespace 'default'\n",
     )
+
+
+def test_a_workload_of_others_is_no_member(run: Run, api: FakeApi) -> None:
+    """It has no cluster; a request for a cluster without a name is one for the list of all."""
+    api.add("statefulsets", {"metadata": {"name": "web-0", "namespace": "default"}})
+    listed = {"apiVersion": "stateward.dev/v1alpha1", "kind": "OpenSearchClusterList", "metadata": {}, "items": []}
+    api.objects["osclusters", Key("default", "")] = listed
+    api.objects["statefulsets", Key("default", "")] = {**listed, "kind": "StatefulSetList"}
+    for command, member in (("stop", "web-0"), ("start", "web-0"), ("stop", "")):
+        assert run(command, member).stderr == f"stateward: there is no member {member!r} in namespace 'default'\n"
+    assert "there is no cluster '' in namespace 'default'" in run("status", "").stderr
 
 
 def test_new_pods_are_requested_by_an_annotation_of_the_pod_template(run: Run, api: FakeApi) -> None:

@@ -80,6 +80,7 @@ def _addresses(path: str, text: str) -> Iterator[Problem]:
     except ValueError:
         good = False
     else:
-        good = "/" in text
+        # Python also reads a netmask and an address with a zone, and the API server does not.
+        good = re.fullmatch(r"[^%/]+/[0-9]{1,3}", text) is not None
     if not good:
         yield Problem(path, text, "must be a block of addresses without host bits, for example 10.1.0.0/16")

@@ -28,7 +28,7 @@ from stateward.cli.shared.stored_history import read_history
 from stateward.cli.status.explanation import explain_cluster
 from stateward.kube.client.client import RawRequest
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.errors import ApiError, BadRequest, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.operator.objects.kinds import kind_of
@@ -141,17 +141,20 @@ class BugReport:
 
     async def _decisions(self) -> None:
         key = Key(self.cluster.metadata.namespace, self.cluster.metadata.name)
-        found = await decisions(self.session, self.session.operator_namespace, key, {})
+        found = await decisions(self.session, self.session.operator_namespace, key, {}, self.missed)
         self.files["operator/log.txt"] = "".join(f"{readable(self.redactor.shown(entry))}\n" for entry in found)
 
     async def _database_logs(self, pods: list[Json]) -> None:
         engine, namespace = kind_of(self.cluster).engine, self.cluster.metadata.namespace
         for pod in pods:
             name = pod["metadata"]["name"]
-            lines = await read_log(
-                self.session, Key(namespace, name), {"container": engine, "tailLines": DATABASE_LINES}
-            )
-            self.files[f"logs/{name}.txt"] = "".join(f"{line}\n" for line in lines)
+            query = {"container": engine, "tailLines": DATABASE_LINES}
+            try:
+                lines = await read_log(self.session, Key(namespace, name), query)
+            except (BadRequest, NotFound) as error:  # It does not run yet, or no more.
+                self.missed.append(f"the log of {name}: {error.message}")
+            else:
+                self.files[f"logs/{name}.txt"] = "".join(f"{line}\n" for line in lines)
 
     def _readme(self, found: dict[str, str]) -> str:
         meta = self.cluster.metadata

@@ -1,7 +1,8 @@
 """`logs`: the operator's decisions about a cluster, or the log of a member's database process."""
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 import click
 
@@ -19,9 +20,10 @@ from stateward.cli.shared.options import operator_option, target_options
 from stateward.cli.shared.output import FORMS, JSON, NAME, YAML
 from stateward.cli.shared.session import Session, run
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import Forbidden, NotFound
+from stateward.kube.objects.errors import ApiError, Forbidden, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resources import PODS
+from stateward.kube.timing.background import in_background
 from stateward.operator.objects.kinds import kind_of
 
 NO_RIGHT = "you may not read the operator's pods: ask for the right to get pods/log there, or name a MEMBER"
@@ -84,8 +86,9 @@ class Printer:
 async def operator_log(session: Session, cluster: Cluster, query: dict[str, str], show: Printer) -> None:
     """Print what the operator says about a cluster; raise Failure without the right to read it."""
     key, namespace = Key(cluster.metadata.namespace, cluster.metadata.name), session.operator_namespace
+    unread = list[str]()
     try:
-        found = await decisions(session, namespace, key, query)
+        found = await decisions(session, namespace, key, query, unread)
         for entry in found[-show.tail :] if show.tail else found:
             show(entry)
         pods = await operator_pods(session, namespace)
@@ -93,12 +96,16 @@ async def operator_log(session: Session, cluster: Cluster, query: dict[str, str]
         raise Failure(f"{error.message}; {NO_RIGHT}") from error
     if not pods:
         raise Failure(f"there is no operator in namespace {namespace!r}; name its place with --operator-namespace")
+    for each in unread:
+        echo(f"not included: {each}", err=True)
     if not found:
         echo(f"the logs of {len(pods)} operator pods have nothing about {key}", err=True)
     if show.follow:
-        leading = next((pod for pod in pods if _running(pod)), pods[0])
-        pod = Key(namespace, leading["metadata"]["name"])
-        await followed(session, pod, {"container": "operator"}, lambda line: _if_about(line, key, show))
+        # Only one of them works, and which one may change: the others log nothing about a cluster.
+        chosen = [pod for pod in pods if _running(pod)] or pods[:1]
+        following = [Key(namespace, pod["metadata"]["name"]) for pod in chosen]
+        async for line in followed_together(session, following, {"container": "operator"}):
+            _if_about(line, key, show)
 
 
 def _running(pod: Json) -> bool:
@@ -125,6 +132,32 @@ async def member_log(session: Session, cluster: Cluster, member: str, query: dic
         raise Failure(
             f"{found.name} has no pod now; `explain {cluster.metadata.name} {found.name}` says why"
         ) from error
+
+
+async def followed_together(session: Session, pods: Sequence[Key], query: dict[str, str]) -> AsyncGenerator[str]:
+    """Yield the lines of several logs as they come, until all have ended; raise ApiError if none could be followed."""
+    lines = asyncio.Queue[str | ApiError | None]()
+
+    async def read(pod: Key) -> None:
+        try:
+            await followed(session, pod, query, lines.put_nowait)
+        except ApiError as error:
+            lines.put_nowait(error)
+        else:
+            lines.put_nowait(None)
+
+    async with in_background(*(read(pod) for pod in pods)):
+        left, errors = len(pods), list[ApiError]()
+        while left:
+            found = await lines.get()
+            if isinstance(found, str):
+                yield found
+                continue
+            left -= 1
+            if found is not None:
+                errors.append(found)
+        if errors and len(errors) == len(pods):
+            raise errors[0]
 
 
 async def followed(

@@ -9,7 +9,7 @@ from stateward.api.values.base import Json
 from stateward.cli.diagnosis.owned_objects import read_raw
 from stateward.cli.shared.session import Session
 from stateward.kube.client.client import RawRequest
-from stateward.kube.objects.errors import ApiError
+from stateward.kube.objects.errors import ApiError, BadRequest, NotFound
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Selection
 from stateward.kube.objects.resources import PODS
@@ -30,8 +30,13 @@ async def read_log(session: Session, pod: Key, query: dict[str, str]) -> list[st
     return found.decode(errors="replace").splitlines()
 
 
-async def decisions(session: Session, namespace: str, cluster: Key, query: dict[str, str]) -> list[Json]:
-    """Return the operator's log entries about a cluster in the order of time, of all its pods; raise ApiError."""
+async def decisions(
+    session: Session, namespace: str, cluster: Key, query: dict[str, str], unread: list[str]
+) -> list[Json]:
+    """Return the operator's log entries about a cluster in the order of time, of all its pods; raise ApiError.
+
+    A pod that does not run yet, or no more, keeps no log: why is added to `unread`.
+    """
     found = list[Json]()
     for pod in await operator_pods(session, namespace):
         key, ran = Key(namespace, pod["metadata"]["name"]), pod.get("status", {}).get("containerStatuses") or ()
@@ -39,7 +44,10 @@ async def decisions(session: Session, namespace: str, cluster: Key, query: dict[
         if any(each.get("restartCount") for each in ran):
             with suppress(ApiError):  # The log of the earlier process may be gone.
                 found += about(await read_log(session, key, asked | {"previous": "true"}), cluster)
-        found += about(await read_log(session, key, asked), cluster)
+        try:
+            found += about(await read_log(session, key, asked), cluster)
+        except (BadRequest, NotFound) as error:
+            unread.append(f"the log of {key.name}: {error.message}")
     return sorted(found, key=lambda entry: str(entry.get("timestamp", "")))
 
 

@@ -9,7 +9,7 @@ import msgspec
 from stateward.api.kinds.installation import Installation, InstallationStatus, StateStatus
 from stateward.api.kinds.package import Package as PackageObject
 from stateward.api.schema.structure import check_structure
-from stateward.api.values.base import Json
+from stateward.api.values.base import GROUP, Json
 from stateward.cli.packages.installation_look import (
     Offered,
     conflicting_objects,
@@ -24,7 +24,7 @@ from stateward.kube.objects.errors import NotFound
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, INSTALLATIONS, PACKAGES
 from stateward.packages.format.parameters import BadValue, in_force
 from stateward.packages.format.records import Package
-from stateward.packages.format.trees import at
+from stateward.packages.format.trees import at, text
 from stateward.packages.plans.choice import Chosen, Refused, State, choose
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER, Begin, GoOn, Rest, Stop, decide
 from stateward.packages.plans.run_record import fixed_values, state_of
@@ -82,8 +82,10 @@ def packages_in(found: Sequence[tuple[str, Any]]) -> Offered:
 
 
 def _ours(found: Sequence[tuple[str, Any]], kinds: set[str]) -> list[tuple[str, Json]]:
+    # Other operators have a kind `Installation`, too.
     documents = [(place, cast("Json", item)) for place, item in found if isinstance(item, dict)]
-    return [(place, item) for place, item in documents if item.get("kind") in kinds]
+    mine = [each for each in documents if text(each[1].get("apiVersion")).partition("/")[0] in ("", GROUP)]
+    return [(place, item) for place, item in mine if text(item.get("kind")) in kinds]
 
 
 def _name(document: Json) -> str:

@@ -13,6 +13,7 @@ from stateward.cli.packages.installation_look import package_called
 from stateward.cli.shared.advice import UNKNOWN, told
 from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
+from stateward.cli.shared.find import unreadable
 from stateward.cli.shared.options import installation_options
 from stateward.cli.shared.output import output_option, print_lines, qualified, selection_options
 from stateward.cli.shared.session import Session, run
@@ -39,7 +40,10 @@ def list_command(*, all_namespaces: bool, selector: str, output: str, **target: 
 
     async def work(session: Session) -> tuple[str, list[Installation]]:
         where = Selection("" if all_namespaces else session.namespace, labels=selector)
-        return session.namespace, list((await list_all(session.api, INSTALLED, where)).hand_over())
+        state = await list_all(session.api, INSTALLED, where)
+        if state.troubles:
+            raise unreadable("installation", state.troubles[0])
+        return session.namespace, list(state.hand_over())
 
     namespace, there = run(work, **target)
     if not there:
@@ -139,6 +143,8 @@ async def _known(session: Session, found: Installation, plan_name: str) -> None:
 
 async def read_installation(session: Session, name: str) -> Installation:
     """Return an installation; raise Failure if it does not exist."""
+    if not name:  # The path without a name is that of the list of all.
+        raise no_such_installation(session, name)
     try:
         return await session.api.get(INSTALLED, session.key(name))
     except NotFound as error:

@@ -55,6 +55,11 @@ class Document:
     kind: str = ""
     namespace: str = ""
 
+    @property
+    def may_be_cluster(self) -> bool:
+        """Whether it is a cluster, or would be one without its problems."""
+        return self.kind not in _OTHERS
+
 
 def read_documents(path: str, given: Iterable[tuple[str, Any]] | None = None) -> list[Document]:
     """Return Stateward's documents in a file or directory (`-`: standard input); others, such as Services, are skipped.

@@ -6,6 +6,7 @@ status replaces it, and a note says so: members and versions are then known, sha
 """
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -15,9 +16,10 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import validate, validate_access
+from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem, errors
 from stateward.cli.preview.database_view import ask_operator
-from stateward.cli.preview.offered_data import Objects, with_offered
+from stateward.cli.preview.offered_data import with_offered
 from stateward.cli.preview.pacing import Pacing, pacing
 from stateward.cli.shared.output import plural_of
 from stateward.cli.shared.picture import outdated
@@ -82,7 +84,7 @@ async def read_inputs(
     kind: ClusterKind,
     name: str,
     changed: Cluster | None = None,
-    offered: Objects | None = None,
+    offered: Iterable[Json] = (),
     *,
     level: Level = Level.PRIVILEGED,
 ) -> PlanInputs:
@@ -101,7 +103,7 @@ async def read_inputs(
             raise
         existing, exists = nothing_yet(changed, session.namespace), False
     before, cluster = existing, existing.cluster if changed is None else applied(existing.cluster, changed)
-    cluster = await with_offered(session, cluster, offered or {})
+    cluster = await with_offered(session, cluster, offered)
     existing = with_cluster(existing, cluster)
     if exists:
         existing = dataclasses.replace(existing, restore=await read_first_restore(session.api, cluster))

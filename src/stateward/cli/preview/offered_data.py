@@ -26,17 +26,21 @@ NEW = "offered"
 """Replaces the digest of data that does not exist yet."""
 
 
-def data_in(found: Iterable[tuple[str, Any]]) -> Objects:
-    """Return the ConfigMaps and Secrets among documents, by kind and name."""
+def data_in(found: Iterable[tuple[str, Any]]) -> tuple[Json, ...]:
+    """Return the ConfigMaps and Secrets among documents."""
     documents = (cast("Json", item) for _, item in found if isinstance(item, dict))
-    mine = (document for document in documents if document.get("kind") in (CONFIG_MAP, SECRET))
-    return {(text(each.get("kind")), text(at(each, "metadata", "name"))): each for each in mine}
+    return tuple(document for document in documents if document.get("kind") in (CONFIG_MAP, SECRET))
 
 
-async def with_offered(session: Session, cluster: Cluster, offered: Objects) -> Cluster:
-    """Return a cluster with the known data as it would be after the objects are applied; raise ApiError."""
-    used = uses_of(cluster) | keystore.sources(asked_of(cluster))
-    concerned = {identity: body for identity, body in offered.items() if identity in {(d.kind, d.name) for d in used}}
+async def with_offered(session: Session, cluster: Cluster, offered: Iterable[Json]) -> Cluster:
+    """Return a cluster with the known data as it would be after the objects are applied; raise ApiError.
+
+    Objects of other namespaces are not those that its pods use, whatever their names are.
+    """
+    used = {(each.kind, each.name) for each in uses_of(cluster) | keystore.sources(asked_of(cluster))}
+    here = (each for each in offered if text(at(each, "metadata", "namespace")) in ("", session.namespace))
+    named = {(text(each.get("kind")), text(at(each, "metadata", "name"))): each for each in here}
+    concerned = {identity: body for identity, body in named.items() if identity in used}
     if not concerned:
         return cluster
     wanted = [Dependency(*identity) for identity in concerned]

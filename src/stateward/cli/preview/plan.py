@@ -16,7 +16,7 @@ from stateward.cli.packages.installation_forecast import document as installatio
 from stateward.cli.packages.installation_look import Offered
 from stateward.cli.packages.installation_plan import installation_preview, installations_in, packages_in
 from stateward.cli.preview import search_objects
-from stateward.cli.preview.documents import is_ours, parts, read_documents
+from stateward.cli.preview.documents import Document, is_ours, parts, read_documents
 from stateward.cli.preview.forecast import blocked, forecast, unknowns
 from stateward.cli.preview.inputs import PlanInputs, read_inputs
 from stateward.cli.preview.offered_data import data_in
@@ -122,7 +122,7 @@ def previewed(
     Raise Failure or UsageError if there is no such cluster, or if the combination is invalid.
     """
     data = data_in(given)
-    changed = None if only_data(given, name) else changed_cluster(path, name, given)
+    changed = None if only_data(given, name) else changed_cluster(path, name, given, target["namespace"])
     wanted = name or (changed.metadata.name if changed else "")
     if changed is not None and changed.metadata.namespace and not target["namespace"]:
         target["namespace"] = changed.metadata.namespace
@@ -158,25 +158,35 @@ def only_data(given: Iterable[tuple[str, Any]], name: str | None) -> bool:
 
 
 def changed_cluster(
-    path: str | None, name: str | None, given: Iterable[tuple[str, Any]] | None = None
+    path: str | None, name: str | None, given: Iterable[tuple[str, Any]] | None = None, namespace: str = ""
 ) -> Cluster | None:
     """Return the cluster in the file, or in the already read documents `given`; None without one.
 
-    Raise Failure or UsageError if the combination is invalid.
+    With a namespace, a cluster of another one is not meant if several have the name. Raise Failure or UsageError if the
+    combination is invalid.
     """
     if path is None:
         if name is None:
             raise click.UsageError("name the cluster: -f FILE for a change, or NAME for what is in progress")
         return None
-    found = [document for document in read_documents(path, given) if name in (None, document.name)]
+    clusters = [document for document in read_documents(path, given) if document.may_be_cluster]
+    found = [document for document in clusters if name in (None, document.name)]
+    if len(found) > 1 and namespace:
+        found = [document for document in found if document.namespace in ("", namespace)]
     if len(found) != 1:
-        which = (
-            "it contains no cluster with that name" if name else f"it has {len(found)} clusters; add the NAME of one"
-        )
-        raise Failure(f"{path}: {which}")
+        raise Failure(f"{path}: {_not_one(name, found)}")
     if found[0].cluster is None:
         raise Failure("\n".join(f"{found[0].place}: {problem}" for problem in found[0].problems))
     return found[0].cluster
+
+
+def _not_one(name: str | None, found: list[Document]) -> str:
+    """Return why a file does not say which cluster is meant."""
+    if not found:
+        return "it contains no cluster with that name" if name else "it contains no cluster"
+    if len({document.name for document in found}) > 1:
+        return f"it has {len(found)} clusters; add the NAME of one"
+    return f"it has {len(found)} clusters called {found[0].name}; choose one with --namespace, or leave the others out"
 
 
 def document(found: PlanInputs, shown: Preview) -> dict[str, Any]:

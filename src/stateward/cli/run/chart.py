@@ -4,7 +4,7 @@ Only the functions that the chart calls are here, with the results of Helm. A te
 `helm template`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +15,9 @@ import yaml
 from gotpl.funcs.sprig import text_func_map
 
 import stateward
+from stateward.api.values.problem import first_of
 from stateward.api.yaml_writer import NO_FOLD, to_yaml
+from stateward.cli.run.chart_values import problems
 from stateward.cli.shared.failures import Failure
 
 Values = Mapping[str, Any]
@@ -80,18 +82,17 @@ def namespace_object(name: str) -> dict[str, Any]:
 
 def rendered(folder: Path, given: Values, namespace: str = NAMESPACE, name: str = NAME) -> dict[str, str]:
     """Return the text of each template by its name without suffix; raises Failure for values that the chart refuses."""
-    problems = list(unknown(msgspec.json.decode((folder / "values.schema.json").read_bytes()), given))
-    if problems:
-        raise Failure(f"the chart has no value {problems[0]}")
+    schema = msgspec.json.decode((folder / "values.schema.json").read_bytes())
+    if wrong := first_of([str(each) for each in problems(schema, with_defaults(folder, given))], between="; "):
+        raise Failure(f"the chart refuses these values: {wrong}")
     return unchecked(folder, given, namespace, name)
 
 
 def unchecked(folder: Path, given: Values, namespace: str = NAMESPACE, name: str = NAME) -> dict[str, str]:
     """Return the same for values that are known to be right, such as those from which the schema is generated."""
     chart = _from_yaml((folder / "Chart.yaml").read_text(encoding="utf-8"))
-    defaults = _from_yaml((folder / "values.yaml").read_text(encoding="utf-8"))
     data = {
-        "Values": merged(defaults, given),
+        "Values": with_defaults(folder, given),
         "Chart": {"Name": chart["name"], "Version": chart["version"], "AppVersion": chart["appVersion"]},
         "Release": {"Name": name, "Namespace": namespace, "Service": "kubectl"},
         "Files": Files(folder),
@@ -101,6 +102,11 @@ def unchecked(folder: Path, given: Values, namespace: str = NAMESPACE, name: str
         return {part: templates.render_template(f"{part}.yaml", data) for part in ORDER}
     except gotpl.TemplateError as error:
         raise Failure(f"the chart refuses these values: {error}") from error
+
+
+def with_defaults(folder: Path, given: Values) -> dict[str, Any]:
+    """Return values with the chart's own where there are none."""
+    return merged(_from_yaml((folder / "values.yaml").read_text(encoding="utf-8")), given)
 
 
 def merged(defaults: Values, given: Values) -> dict[str, Any]:
@@ -115,18 +121,6 @@ def merged(defaults: Values, given: Values) -> dict[str, Any]:
         else:
             result[key] = value
     return result
-
-
-def unknown(schema: Values, given: Values, path: str = "") -> Iterator[str]:
-    """Yield the paths of values that the chart does not have: Helm would ignore a misspelled one without its schema."""
-    if schema.get("additionalProperties") is not False:
-        return
-    for key, value in given.items():
-        inner: Values | None = schema["properties"].get(key)
-        if inner is None:
-            yield f"{path}{key}"
-        elif isinstance(value, dict):
-            yield from unknown(inner, cast("Values", value), f"{path}{key}.")
 
 
 class Files:

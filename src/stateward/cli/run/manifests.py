@@ -2,10 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
-import yaml
 
 from stateward import __version__
 from stateward.api.pod_policy import Level
@@ -15,6 +14,7 @@ from stateward.cli.run.chart import NAMESPACE, Values, merged, objects
 from stateward.cli.shared.echo import echo
 from stateward.cli.shared.failures import Failure
 from stateward.operator.runtime.options import ANY, LABELLED
+from stateward.packages.format.yamltext import NotYaml, document
 
 
 def _namespace(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
@@ -130,12 +130,14 @@ def manifests(ctx: click.Context, namespace: str, files: tuple[Path, ...], *, cr
 def read(file: Path) -> Values:
     """Return the values in a file; raises Failure if it contains something else."""
     try:
-        found: Any = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-    except yaml.YAMLError as error:
-        raise Failure(f"{file} is not YAML: {error}") from error
+        found: object = document(file.read_text(encoding="utf-8")) or {}
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file}: not text in UTF-8") from error
+    except NotYaml as error:
+        raise Failure(f"{file}{f':{error.line}' if error.line else ''} is not YAML: {error}") from error
     if not isinstance(found, dict):
         raise Failure(f"{file} must contain an object with values of the chart")
-    return found  # pyright: ignore[reportUnknownVariableType]
+    return cast("Values", found)
 
 
 def options(ctx: click.Context, *, files: bool) -> Values:

@@ -191,6 +191,8 @@ def operator(**settings: object) -> None:
     continue: no API server, a port in use, or a lost lease.
     """
     options = OperatorOptions(**settings)  # pyright: ignore[reportArgumentType]
+    if "" in options.namespaces:
+        raise click.UsageError("--namespace is empty; leave it out to manage all namespaces")
     if options.webhook_client_ca and not options.webhook:
         raise click.UsageError("--webhook-client-ca needs --webhook")
     logs.configure(options.log_level)

@@ -12,6 +12,7 @@ from stateward.kube.cache.listing import list_all
 from stateward.kube.client.client import ListOptions
 from stateward.kube.objects.errors import NotFound, UnknownResource
 from stateward.kube.objects.resource import Selection
+from stateward.kube.objects.watching import Unreadable
 from stateward.operator.objects.kinds import ClusterKind
 
 
@@ -24,6 +25,8 @@ async def read_cluster(session: Session, name: str) -> Cluster:
         except NotFound:
             return []
 
+    if not name:  # The path without a name is that of the list of all.
+        raise no_such_cluster(session, name)
     found = await of_each(session, read)
     if not found and (owner := await owner_of(session, name)):
         raise Failure(f"{name} is a member of cluster {owner}: name the cluster, and then the member: {owner} {name}")
@@ -44,15 +47,18 @@ async def all_clusters(session: Session, namespace: str, labels: str = "") -> li
     async def read(kind: ClusterKind) -> list[Cluster]:
         state = await list_all(session.api, kind.resource, Selection(namespace, labels=labels))
         if state.troubles:
-            trouble = state.troubles[0]
-            raise Failure(
-                f"cluster {trouble.key} cannot be read: {trouble.reason}; check whether this program is"
-                " older than the CRDs"
-            )
+            raise unreadable("cluster", state.troubles[0])
         return list(state.hand_over())
 
     found = await of_each(session, read)
     return in_order(found)
+
+
+def unreadable(what: str, trouble: Unreadable) -> Failure:
+    """Return the failure of a list in which an object cannot be read: without it, the list would look complete."""
+    return Failure(
+        f"{what} {trouble.key} cannot be read: {trouble.reason}; check whether this program is older than the CRDs"
+    )
 
 
 def in_order(clusters: Iterable[Cluster]) -> list[Cluster]:

@@ -28,27 +28,32 @@ _ANNOTATION = f"podTemplate/metadata/annotations/{names.ANNOTATION_RESTARTED.rep
 
 @click.command()
 @click.argument("name", shell_complete=cluster_names)
-@click.option("--pool", default="", shell_complete=pool_names, help="Only the members of this pool.")
-@click.option("--member", default="", shell_complete=member_names, help="Only this member.")
+@click.option("--pool", shell_complete=pool_names, help="Only the members of this pool.")
+@click.option("--member", shell_complete=member_names, help="Only this member.")
 @click.option(
     "--coordinated", is_flag=True, help="Stop all of them, then start all of them: the cluster is down in between."
 )
 @click.option("--recreate", is_flag=True, help="Recreate the pods; their volumes stay.")
 @target_options
-def restart(name: str, *, pool: str, member: str, coordinated: bool, recreate: bool, **target: str) -> None:
+def restart(
+    name: str, *, pool: str | None, member: str | None, coordinated: bool, recreate: bool, **target: str
+) -> None:
     """Restart all members, one safe set at a time.
 
     The processes of cluster NAME restart in their pods, if these have an agent. Sets the annotation
     stateward.dev/restart-phase on the cluster or on the pod.
     """
+    for option, value in (("--pool", pool), ("--member", member)):
+        if value == "":
+            raise click.UsageError(f"{option} is empty; leave it out to restart all members")
     if bool(pool) + bool(member) > 1 or (recreate and (member or coordinated)):
         raise click.UsageError("--pool, --member and --recreate each stand alone, and --recreate is always rolling")
 
     async def work(session: Session) -> None:
         if recreate:
-            await request_new_pods(session, name, pool)
+            await request_new_pods(session, name, pool or "")
         else:
-            await request_restart(session, name, pool=pool, member=member, coordinated=coordinated)
+            await request_restart(session, name, pool=pool or "", member=member or "", coordinated=coordinated)
 
     run(work, **target)
     what = f"the members of pool {pool}" if pool else f"member {member}" if member else "all members"

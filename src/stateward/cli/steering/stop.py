@@ -49,11 +49,17 @@ def start(member: str, **target: str) -> None:
 
 async def keep(session: Session, member: str, *, stopped: bool) -> None:
     """Add a member to the list of stopped members, or remove it; raise Failure if the member does not exist."""
+    unknown = Failure(f"there is no member {member!r} in namespace {session.namespace!r}")
+    if not member:
+        raise unknown
     try:
         found = await session.api.get(STATEFUL_SETS, Key(session.namespace, member))
     except NotFound as error:
-        raise Failure(f"there is no member {member!r} in namespace {session.namespace!r}") from error
-    cluster = await read_cluster(session, found.metadata.labels.get(names.LABEL_CLUSTER, ""))
+        raise unknown from error
+    owner = found.metadata.labels.get(names.LABEL_CLUSTER)
+    if not owner:
+        raise unknown
+    cluster = await read_cluster(session, owner)
     patch = stopped_patch(cluster, member, stopped=stopped)
     await session.api.patch(kind_of(cluster).resource, session.key(cluster.metadata.name), patch, kind=PatchKind.MERGE)
 

@@ -5,6 +5,7 @@ a new refusal: a spec with two errors may be corrected one by one, and a bad cha
 repair.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate, validate_access
+from stateward.operator.admission.additions import Reasons, added, of_plan, of_problem, texts
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.translate import observation
@@ -32,8 +34,8 @@ NEVER = frozenset(
 )
 """Reasons to wait that no time and no other step ends: only another spec does."""
 
-Reasons = dict[tuple[str, str], str]
-"""What is refused: a sentence for each subject and reason."""
+PLAN = "plan"
+"""The check that needs a spec in which the others find no fault of the database's pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,9 @@ def judge(
         return Verdict()
     warnings = tuple(str(p) for p in (*validate(new), *validate_access(new)) if p.severity is Severity.WARNING)
     found = reasons(family, new, old, existing, now, level)
-    known = reasons(family, old, old, existing, now, level) if found and old is not None else {}
-    return Verdict(tuple(text for key, text in found.items() if key not in known), warnings)
+    if old is None or not found.found:
+        return Verdict(texts(found.found), warnings)
+    return Verdict(added(found, reasons(family, old, old, existing, now, level)), warnings)
 
 
 def changed(new: Cluster, old: Cluster | None) -> bool:
@@ -78,16 +81,31 @@ def reasons(
     level: Level = Level.PRIVILEGED,
 ) -> Reasons:
     """Return what would be refused of a cluster's spec, with the status and the objects that are there."""
-    wrong = errors(validate(cluster)) or problems(family, cluster, level)
-    wrong += errors(validate_access(cluster)) or problems_beside(cluster, level)
-    if wrong:
-        return {(problem.path, problem.message): str(problem) for problem in wrong}
+    pools = [pool.name for pool in cluster.spec.pools]
+    checks = {"spec": errors(validate(cluster)), "beside": errors(validate_access(cluster))}
+    if not checks["spec"]:
+        checks["pods"] = problems(family, cluster, level)
+    if not checks["beside"]:
+        checks["pods beside"] = problems_beside(cluster, level)
+    found = [of_problem(each, check, pools) for check, wrong in checks.items() for each in wrong]
+    if checks["spec"] or checks["pods"]:
+        return Reasons(tuple(found), frozenset(checks))
+    planned = (of_plan(*each, PLAN, pools) for each in _planned(family, cluster, stored, existing, now))
+    found += {reason.known_by: reason for reason in planned}.values()
+    return Reasons(tuple(found), frozenset({*checks, PLAN}))
+
+
+def _planned(
+    family: Family, cluster: Cluster, stored: Cluster | None, existing: ClusterObjects | None, now: float
+) -> Iterator[tuple[str, str, str]]:
+    """Yield what the plan would refuse for ever: subject, reason and sentence."""
     if stored is not None:
         cluster = msgspec.structs.replace(cluster, status=stored.status)
     desired = family.desired(cluster)
     if existing is None:
-        return {(r.subject, r.reason): f"{r.subject}: {r.message}" for r in desired.refusals}
+        yield from ((each.subject, each.reason, f"{each.subject}: {each.message}") for each in desired.refusals)
+        return
     existing = replace(existing, cluster=cluster)
     # The database is not asked: its state may change, and the plan waits for it.
     waits = plan(observation(existing, desired, Unknown("the database was not asked"), family.container), now).waits
-    return {(w.subject, w.reason): f"{w.subject}: {w.message}" for w in waits if w.stalled and w.reason in NEVER}
+    yield from ((w.subject, w.reason, f"{w.subject}: {w.message}") for w in waits if w.stalled and w.reason in NEVER)

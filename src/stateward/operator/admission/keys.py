@@ -83,8 +83,8 @@ def _names(namespace: str) -> list[str]:
 
 
 def _read(secret: dict[str, Any]) -> Keys:
-    data = {name: b64decode(text).decode() for name, text in secret["data"].items()}
-    return Keys(data["ca.crt"], Pair(data["tls.crt"], data["tls.key"]))
+    trusted, certificate, key = (b64decode(secret["data"][name]).decode() for name in ("ca.crt", "tls.crt", "tls.key"))
+    return Keys(trusted, Pair(certificate, key))
 
 
 def _manifest(key: Key, wanted: Keys) -> dict[str, Any]:

@@ -7,10 +7,14 @@ import structlog
 
 from stateward.api.values.base import Json
 from stateward.engines.search.rules import DECLARED_RULES, DeclaredRules
+from stateward.operator.admission.additions import Reasons, added, of_problem, texts
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import Review, review, too_deep, uid_of
 
 _log = structlog.get_logger(__name__)
+
+SPEC = "spec"
+"""The one check."""
 
 
 def respond(question: bytes) -> Json:
@@ -29,7 +33,15 @@ def respond(question: bytes) -> Json:
 
 
 def verdict(rules: DeclaredRules, new: Any, old: Any) -> Verdict:
-    """Return the verdict on a new or changed object; one that is deleted or keeps its spec is accepted."""
+    """Return the verdict on a new or changed object: on what the change adds.
+
+    One that is deleted or keeps its spec is accepted.
+    """
     if new is None or new.metadata.deletion_timestamp is not None or (old is not None and old.spec == new.spec):
         return Verdict()
-    return Verdict(tuple(str(problem) for problem in rules.problems(new)))
+    found = _reasons(rules, new)
+    return Verdict(texts(found.found) if old is None or not found.found else added(found, _reasons(rules, old)))
+
+
+def _reasons(rules: DeclaredRules, wanted: Any) -> Reasons:
+    return Reasons(tuple(of_problem(each, SPEC) for each in rules.problems(wanted)), frozenset({SPEC}))

@@ -30,6 +30,7 @@ from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.clock import Clock
 from stateward.operator.restarts.digestkey import digest_key, keep_key
 from stateward.operator.restarts.sources import read_sources
+from stateward.operator.restarts.turns import Turns
 from stateward.operator.restarts.uses import Uses
 from stateward.operator.restarts.views import (
     ANNOTATION_CONTROL,
@@ -41,11 +42,13 @@ from stateward.operator.restarts.views import (
 )
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.packages.format.trees import at, obj, text
-from stateward.packages.plans.budgets import exhausted
+from stateward.packages.plans.budgets import budgets_of, exhausted
+from stateward.packages.plans.health import Health, health_of
+from stateward.packages.plans.steps import LABEL_INSTALLATION
 from stateward.packages.restarts.dependencies import PROVIDER_CLASS, Dependency, dependencies
 from stateward.packages.restarts.digests import RootKey, digests_of
 from stateward.packages.restarts.guards import Hold, Settling, hold, settling, too_many, touched
-from stateward.packages.restarts.restarts import Verdict, annotated, digest_in, judge, read_record
+from stateward.packages.restarts.restarts import ANNOTATION_RECORD, Verdict, annotated, digest_in, judge, read_record
 from stateward.planning.report.reconcile_failure import REASON
 
 _log = structlog.get_logger(__name__)
@@ -94,6 +97,7 @@ class RestartControl:
         self._judged: dict[Workload, tuple[object, ...]] = {}
         self._touched: set[Workload] = set()
         self._said: dict[Workload, str] = {}
+        self._turns = Turns(self._clock, self._is_complete)
         self._queue = WorkQueue[Workload](clock=self._clock, rng=setting.rng)
         self._pace = EventPace(self._queue, self._clock)
         self._workers = Workers(self._queue, self.reconcile, count=setting.workers, clock=self._clock)
@@ -179,8 +183,10 @@ class RestartControl:
             self._touched.discard(workload)
             self._judged.pop(workload, None)
         live = await self._read(workload)
-        if live is None:
+        if live is None or not _asks(live):
             self._forget(workload)
+            if live is not None:
+                await self._remove_record(workload, live)
             return None
         used = dependencies(live)
         if (beyond := too_many(len(used))) is not None:
@@ -199,7 +205,11 @@ class RestartControl:
         if held is not None:
             self._say(workload, held)
             return held.seconds
-        written = await self._write(workload, live, verdict)
+        written = False
+        try:
+            written = await self._write(workload, live, verdict)
+        finally:
+            self._turns.end(workload, written=written and verdict.restarts)
         if classes:
             return self._setting.classes
         if written and workload not in self._touched:
@@ -215,9 +225,24 @@ class RestartControl:
             live = await self._api.get(WORKLOADS[workload.kind].raw(), workload.key)
         except NotFound:
             return None
-        asks = text(at(live, "metadata", "annotations", ANNOTATION_CONTROL)).strip().lower() == "true"
         going = at(live, "metadata", "deletionTimestamp") is not None
-        return {**live, "apiVersion": "apps/v1", "kind": workload.kind} if asks and not going else None
+        return None if going else {**live, "apiVersion": "apps/v1", "kind": workload.kind}
+
+    async def _remove_record(self, workload: Workload, live: dict[str, Any]) -> None:
+        """Remove the record of a workload that no longer requests it, so that it is as new if it does so again.
+
+        That of an installation is the installation's.
+        """
+        meta = obj(live["metadata"])
+        if ANNOTATION_RECORD not in obj(meta.get("annotations")) or LABEL_INSTALLATION in obj(meta.get("labels")):
+            return
+        patch = {"metadata": {"resourceVersion": meta["resourceVersion"], "annotations": {ANNOTATION_RECORD: None}}}
+        try:
+            await self._api.patch(WORKLOADS[workload.kind], workload.key, patch, kind=PatchKind.MERGE)
+        except NotFound:
+            return
+        except Conflict:
+            self._pace.add(workload)
 
     def _forget(self, workload: Workload) -> None:
         self._uses.drop(workload)
@@ -251,7 +276,15 @@ class RestartControl:
         if not verdict.restarts:
             return None
         page = await self._api.list(BUDGETS.raw(), Selection(workload.namespace))
-        return exhausted(live, page.items)
+        return exhausted(live, page.items) or await self._turns.take(workload, budgets_of(live, page.items))
+
+    async def _is_complete(self, workload: Workload) -> bool:
+        """Return whether a restarted workload has its pods again, or is gone; raises ApiError."""
+        try:
+            live = await self._api.get(WORKLOADS[workload.kind].raw(), workload.key)
+        except NotFound:
+            return True
+        return health_of({**live, "apiVersion": "apps/v1", "kind": workload.kind}).health is Health.HEALTHY
 
     async def _write(self, workload: Workload, live: dict[str, Any], verdict: Verdict) -> bool:
         """Write the workload's record; return whether the record is current now."""
@@ -283,6 +316,11 @@ class RestartControl:
         if view is not None:
             target = about(WORKLOADS[workload.kind], view)
             self._setting.recorder.record(Occurrence(target, severity, reason, "RestartControl", note))
+
+
+def _asks(live: dict[str, Any]) -> bool:
+    """Return whether a workload requests restart control."""
+    return text(at(live, "metadata", "annotations", ANNOTATION_CONTROL)).strip().lower() == "true"
 
 
 def _record_of(live: dict[str, Any], used: frozenset[Dependency]) -> tuple[object, ...]:

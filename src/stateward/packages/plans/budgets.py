@@ -2,7 +2,7 @@
 
 A rollout does not consult budgets: each workload rolls by its own strategy. So if several workloads share a budget and
 a Secret, a new password would stop all of them together. Here they restart one after the other: a restart waits while a
-budget that selects the pods allows no disruption.
+budget that selects the pods allows no disruption, and (see `operator.restarts.turns`) while another one is in progress.
 
 An unhealthy workload does not wait: its pods may be the ones that the budget lacks, and the restart may repair them.
 """
@@ -17,6 +17,17 @@ from stateward.packages.restarts.guards import Hold
 
 AGAIN_SECONDS = 10.0
 """Seconds until the next check of a budget that allows nothing: budgets are not watched."""
+
+
+def budgets_of(workload: Json, budgets: Iterable[Json]) -> tuple[str, ...]:
+    """Return the names of the budgets that count for a restart of a workload: none if it is unhealthy."""
+    path = template_path(workload)
+    if path is None or health_of(workload).health is not Health.HEALTHY:
+        return ()
+    labels = obj(at(workload, *path, "metadata", "labels"))
+    return tuple(
+        text(at(each, "metadata", "name")) for each in budgets if selects(at(each, "spec", "selector"), labels)
+    )
 
 
 def exhausted(workload: Json, budgets: Iterable[Json]) -> Hold | None:

@@ -56,7 +56,7 @@ def too_many_objects(used: Iterable[Dependency]) -> str:
 
 def hold(annotations: Mapping[str, str], now: datetime) -> Hold | None:
     """Return the user's reason to hold a restart at this time."""
-    if annotations.get(ANNOTATION_PAUSED, "").lower() == "true":
+    if annotations.get(ANNOTATION_PAUSED, "").strip().lower() == "true":
         return Hold("RestartPaused", f"restarts wait until the annotation {ANNOTATION_PAUSED} is removed", None)
     window = annotations.get(ANNOTATION_WINDOW, "")
     return _outside(window, now) if window else None

@@ -35,7 +35,11 @@ def refused_installation(package: Package, new: Installation, old: Installation 
     known = _reasons(package, old, status) if old is not None and found else Reasons()
     wish, before = _wish(new), _wish(old) if old is not None else ""
     unknown = plan_unknown(package, wish) if wish != before else ""
-    return (*(text for key, text in found.items() if key not in known), *((unknown,) if unknown else ()))
+    # With a wrong value it is not known whether the parameters needed different plans before.
+    added = {
+        key: text for key, text in found.items() if key not in known and (key[0] or not any(at for at, _ in known))
+    }
+    return (*added.values(), *((unknown,) if unknown else ()))
 
 
 def _wish(installation: Installation) -> str:

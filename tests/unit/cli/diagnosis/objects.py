@@ -43,8 +43,8 @@ def with_history(api: FakeApi) -> None:
     api.add("configmaps", {"kind": "ConfigMap", "metadata": meta, "data": {"history.jsonl": encode(history).decode()}})
 
 
-def with_operator(api: FakeApi, lines: str = OPERATOR_LINES) -> None:
+def with_operator(api: FakeApi, lines: str = OPERATOR_LINES, name: str = "stateward-0") -> None:
     """Add a pod of the operator, and its log."""
-    meta = {"name": "stateward-0", "namespace": "stateward-system", "labels": OPERATOR_LABELS}
+    meta = {"name": name, "namespace": "stateward-system", "labels": OPERATOR_LABELS}
     api.add("pods", {"kind": "Pod", "metadata": meta, "spec": {}, "status": {"phase": "Running"}})
-    api.requests[OPERATOR_LOG] = lines
+    api.requests[OPERATOR_LOG.replace("stateward-0", name)] = lines

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.cli.diagnosis.redaction import GONE, Redactor
+from stateward.kube.objects.metadata import Key
 from tests.unit.cli.diagnosis.objects import LABELS, MEMBER_LOG, event, pod, with_history, with_operator
 from tests.unit.cli.fake_api import FakeApi, Run
 from tests.unit.cli.samples import cluster
@@ -124,6 +125,16 @@ def test_the_report_has_what_a_bug_needs(run: Run, tmp_path: Path) -> None:
     assert "logs-hot-1" in found["objects/secrets/logs-hot-1.yaml"]
     assert "gitVersion: v1.33.1" in found["versions.yaml"]
     assert "* objects/osclusters/logs.yaml" in found["README.md"]
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_member_that_does_not_start_hides_no_log_of_the_others(run: Run, api: FakeApi, tmp_path: Path) -> None:
+    api.objects = {("pods", Key("default", "logs-hot-0-0")): pod("logs-hot-0-0"), **api.objects}
+    path = tmp_path / "report.tar.gz"
+    run("diagnose", "logs", "-f", str(path), "--database-logs")
+    found = files(path)
+    assert "logs/logs-hot-1-0.txt" in found
+    assert "* the log of logs-hot-0-0: " in found["README.md"]
 
 
 @pytest.mark.usefixtures("everywhere")

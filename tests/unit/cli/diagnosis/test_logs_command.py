@@ -1,8 +1,17 @@
 """`logs`: what the operator decided about one cluster, and what a member's database writes."""
 
 import json
+from collections.abc import AsyncGenerator
+from typing import cast
 
+import pytest
+
+from stateward.cli.diagnosis.logs import followed_together
 from stateward.cli.shared.failures import ExitCode
+from stateward.cli.shared.session import Session
+from stateward.kube.client.client import Api, RawRequest
+from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.metadata import Key
 from tests.unit.cli.diagnosis.objects import MEMBER_LOG, OPERATOR_LOG, with_operator
 from tests.unit.cli.fake_api import FakeApi, Run
 
@@ -45,3 +54,33 @@ def test_a_followed_log_shows_only_entries_about_the_cluster(run: Run, api: Fake
     assert said.count("looking again") == 2  # the last entry, and the log that the server then sends
     assert "prod/logs" not in said
     assert [query for path, query in api.queries if path == OPERATOR_LOG][-1]["follow"] == "true"
+
+
+def test_the_log_is_followed_in_all_pods_of_the_operator_because_only_one_of_them_works(run: Run, api: FakeApi) -> None:
+    with_operator(api)
+    with_operator(api, name="stateward-1")
+    api.requests[OPERATOR_LOG] = "this process stands by\n"
+    said = run("logs", "logs", "-f", "--tail", "1").output
+    assert said.count("looking again") == 2  # the last entry, and the log that the server then sends
+
+
+def test_a_pod_of_the_operator_that_does_not_start_hides_no_log_of_the_others(run: Run, api: FakeApi) -> None:
+    with_operator(api)
+    with_operator(api, name="stateward-1")
+    del api.requests[OPERATOR_LOG.replace("stateward-0", "stateward-1")]
+    for words in ((), ("-f",)):
+        result = run("logs", "logs", *words)
+        assert (result.exit_code, "looking again" in result.stdout) == (0, True)
+        assert "not included: the log of stateward-1: " in result.stderr
+
+
+async def test_an_error_of_one_followed_log_is_told() -> None:
+    async def refused(request: RawRequest) -> AsyncGenerator[bytes]:
+        yield b"first"
+        raise NotFound(f"{request.path} is gone")
+
+    session = Session(cast("Api", FakeApi()), "default", lines=refused)
+    lines = followed_together(session, [Key("ns", "pod")], {})
+    assert await anext(lines) == "first"
+    with pytest.raises(NotFound, match="is gone"):
+        await anext(lines)

@@ -174,6 +174,9 @@ def test_status_list_and_history_say_where_it_is(run: Run, api: WritableApi, fol
     assert said == ("2026-11-21T10:01:00Z deploy 1.2.0 Done, because the package is installed for the first time\n")
     for command in ("status", "plan", "history"):
         assert "there is no installation 'nobody'" in bad(run, "installation", command, "nobody")
+    listed = {"apiVersion": "stateward.dev/v1alpha1", "kind": "InstallationList", "metadata": {}, "items": []}
+    api.objects["swinstallations", Key("default", "")] = listed
+    assert "there is no installation ''" in bad(run, "installation", "status", "")
 
 
 def test_a_plan_is_shown_step_by_step_with_what_it_waits_for(run: Run, api: WritableApi, folder: str) -> None:
@@ -203,6 +206,15 @@ def test_list_says_where_it_searched_for_nothing(run: Run) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "there is no installation in namespace 'empty'; --all-namespaces searches all namespaces\n"
     assert run("installation", "list", "-A").stderr == "there is no installation in any namespace\n"
+
+
+def test_list_does_not_leave_out_an_installation_that_it_cannot_read(run: Run, api: WritableApi, folder: str) -> None:
+    good(run, "package", "install", folder, "web")
+    good(run, "package", "install", folder, "shop")
+    api.there("swinstallations", "web")["spec"]["deletionPolicy"] = "Archive"
+    said = bad(run, "installation", "list")
+    assert "installation default/web cannot be read" in said
+    assert "check whether this program is older than the CRDs" in said
 
 
 def test_trigger_asks_for_a_plan_once(run: Run, api: WritableApi, folder: str) -> None:

@@ -256,3 +256,47 @@ def test_the_same_data_in_the_file_restarts_no_member_and_shows_no_value(run: Ru
     result = run("plan", "logs", "-f", "-", stdin=SECRET % "one")
     assert "no member would change" in result.output
     assert "two" not in run("plan", "logs", "-f", "-", stdin=SECRET % "two").output
+
+
+def test_a_secret_of_another_namespace_restarts_no_member(run: Run, using: FakeApi) -> None:
+    """A file of several namespaces has two of the same name: only one of them is what the pods use."""
+    elsewhere = (SECRET % "two").replace("{name: words}", "{name: words, namespace: elsewhere}")
+    here = (SECRET % "two").replace("{name: words}", "{name: words, namespace: default}")
+    for text, effect in ((elsewhere, "none"), (f"{here}---\n{elsewhere}", "recreate")):
+        shown = effects(run("plan", "logs", "-f", "-", "-o", "json", stdin=text).output)
+        assert shown["logs-hot-0"][0] == effect
+
+
+SCALE = """\
+---
+apiVersion: stateward.dev/v1alpha1
+kind: PoolScale
+metadata: {name: %s}
+spec: {cluster: {kind: OpenSearchCluster, name: logs}, pool: hot, replicas: 3}
+"""
+
+
+def test_resources_of_other_kinds_in_the_file_count_as_no_clusters(run: Run, running: FakeApi) -> None:
+    changed = CHANGED % "2.19.5"
+    assert run("plan", "-f", "-", stdin=changed + SCALE % "logs-hot").exit_code == ExitCode.CHANGES
+    assert run("plan", "logs", "-f", "-", stdin=changed + SCALE % "logs").exit_code == ExitCode.CHANGES
+    assert "it contains no cluster" in run("plan", "-f", "-", stdin=SCALE % "logs").stderr
+
+
+def test_the_namespace_chooses_among_clusters_of_one_name(run: Run, running: FakeApi) -> None:
+    here, there = (
+        (CHANGED % version).replace("{name: logs}", f"{{name: logs, namespace: {namespace}}}")
+        for version, namespace in (("2.19.5", "default"), ("2.18.0", "elsewhere"))
+    )
+    both = f"{here}---\n{there}"
+    assert "2.17.1 → 2.19.5" in run("plan", "logs", "-f", "-", "-n", "default", stdin=both).output
+    assert "it has 2 clusters called logs; choose one with --namespace" in run("plan", "-f", "-", stdin=both).stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["apiVersion: 3\nkind: [1]\n", "apiVersion: operator.tigera.io/v1\nkind: Installation\n"]
+)
+def test_a_foreign_resource_in_the_file_is_not_taken_for_an_installation(run: Run, running: FakeApi, text: str) -> None:
+    result = run("plan", "-f", "-", stdin=f"{text}---\n{CHANGED % '2.19.5'}")
+    assert result.exit_code == ExitCode.CHANGES
+    assert "2.17.1 → 2.19.5" in result.output

@@ -10,6 +10,7 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.kube.cache.reflector import ReflectorOptions
 from stateward.operator.admission.judge import Verdict
 from stateward.simulation.cluster.deployments import DEPLOYMENTS
+from stateward.simulation.cluster.statefulsets import SETS
 from tests.support.requests import refuse, unknown_field
 from tests.unit.operator.test_process import Written, api, operator
 from tests.unit.operator.test_standby import running
@@ -56,3 +57,22 @@ async def test_a_change_that_adds_no_fault_beside_the_cluster_comes_in(
     assert (await judged(api, cluster(metrics=BOGUS, version="2.19.6"), old)).refused == ()
     both = await judged(api, cluster(metrics=BOGUS, dashboards=BOGUS), old)
     assert [text.partition(":")[0] for text in both.refused] == ["spec.dashboards.podTemplate.spec.bogus"]
+
+
+async def test_what_the_server_did_not_accept_before_does_not_block_the_correction_of_another_fault(
+    api: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is asked nothing about an invalid spec, so what it says after the correction may be as old."""
+    refuse(monkeypatch, unknown_field(SETS))
+    both = cluster(**BOGUS, update={"order": ["nobody"]})
+    assert (await judged(api, cluster(**BOGUS), both)).refused == ()
+    assert (await judged(api, cluster(**BOGUS), cluster())).refused
+
+
+async def test_what_the_server_did_not_accept_of_a_pool_is_known_again_when_another_pool_goes(
+    api: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(monkeypatch, unknown_field(SETS))
+    first, second, third = ({"name": name, "replicas": 3} for name in ("all", "cold", "hot"))
+    old = cluster(pools=[first, second, {**third, **BOGUS}])
+    assert (await judged(api, cluster(pools=[first, {**third, **BOGUS}]), old)).refused == ()

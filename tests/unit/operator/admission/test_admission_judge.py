@@ -8,6 +8,7 @@ import pytest
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import OpenSearchCluster
+from stateward.api.pod_policy import Level
 from stateward.api.values import names
 from stateward.engines import opensearch
 from stateward.kube.objects.nodes import Node
@@ -121,6 +122,41 @@ def test_a_spec_that_is_wrong_in_two_places_may_be_put_right_one_by_one() -> Non
     old = cluster(RUNS, pools=[MANAGERS, wrong], update={"order": ["nobody"]})
     assert verdict(cluster(pools=[MANAGERS, wrong]), old, running(cluster(RUNS))).refused == ()
     assert verdict(cluster(), old, running(cluster(RUNS))).refused == ()
+
+
+WRONG_ORDER: dict[str, Any] = {"update": {"order": ["nobody"]}}
+OLDER: dict[str, Any] = {"version": "2.11.0"}
+ON_THE_NODE: dict[str, Any] = {"podTemplate": {"spec": {"hostNetwork": True}}}
+
+
+@pytest.mark.parametrize("left", [OLDER, ON_THE_NODE], ids=["refused by the plan", "refused by the pod policy"])
+def test_a_fault_that_only_a_later_check_finds_does_not_block_the_correction_of_another(left: dict[str, Any]) -> None:
+    old, stored = cluster(RUNS, **WRONG_ORDER, **left), running(cluster(RUNS))
+    assert judge(FAMILY, cluster(**left), old, stored, 1000.0, Level.BASELINE).refused == ()
+    assert judge(FAMILY, cluster(**left), cluster(RUNS), stored, 1000.0, Level.BASELINE).refused
+
+
+def test_a_correction_beside_the_cluster_excuses_no_new_fault_of_the_database() -> None:
+    old = cluster(RUNS, dashboards={"version": "2.19.0"})
+    (found,) = verdict(cluster(**OLDER), old, running(cluster(RUNS))).refused
+    assert found.startswith("spec.version: 2.11.0 is older")
+    twice = cluster(RUNS, dashboards={"version": "2.19.0"}, **OLDER)
+    assert verdict(cluster(**OLDER), twice, running(cluster(RUNS))).refused == ()
+
+
+def test_a_fault_is_known_again_when_another_pool_goes() -> None:
+    cold, wrong = {**HOT, "name": "cold"}, {**HOT, "roles": ["dta"]}
+    old = cluster(RUNS, pools=[MANAGERS, cold, wrong])
+    assert verdict(cluster(pools=[MANAGERS, wrong]), old, running(cluster(RUNS))).refused == ()
+    (found,) = verdict(cluster(pools=[MANAGERS, {**cold, "roles": ["dta"]}]), old, running(cluster(RUNS))).refused
+    assert found.startswith("spec.pools[1].roles[0]")
+
+
+def test_a_fault_is_known_again_when_its_sentence_names_what_has_been_added() -> None:
+    """Of two pools that the order names and that do not exist, one is added."""
+    order = {"update": {"order": ["cold", "nobody"]}}
+    with_cold = cluster(pools=[MANAGERS, HOT, {**HOT, "name": "cold"}], **order)
+    assert verdict(with_cold, cluster(RUNS, **order), running(cluster(RUNS))).refused == ()
 
 
 def test_a_change_that_adds_a_wrong_thing_to_another_is_refused_for_the_new_one() -> None:

@@ -54,6 +54,14 @@ async def test_what_a_user_has_broken_is_recreated() -> None:
     assert readable(api.objects["secrets", Key("ops", SERVICE)]) == found
 
 
+async def test_what_others_have_put_into_the_secret_beside_it_changes_nothing() -> None:
+    """A program that copies Secrets adds files of its own: a certificate a look would be made, and never one shown."""
+    api = MemoryApi()
+    first = await keys(api, "ops", NOW)
+    api.objects["secrets", Key("ops", SERVICE)]["data"]["keystore.jks"] = b64encode(b"\xfe\xed").decode()
+    assert await keys(api, "ops", NOW) == first
+
+
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
 @pytest.mark.parametrize("content", [b"nonsense", b"\xff", made("ops", NOW).shown.key.encode()])
 async def test_what_cannot_be_shown_is_recreated(name: str, content: bytes) -> None:

@@ -43,6 +43,13 @@ def test_a_wrong_spec_is_refused_with_a_sentence(kind: str, spec: Any, said: str
     assert asked(kind, spec, deletionTimestamp="2026-01-01T00:00:00Z")["allowed"]
 
 
+def test_two_faults_that_are_stored_may_be_corrected_one_by_one() -> None:
+    """They came in while the webhook was away, or before there was a rule about them."""
+    one, other = {"username": "stateward-operator"}, {"password": {"rotateAfter": "1m"}}
+    assert asked("SearchUser", {**USER, **other}, {**USER, **one, **other})["allowed"]
+    assert not asked("SearchUser", {**USER, **one, **other}, {**USER, **other})["allowed"]
+
+
 def test_an_answer_has_few_of_many_problems() -> None:
     """Each key of a body was a problem of its own: a body of a megabyte got an answer of many."""
     settings = {f"cluster.*{i}": 1 for i in range(5000)}

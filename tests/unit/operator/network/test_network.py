@@ -127,6 +127,8 @@ def test_processes_of_foundationdb_talk_to_each_other_and_to_clients_on_the_same
         ({**WEB, "ipBlock": {"cidr": "10.0.0.0/8"}}, "clients[0].ipBlock", "together"),
         ({"ipBlock": {"cidr": "10.0.0.1/8"}}, "ipBlock.cidr", "host bits"),
         ({"ipBlock": {"cidr": "10.0.0.1"}}, "ipBlock.cidr", "for example"),
+        ({"ipBlock": {"cidr": "10.1.0.0/255.255.0.0"}}, "ipBlock.cidr", "for example"),
+        ({"ipBlock": {"cidr": "fe80::%1/64"}}, "ipBlock.cidr", "for example"),
         ({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["11.0.0.0/16"]}}, "except[0]", "part of 10.0.0.0/8"),
         ({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["fd00::/64"]}}, "except[0]", "part of 10.0.0.0/8"),
         ({"podSelector": {"matchLabels": {"a b": "c"}}}, "podSelector.matchLabels", "key of a label"),

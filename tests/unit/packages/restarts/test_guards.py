@@ -25,8 +25,9 @@ def test_a_workload_without_guards_is_not_held() -> None:
     assert hold({ANNOTATION_PAUSED: "false"}, NOON) is None
 
 
-def test_a_paused_workload_waits_for_the_user_that_paused_it() -> None:
-    held = hold({ANNOTATION_PAUSED: "true"}, NOON)
+@pytest.mark.parametrize("value", ["true", "True", "true\n"])
+def test_a_paused_workload_waits_for_the_user_that_paused_it(value: str) -> None:
+    held = hold({ANNOTATION_PAUSED: value}, NOON)
     assert held is not None
     assert (held.reason, held.seconds) == ("RestartPaused", None)
 

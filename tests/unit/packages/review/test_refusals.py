@@ -75,6 +75,12 @@ def test_what_came_in_wrong_may_be_put_right_one_by_one() -> None:
     assert len(refused(installation({"COUNT": 2, "MODE": "quick", "RATE": "x"}), old)) == 1
 
 
+def test_parameters_of_different_plans_do_not_block_the_correction_of_a_value_that_came_in_with_them() -> None:
+    both = {"FILE": "other.sql", "COUNT": 5}
+    assert refused(installation(both, {}), installation({**both, "MODE": "quick"}, {})) == ()
+    assert len(refused(installation(both, {}), installation({"FILE": "other.sql"}, {}))) == 1
+
+
 def test_a_request_for_a_plan_that_is_not_there_is_refused_when_it_comes_in() -> None:
     old = installation({}, {})
     (said,) = refused(installation({}, {}, wish="bakcup/1"), old)

@@ -14,6 +14,8 @@ SMALLEST = 512 * 1024**2
 """Bytes of memory below which the database spends its time collecting garbage."""
 
 _HEAP = re.compile(r"-Xm([sx])([0-9]+)([kKmMgGtT]?)(?=\s|$)")
+_DIGITS = 30
+"""The first digits of a number that count; with so many, it is larger than any memory."""
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
@@ -52,7 +54,7 @@ def _options(cluster: SearchCluster, pool: Pool, product: Product) -> str:
 
 
 def _heap(path: str, options: str, memory: int | None) -> Iterator[Problem]:
-    sizes = {which: int(number) * _UNITS[unit.lower()] for which, number, unit in _HEAP.findall(options)}
+    sizes = {which: int(number[:_DIGITS]) * _UNITS[unit.lower()] for which, number, unit in _HEAP.findall(options)}
     least, most = sizes.get("s"), sizes.get("x")
     if least != most:
         text = "-Xms and -Xmx must be given together and be the same, or the database refuses to start"

@@ -21,7 +21,7 @@ bring() {
   local name=$1 place=$2 told
   rm -f -- "$fetched" "$fetched.sha512"
   if [[ $place == https://* ]]; then
-    told=$(download "$place" "$fetched" 2>&1) || fail "plug-in $name: $place cannot be had: $told"
+    told=$(download "$place" "$fetched" 2>&1) || fail "plug-in $name: $place could not be downloaded: $told"
     verify "$name" "$place"
   else
     cp -- "$place" "$fetched" || fail "plug-in $name: the source has no file ${place##*/}"
@@ -35,7 +35,7 @@ verify() {
   if told=$(download "$place.sha512" "$fetched.sha512" 2>&1); then
     [[ $(sum "$fetched") == "$(cut -d ' ' -f 1 <"$fetched.sha512")" ]] || fail "plug-in $name: $place does not have its SHA-512"
   elif [[ $told != *'error: 404'* && $told != *'error: 403'* ]]; then
-    fail "plug-in $name: $place.sha512 cannot be had: $told"
+    fail "plug-in $name: $place.sha512 could not be downloaded: $told"
   fi
 }
 

@@ -127,7 +127,7 @@ def test_a_kept_file_that_is_damaged_is_fetched_again(member: Member) -> None:
 def test_a_file_that_the_site_does_not_have_ends_with_its_address(member: Member) -> None:
     code, told = member.install("icu", f"{MIRROR}/icu-9.zip")
     assert code == 1
-    assert told.startswith(f"plug-in icu: {MIRROR}/icu-9.zip cannot be had: curl: (22)")
+    assert told.startswith(f"plug-in icu: {MIRROR}/icu-9.zip could not be downloaded: curl: (22)")
 
 
 @pytest.mark.parametrize(("content", "code"), [("icu", 0), ("cut off", 1)])
@@ -143,7 +143,7 @@ def test_a_checksum_that_cannot_be_read_is_not_a_missing_one(member: Member) -> 
     member.publish("icu-1.zip", "icu", checksum=hashlib.sha512(b"cut off").hexdigest())
     code, told = member.install("icu", f"{MIRROR}/icu-1.zip", AWAY="yes")
     assert code == 1
-    assert told == f"plug-in icu: {MIRROR}/icu-1.zip.sha512 cannot be had: curl: (28) Operation timed out"
+    assert told == f"plug-in icu: {MIRROR}/icu-1.zip.sha512 could not be downloaded: curl: (28) Operation timed out"
     assert member.installed == []
 
 
