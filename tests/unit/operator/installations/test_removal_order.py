@@ -33,7 +33,7 @@ def end_user(world: World) -> None:
 
 
 async def test_a_controller_stays_until_its_resources_are_gone(world: World) -> None:
-    """Disaster prevented: the controller goes first, and its resources and the installation stay for ever."""
+    """Disaster prevented: the controller goes first, and its resources and the installation stay forever."""
     world.package("other-1", controlled(["app", "one"]))
     world.install("other-1")
     async with world.operator():
