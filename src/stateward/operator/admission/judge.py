@@ -98,7 +98,7 @@ def reasons(
 def _planned(
     family: Family, cluster: Cluster, stored: Cluster | None, existing: ClusterObjects | None, now: float
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield what the plan would refuse without a limit: subject, reason and sentence."""
+    """Yield what the plan never allows: subject, reason and sentence."""
     if stored is not None:
         cluster = msgspec.structs.replace(cluster, status=stored.status)
     desired = family.desired(cluster)
