@@ -61,7 +61,7 @@ app.kubernetes.io/component: operator
 # The restore of a cluster that begins with a snapshot is created by the operator.
 - apiGroups: [stateward.dev]
   resources: [searchrestores]
-  verbs: [get, list, watch, create]
+  verbs: [get, list, watch, create, patch]
 - apiGroups: [stateward.dev]
   resources: [searchobjects/status, searchusers/status, searchsnapshots/status, searchsnapshotschedules/status, searchrestores/status]
   verbs: [patch]

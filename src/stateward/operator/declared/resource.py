@@ -285,7 +285,11 @@ class Reconciliation(ABC, Generic[R]):
             outcome = stop.outcome
         except EngineError as error:
             outcome = self.failed(error)
-        return None if outcome is None else kept_by(outcome)
+        return None if outcome is None else self.kept(outcome)
+
+    def kept(self, outcome: Outcome) -> Outcome:
+        """Return why a deleted resource stays, with the way out."""
+        return kept_by(outcome)
 
     async def hold(self) -> None:
         """Set the finalizer; raises ApiError."""

@@ -56,9 +56,11 @@ from stateward.operator.declared.reporting import Outcome, Stage, stalled_reason
 from stateward.operator.declared.resource import RESYNC_SECONDS, StopError
 from stateward.operator.declared.snapshots.repositories import RepositoryReconciliation
 from stateward.operator.declared.tools import Tools
-from stateward.operator.declared.views import cluster_id
+from stateward.operator.declared.views import FINALIZER, cluster_id
 from stateward.planning.model.times import rfc3339
 
+CLOSED = (RestorePhase.CLOSING, RestorePhase.STARTING)
+"""Phases in which indices may be closed, and the restore that opens them again may not have begun."""
 UNFINISHED = (RestorePhase.CLOSING, RestorePhase.STARTING, RestorePhase.RESTORING)
 LOOKED_AT = 20
 """Snapshots of which the indices are read to find the newest one that is not empty."""
@@ -196,6 +198,11 @@ class RestoreWork:
             return Step(status, Decision(Do.STOP, "Refused", message))
         return Step(SearchRestoreStatus(conditions=status.conditions), Decision(Do.STOP, "Refused", message))
 
+    async def reopen(self, session: Session) -> None:
+        """Open again what was closed for a restore that has not begun; one that has begun has opened it itself."""
+        if closed := self._closed(Stored.of(await all_indices(session))):
+            await open_indices(session, closed)
+
     async def follow(self, session: Session) -> Step:
         """See how far the restore is, and count the documents in the end."""
         status, stored = self.live.status, Stored.of(await all_indices(session))
@@ -255,6 +262,23 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
         """Return whether a restore has begun and not ended."""
         return resource.status.phase in UNFINISHED
 
+    def leaves_something(self) -> bool:
+        """Return whether indices may be closed for a restore that may not have begun."""
+        return self.live.status.phase in CLOSED and any(each.closed for each in self.live.status.indices)
+
+    async def clear(self, target: Target) -> Outcome | None:
+        """Open again what was closed, so that its documents can be read; raises EngineError, LostLease."""
+        if self.live.status.cluster_uuid != target.identity:
+            return None  # It began in a database that is gone.
+        work = RestoreWork(self.live, target.identity, rfc3339(self.now()))
+        await self.tools.databases.ask(self.kind, target, work.reopen)
+        return None
+
+    def kept(self, outcome: Outcome) -> Outcome:
+        """Return why a deleted restore stays, with the way out."""
+        told = f"the indices that it has closed cannot be opened again: {outcome.message}; to leave them closed, remove"
+        return Outcome(outcome.stage, outcome.reason, f"{told} the finalizer {FINALIZER}")
+
     def check(self) -> None:
         """Raise StopError for a restore that has ended: it is never repeated, whatever becomes of the indices."""
         status = self.live.status
@@ -304,6 +328,8 @@ class RestoreReconciliation(RepositoryReconciliation[SearchRestore]):
                 return _done(step.status)
             if not self.live.status.phase and (other := self._rival(step.status)) is not None:
                 return _after(other)
+            if any(each.closed for each in step.status.indices):
+                await self.hold()
             phase = Outcome(Stage.WORKING, step.status.phase, f"the snapshot {step.status.snapshot} is being restored")
             await self.write(step.status, phase)
         return Outcome(Stage.WORKING, "Restoring", "")

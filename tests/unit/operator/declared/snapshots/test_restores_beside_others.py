@@ -3,6 +3,7 @@
 import asyncio
 
 import msgspec
+import pytest
 
 from stateward.engines.connection.base import Answer
 from stateward.simulation.opensearch.snapshots import ModelIndex
@@ -93,3 +94,46 @@ async def test_a_restore_that_stalls_has_to_be_deleted_before_another_one_of_its
         world.delete()
         await world.until(lambda: world.is_ready("two"))
     assert documents(world) == {"logs-1": 3}
+
+
+@pytest.mark.parametrize("phase", ["Closing", "Starting"])
+async def test_what_was_closed_is_opened_again_if_the_resource_is_deleted_before_the_restore(phase: str) -> None:
+    """The disaster this prevents: the indices stay closed, and nothing says so any longer."""
+    world = replacing()
+    world.database.refusals[RESTORE if phase == "Starting" else "/logs-1,logs-2/_close"] = BUSY
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == phase)
+        world.database.snapshots.indices["logs-1"].open = False
+        world.reachable = False
+        world.delete()
+        await asyncio.sleep(60)
+        assert "cannot be opened again" in world.status()["activity"]
+    async with world.operator():  # The next process knows it too.
+        world.reachable = True
+        await world.until(lambda: not world.exists())
+    assert all(each.open for each in world.database.snapshots.indices.values())
+    assert documents(world) == {"logs-1": 7, "logs-2": 7}
+
+
+async def test_a_deleted_resource_neither_stops_nor_waits_for_a_restore_that_has_begun() -> None:
+    world = replacing()
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Restoring")
+        world.reachable = False
+        world.delete()
+        await world.until(lambda: not world.exists())
+    assert not [call for call in world.database.writes if call.path.endswith("/_open")]
+
+
+async def test_nothing_is_opened_in_a_database_that_has_taken_the_place_of_the_one_of_the_restore() -> None:
+    world = replacing()
+    world.database.refusals[RESTORE] = BUSY
+    async with world.operator():
+        await world.until(lambda: world.status().get("phase") == "Starting")
+        world.reachable = False
+        world.change_status("clusterUUID", "another")
+        world.delete()
+        await asyncio.sleep(30)
+        world.reachable = True
+        await world.until(lambda: not world.exists())
+    assert not [call for call in world.database.writes if call.path.endswith("/_open")]
