@@ -13,6 +13,7 @@ BY_HAND = {
     "clusterpackages.stateward.dev": "a package for all namespaces is read as one of the namespace is",
     "esclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
     "fdbclusters.stateward.dev": "read and annotated by the same code as OpenSearch clusters",
+    "patch searchrestores.stateward.dev": "a restore that closes indices is held; the fake database here has none",
     "patch osclusters.stateward.dev": "annotations that ask for a restart are taken off when it is done",
     "/finalizers.stateward.dev": "asked for where the admission plugin OwnerReferencesPermissionEnforcement is on",
 }
