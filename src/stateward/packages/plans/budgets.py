@@ -20,24 +20,23 @@ AGAIN_SECONDS = 10.0
 
 
 def budgets_of(workload: Json, budgets: Iterable[Json]) -> tuple[str, ...]:
-    """Return the names of the budgets that count for a restart of a workload: none if it is unhealthy."""
+    """Return the names of the budgets that count for a restart of a workload."""
+    return tuple(text(at(each, "metadata", "name")) for each in _counting(workload, budgets))
+
+
+def _counting(workload: Json, budgets: Iterable[Json]) -> list[Json]:
+    """Return the budgets that count for a restart of a workload: none if it is unhealthy."""
     path = template_path(workload)
     if path is None or health_of(workload).health is not Health.HEALTHY:
-        return ()
+        return []
     labels = obj(at(workload, *path, "metadata", "labels"))
-    return tuple(
-        text(at(each, "metadata", "name")) for each in budgets if selects(at(each, "spec", "selector"), labels)
-    )
+    return [each for each in budgets if selects(at(each, "spec", "selector"), labels)]
 
 
 def exhausted(workload: Json, budgets: Iterable[Json]) -> Hold | None:
     """Return what holds a restart of a workload back because of the budgets of its namespace."""
-    path = template_path(workload)
-    if path is None or health_of(workload).health is not Health.HEALTHY:
-        return None
-    labels = obj(at(workload, *path, "metadata", "labels"))
-    for budget in budgets:
-        if selects(at(budget, "spec", "selector"), labels) and not _allows(budget):
+    for budget in _counting(workload, budgets):
+        if not _allows(budget):
             name = text(at(budget, "metadata", "name"))
             said = f"restarts wait until the PodDisruptionBudget {name} allows a disruption: {_short(budget)}"
             return Hold("RestartOverBudget", said, AGAIN_SECONDS)

@@ -77,11 +77,13 @@ def decide(package: Package, status: InstallationStatus, wanted: State, wish: st
 def stopped(status: InstallationStatus, problem: Stop) -> Rest | Stop:
     """Return how an installation without a running plan is held up by a problem: what is installed is kept as it is.
 
-    But for a change that has failed: it may be half done, and drift correction would undo half of it.
+    But for a change that has failed, also one that a user has requested again, and for one that was to revert it: they
+    may be half done, and drift correction would undo half of them.
     """
     run = status.run
-    half_done = run is not None and run.stage == Stage.FAILED and run.cause != Cause.REQUEST
-    return problem if half_done or status.installed is None else Rest(problem)
+    failed = run is not None and run.stage == Stage.FAILED
+    changes = run is not None and (run.cause != Cause.REQUEST or state_of(run.target) != state_of(status.installed))
+    return problem if status.installed is None or (failed and changes) else Rest(problem)
 
 
 def _begun(package: Package, status: InstallationStatus, wanted: State, wish: str, name: str) -> Begin | Rest | Stop:

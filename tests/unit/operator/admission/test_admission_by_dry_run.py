@@ -64,7 +64,7 @@ async def test_what_the_server_did_not_accept_before_does_not_block_the_correcti
 ) -> None:
     """The server is asked nothing about an invalid spec, so what it says after the correction may be as old."""
     refuse(monkeypatch, unknown_field(SETS))
-    both = cluster(**BOGUS, update={"order": ["nobody"]})
+    both = cluster(**BOGUS, update={"order": ["missing"]})
     assert (await judged(api, cluster(**BOGUS), both)).refused == ()
     assert (await judged(api, cluster(**BOGUS), cluster())).refused
 

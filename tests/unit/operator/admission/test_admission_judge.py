@@ -119,12 +119,12 @@ def test_a_smaller_volume_is_refused_where_that_was_requested() -> None:
 def test_a_spec_that_is_wrong_in_two_places_may_be_put_right_one_by_one() -> None:
     """It came in while the webhook was away."""
     wrong = {**HOT, "roles": ["dta"]}
-    old = cluster(RUNS, pools=[MANAGERS, wrong], update={"order": ["nobody"]})
+    old = cluster(RUNS, pools=[MANAGERS, wrong], update={"order": ["missing"]})
     assert verdict(cluster(pools=[MANAGERS, wrong]), old, running(cluster(RUNS))).refused == ()
     assert verdict(cluster(), old, running(cluster(RUNS))).refused == ()
 
 
-WRONG_ORDER: dict[str, Any] = {"update": {"order": ["nobody"]}}
+WRONG_ORDER: dict[str, Any] = {"update": {"order": ["missing"]}}
 OLDER: dict[str, Any] = {"version": "2.11.0"}
 ON_THE_NODE: dict[str, Any] = {"podTemplate": {"spec": {"hostNetwork": True}}}
 
@@ -154,19 +154,19 @@ def test_a_fault_is_known_again_when_another_pool_goes() -> None:
 
 def test_a_fault_is_known_again_when_its_sentence_names_what_has_been_added() -> None:
     """Of two pools that the order names and that do not exist, one is added."""
-    order = {"update": {"order": ["cold", "nobody"]}}
+    order = {"update": {"order": ["cold", "missing"]}}
     with_cold = cluster(pools=[MANAGERS, HOT, {**HOT, "name": "cold"}], **order)
     assert verdict(with_cold, cluster(RUNS, **order), running(cluster(RUNS))).refused == ()
 
 
 def test_a_change_that_adds_a_wrong_thing_to_another_is_refused_for_the_new_one() -> None:
-    old = cluster(RUNS, update={"order": ["nobody"]})
-    found = verdict(cluster(pools=[MANAGERS, {**HOT, "roles": ["dta"]}], update={"order": ["nobody"]}), old)
+    old = cluster(RUNS, update={"order": ["missing"]})
+    found = verdict(cluster(pools=[MANAGERS, {**HOT, "roles": ["dta"]}], update={"order": ["missing"]}), old)
     assert len(found.refused) == 1
     assert "roles" in found.refused[0]
 
 
-def test_labels_finalizers_and_the_end_are_nobodys_business() -> None:
+def test_labels_finalizers_and_the_end_are_missings_business() -> None:
     old = cluster({"version": "2.19.5"})
     assert verdict(old, old) == Verdict()
     meta = msgspec.structs.replace(old.metadata, deletion_timestamp="2026-01-01T00:00:00Z")

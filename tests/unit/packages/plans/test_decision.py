@@ -79,6 +79,15 @@ def test_only_a_change_that_has_failed_half_done_leaves_what_is_installed_withou
     assert not isinstance(found, Rest) or found.problem is not None
 
 
+def test_a_failed_change_that_a_user_has_requested_again_is_half_done_all_the_same() -> None:
+    """Disaster prevented: objects that the new version has removed are recreated beside those that it has made."""
+    old = package("update")
+    status = failed(old, "update", COUNT=9)
+    assert status.run is not None
+    status = replace(status, run=replace(status.run, cause="Request"))
+    assert isinstance(decide(old, status, State(old.digest, {"COUNT": 9}), ""), Stop)
+
+
 def test_an_edit_that_is_refused_before_anything_is_installed_leaves_nothing_to_keep() -> None:
     found = decide(package(), InstallationStatus(), State("1", {"NO": "such"}), "")
     assert isinstance(found, Stop)
