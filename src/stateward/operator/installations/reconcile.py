@@ -19,7 +19,7 @@ from stateward.operator.installations.execution.service_account import NOT_ALLOW
 from stateward.operator.installations.execution.step_execution import kinds_of
 from stateward.operator.installations.objects.faults import FatalError, HeldError, NotAllowedError
 from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS, GroupKind, kinds_in
-from stateward.operator.installations.removed_objects import at_the_beginning
+from stateward.operator.installations.removed_objects import removed_objects
 from stateward.operator.installations.run import BUSY_SECONDS, RunContext, continue_run
 from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.format.parameters import BadValue, in_force
@@ -178,7 +178,7 @@ class Reconciliation:
         use = Use(package, self._name, self._namespace, chosen.state.values)
         # Its kinds are recorded at once, and watched from its start; what cannot be rendered is told by its step.
         works = await self._shared.rendered_steps.renderable(use, chosen.plan)
-        removed = await at_the_beginning(self._shared.rendered_steps, use, works, status.removed)
+        removed = await removed_objects(self._shared.rendered_steps, use, works, status.removed, done=False)
         kinds = frozenset[GroupKind]().union(*(kinds_of(work) for work in works.values()))
         await self._status_writer.mark(kinds, sure=False)
         granted = accepted(package, status, decision)

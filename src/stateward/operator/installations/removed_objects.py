@@ -10,23 +10,10 @@ from stateward.packages.plans.steps import Work
 from stateward.packages.rendering.rendering import Place, Use, places
 
 
-async def at_the_beginning(
-    rendered_steps: RenderedSteps, use: Use, works: Mapping[Place, Work], before: list[RemovedObject]
-) -> list[RemovedObject]:
-    """Return them for a plan that begins with these steps; raises HeldError."""
-    return await _after(rendered_steps, use, works, before, done=False)
-
-
-async def at_the_end(
-    rendered_steps: RenderedSteps, use: Use, plan: str, before: list[RemovedObject]
-) -> list[RemovedObject]:
-    """Return them for a plan that is done; raises HeldError."""
-    return await _after(rendered_steps, use, await rendered_steps.renderable(use, plan), before, done=True)
-
-
-async def _after(
+async def removed_objects(
     rendered_steps: RenderedSteps, use: Use, works: Mapping[Place, Work], before: list[RemovedObject], *, done: bool
 ) -> list[RemovedObject]:
+    """Return them for a plan with these steps, which begins or is `done`; raises HeldError."""
     if not before and not any(work.delete for work in works.values()):
         return []
     deployed = await rendered_steps.renderable(use, DEPLOY)

@@ -13,7 +13,7 @@ from stateward.operator.installations.execution.step_execution import StepExecut
 from stateward.operator.installations.execution.tasks import Tasks
 from stateward.operator.installations.finish import Finisher
 from stateward.operator.installations.objects.faults import HeldError
-from stateward.operator.installations.removed_objects import at_the_end
+from stateward.operator.installations.removed_objects import removed_objects
 from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.plans.choice import CLEANUP
 from stateward.packages.plans.progress import ENDED, Result, Stage, StepName, advance, next_look, ready, stage
@@ -96,9 +96,10 @@ async def _finished(
             return await status_writer.write(replace(status, run=replace(run, message=waits)), stuck), BUSY_SECONDS
     done = ended(run, Stage.DONE, "", status_writer.now())
     installed = status.installed if run.plan == CLEANUP else run.target
-    removed = status.removed
+    removed, rendered_steps = status.removed, running.shared.rendered_steps
     if run.cause != Cause.DELETION:
-        removed = await at_the_end(running.shared.rendered_steps, running.use, run.plan, removed)
+        works = await rendered_steps.renderable(running.use, run.plan)
+        removed = await removed_objects(rendered_steps, running.use, works, removed, done=True)
     return await _ended(running, replace(status, installed=installed, removed=removed), done), 0.0
 
 

@@ -1,10 +1,15 @@
 """The order in which the objects of an installation are removed, with the shipped controller."""
 
 import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from stateward.api.kinds.installation import Installation, InstallationSpec
+from stateward.api.values.base import Metadata
 from stateward.kube.objects.metadata import Key
+from stateward.operator.installations import deletion
 from stateward.packages.plans.steady_state import removal_turn
 from stateward.packages.rendering.objects import Identity
 from tests.unit.operator.installations.execution.test_tasks import SERVICE, package
@@ -75,3 +80,26 @@ async def test_the_next_version_is_pruned_in_the_same_order(world: World) -> Non
 )
 def test_custom_resources_go_first_and_other_packages_last(group: str, kind: str, turn: int) -> None:
     assert removal_turn(Identity(group, kind, "", "one")) == turn
+
+
+async def test_with_the_namespace_everything_outside_goes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its controller is gone: to wait for one resource would only keep the others."""
+    there = [("example.com", "Widget"), ("rbac.authorization.k8s.io", "ClusterRole")]
+    owned = [SimpleNamespace(identity=Identity(*kind, "", "one"), kind=kind, body=dict) for kind in there]
+    removed: list[Any] = []
+
+    async def listed(*_: Any, **__: Any) -> list[Any]:
+        return owned
+
+    async def remove(kind: Any, _body: Any) -> str:
+        removed.append(kind)
+        return f"{kind} is being deleted"
+
+    monkeypatch.setattr(deletion, "owned_objects", listed)
+    applier, tools = cast("Any", SimpleNamespace(remove=remove)), cast("Any", SimpleNamespace(api=None, kinds=None))
+    installation = Installation(metadata=Metadata(name="web"), spec=InstallationSpec(package="other-1"))
+    await deletion.remove_objects(tools, applier, installation, outside=True)
+    assert removed == there
+    removed.clear()
+    await deletion.remove_objects(tools, applier, installation)
+    assert removed == there[:1]

@@ -20,7 +20,10 @@ from tests.unit.operator.installations.world import HOME, World
 
 @pytest.fixture
 async def world() -> World:
-    return World()
+    world = World()
+    world.package("other-1", stopping())
+    world.install("other-1")
+    return world
 
 
 def stopping(version: str = "1.0.0", deploy: Iterable[str] = ("one", "app")) -> dict[str, bytes]:
@@ -40,8 +43,6 @@ def deleted(world: World, kind: str, name: str) -> None:
 
 
 async def test_what_a_requested_plan_deletes_stays_deleted_until_a_plan_applies_it_again(world: World) -> None:
-    world.package("other-1", stopping())
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         world.annotate(ANNOTATION_TRIGGER, "stop/1")
@@ -64,8 +65,6 @@ async def test_what_a_failed_request_has_deleted_is_not_recreated_and_drift_of_t
     world: World,
 ) -> None:
     """Disaster prevented: a restore stops the database and fails, and the database is started on half of its data."""
-    world.package("other-1", stopping())
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         world.healthy = False
@@ -81,8 +80,6 @@ async def test_what_a_failed_request_has_deleted_is_not_recreated_and_drift_of_t
 
 
 async def test_a_plan_that_deletes_and_recreates_leaves_nothing_removed(world: World) -> None:
-    world.package("other-1", stopping())
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         world.annotate(ANNOTATION_TRIGGER, "again/1")
@@ -93,8 +90,6 @@ async def test_a_plan_that_deletes_and_recreates_leaves_nothing_removed(world: W
 
 
 async def test_a_requested_cleanup_stays_cleaned_up(world: World) -> None:
-    world.package("other-1", stopping())
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         world.annotate(ANNOTATION_TRIGGER, "cleanup/web")
@@ -105,9 +100,7 @@ async def test_a_requested_cleanup_stays_cleaned_up(world: World) -> None:
 
 
 async def test_what_the_next_version_does_not_have_is_not_recorded_any_longer(world: World) -> None:
-    world.package("other-1", stopping())
     world.package("other-2", stopping("2.0.0", deploy=["one"]))
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         world.annotate(ANNOTATION_TRIGGER, "stop/1")
@@ -121,8 +114,6 @@ async def test_what_the_next_version_does_not_have_is_not_recorded_any_longer(wo
 async def test_drift_is_corrected_while_an_edit_is_refused(
     world: World, edit: dict[str, str] | None, reason: str
 ) -> None:
-    world.package("other-1", stopping())
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         world.install("other-1" if edit else "nothing-1", **(edit or {}))
@@ -134,8 +125,6 @@ async def test_drift_is_corrected_while_an_edit_is_refused(
 
 async def test_what_stands_in_the_way_is_told_once_and_stays_told(world: World) -> None:
     """Without its package nothing can be put right; each look used to say Ready first, and then that again."""
-    world.package("other-1", stopping())
-    world.install("other-1")
     async with world.operator():
         await world.until(world.ready)
         stored = world.store.get("stateward.dev/swpackages", Key(HOME, "other-1"))
