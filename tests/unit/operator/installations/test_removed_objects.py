@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,10 +11,14 @@ from hypothesis import strategies as st
 
 from stateward.api.kinds.installation import RemovedObject
 from stateward.kube.objects.metadata import Key
+from stateward.operator.installations.execution.worker import NotNowError
+from stateward.operator.installations.removed_objects import removed_objects
+from stateward.packages.format.reading import read_package
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steady_state import removed_after
 from stateward.packages.plans.steps import Work
 from stateward.packages.rendering.objects import Identity, Rendered
+from stateward.packages.rendering.rendering import Place, Use, places
 from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 from tests.unit.operator.installations.execution.test_work import APP, FAILED, ended
 from tests.unit.operator.installations.world import HOME, World
@@ -30,7 +36,13 @@ def stopping(version: str = "1.0.0", deploy: Iterable[str] = ("one", "app")) -> 
     """Return a package whose plan `stop` deletes the Deployment and then runs a Job."""
     tasks = [{"name": n, "kind": "Apply", "spec": {"resources": [f"{n}.yaml"]}} for n in ("one", "app", "job")]
     tasks.append({"name": "gone", "kind": "Delete", "spec": {"resources": ["app.yaml"]}})
-    plans = {"deploy": list(deploy), "stop": ["gone", "job"], "again": ["gone", "app"], "cleanup": ["gone"]}
+    plans = {
+        "deploy": list(deploy),
+        "stop": ["gone", "job"],
+        "again": ["gone", "app"],
+        "restore": ["gone", "job", "app"],
+        "cleanup": ["gone"],
+    }
     return package(tasks, plans, version, one=SERVICE.replace("NAME", "one"), app=APP, job=JOB)
 
 
@@ -61,14 +73,15 @@ async def test_what_a_requested_plan_deletes_stays_deleted_until_a_plan_applies_
         await world.until(lambda: world.get("Deployment", "app"))
 
 
+@pytest.mark.parametrize("plan", ["stop", "restore"])
 async def test_what_a_failed_request_has_deleted_is_not_recreated_and_drift_of_the_rest_is_corrected(
-    world: World,
+    world: World, plan: str
 ) -> None:
     """Disaster prevented: a restore stops the database and fails, and the database is started on half of its data."""
     async with world.operator():
         await world.until(world.ready)
         world.healthy = False
-        world.annotate(ANNOTATION_TRIGGER, "stop/1")
+        world.annotate(ANNOTATION_TRIGGER, f"{plan}/1")
         await world.until(lambda: world.get("Job", "job"))
         world.say("Job", "job", FAILED)
         await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
@@ -141,6 +154,35 @@ async def test_what_stands_in_the_way_is_told_once_and_stays_told(world: World) 
         world.install("other-1")
         await world.until(world.ready)
         assert world.there("Service", "one")
+
+
+async def test_a_plan_begins_only_when_it_is_known_what_it_deletes(world: World) -> None:
+    """Without a process for rendering it is not known, and the installation says that it waits for that."""
+    busy = True
+
+    async def sometimes(job: Any) -> Any:
+        if busy:
+            raise NotNowError("packages cannot be processed now")
+        return job.do()
+
+    async with world.operator(background=sometimes):
+        await world.until(lambda: world.condition("Stalled").get("reason") == "StepRetried")
+        assert "run" not in world.status()
+        busy = False
+        await world.until(world.ready)
+
+
+async def test_what_may_be_an_object_of_the_plan_deploy_is_recorded_if_that_cannot_be_rendered() -> None:
+    package = read_package(stopping())
+    use, gone = Use(package, "web", HOME), Work((), made("a"), ())
+
+    async def renderable(_use: Use, _plan: str) -> dict[Place, Work]:
+        return {}
+
+    steps: Any = SimpleNamespace(renderable=renderable)
+    works = {next(places(package, "stop")): gone}
+    found = await removed_objects(steps, use, works, [], done=False)
+    assert found == [RemovedObject(group="", kind="Service", name="a")]
 
 
 NAMES = "abc"
