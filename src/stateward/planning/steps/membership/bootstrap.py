@@ -173,10 +173,18 @@ def first_voter(facts: Facts) -> Member | None:
 
 
 def electable(facts: Facts) -> list[Member]:
-    """Return the members of the first pool whose members vote and can be elected, in the order of their numbers."""
-    pool = next((p for p in facts.obs.desired.pools if p.voting and p.electable and p.replicas), None)
-    found = [m for m in facts.obs.members if pool is not None and m.pool == pool.name and m.alive]
-    return sorted(found, key=lambda m: m.ordinal)
+    """Return the members of the first pool whose members vote and can be elected, in the order of their numbers.
+
+    A pool without members is passed over: its managers are only added to a cluster that answers. The disaster this
+    prevents: the pool of managers is renamed while the cluster has to be formed anew, the pool of before is wanted
+    again for that, and nobody forms the cluster because the new and empty pool comes first.
+    """
+    for pool in facts.obs.desired.pools:
+        if pool.voting and pool.electable and pool.replicas:
+            found = [m for m in facts.obs.members if m.pool == pool.name and m.alive]
+            if found:
+                return sorted(found, key=lambda m: m.ordinal)
+    return []
 
 
 def mark_state(member: Member, why: str) -> tuple[Action, ...]:

@@ -133,12 +133,13 @@ def configuration_is_lost(facts: Facts, member: Member, pod: Pod) -> bool:
     """Return whether the member's pod waits for the configuration that it was created for, and that was overwritten.
 
     This happens if its container restarts after its next template was written. With an agent the process uses what is
-    mounted; without one the start script waits for the content that the pod was created for.
+    mounted; without one the start script waits for the content that the pod was created for. Which inputs are in that
+    content is the engine's matter (FoundationDB's has the version), so any that a new pod applies counts.
     """
     pool = facts.pools[member.pool]
-    if pod.agent or member.config is None or not staged(facts, member):
+    if pod.agent or pod.ready or member.config is None or not staged(facts, member):
         return False
-    gone = any(effect_of(pool, name) is Effect.RESTART for name in differing(pod.inputs, member.config))
+    gone = any(disrupts(effect_of(pool, name)) for name in differing(pod.inputs, member.config))
     return gone and facts.seconds_not_serving(member) > BEREFT
 
 

@@ -100,12 +100,19 @@ class SnapshotWatchdog(TaskAudit):
                     yield f"{kind} {name} is neither ready nor stalled ({told})"
                 elif kind == SNAPSHOTS:
                     yield from self._differences(resource, told)
+                elif kind == SCHEDULES and self._is_usable(resource) == (reason_of(resource) == "Refused"):
+                    # The operator looks for the repository once an hour: until then a write of the status is due.
+                    yield f"the SearchSnapshotSchedule {name} does not say yet whether its repository is there ({told})"
+
+    def _is_usable(self, resource: Stored) -> bool:
+        database = self._world.database()
+        return database is not None and resource.doc["spec"]["repository"] in database.objects.repositories()
 
     def _differences(self, resource: Stored, told: str) -> Iterator[str]:
-        database, repository = self._world.database(), resource.doc["spec"]["repository"]
+        repository = resource.doc["spec"]["repository"]
         found = self._world.databases.repositories.get(repository, {}).get(resource.key.name)
         mine = found is not None and found.metadata.get(OF_HAND) == resource.uid
-        usable = database is not None and repository in database.objects.repositories()
+        usable = self._is_usable(resource)
         if is_ready(resource):
             if found is None or not mine or found.state != "SUCCESS":
                 yield f"the SearchSnapshot {resource.key.name} is Ready, and the repository has {found}"

@@ -82,6 +82,17 @@ def test_when_all_managers_lost_their_volumes_a_user_is_asked_and_may_accept_the
     assert world.did(a.RecordBootstrap) == world.did(a.GrantBootstrap) == ["c-managers-0"]
 
 
+def test_a_new_and_empty_pool_of_managers_does_not_keep_the_pool_before_it_from_forming_the_cluster_anew() -> None:
+    """A user renames the managers while everything is lost, and then adds the pool of before again."""
+    world = settled(managers(), hot(2))
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        lose_volume(world, name)
+    world.edit(identity="", voters=set(), pools=[managers(name="masters"), managers(), hot(2)]).ticks(20)
+    world.edit(bootstrap_again=True).run()
+    assert world.did(a.RecordBootstrap) == world.did(a.GrantBootstrap) == ["c-managers-0"]
+    assert len(world.pods()) == 8
+
+
 def test_the_same_for_managers_that_keep_their_state_in_their_pods() -> None:
     world = settled(managers(ephemeral=True), hot(2))
     for name in ("c-managers-0", "c-managers-1", "c-managers-2"):

@@ -318,30 +318,37 @@ def test_a_broken_pod_is_deleted_once_and_after_its_statefulset_has_the_template
     assert [type(x) for x in made.actions] == ([a.DeletePod] if observed and not terminating else [])
 
 
+@pytest.mark.parametrize("changed", ["config/a", "version"])
 @pytest.mark.parametrize(
-    ("runs", "agent", "readable", "template", "seconds", "lost"),
+    ("runs", "agent", "ready", "readable", "template", "seconds", "lost"),
     [
-        ("old", False, True, "new", BEREFT + 1, True),
-        ("old", False, True, "new", BEREFT, False),
-        ("old", True, True, "new", BEREFT + 1, False),
-        ("old", False, False, "new", BEREFT + 1, False),
-        ("old", False, True, "old", BEREFT + 1, False),
-        ("new", False, True, "new", BEREFT + 1, False),
+        ("old", False, False, True, "new", BEREFT + 1, True),
+        ("old", False, False, True, "new", BEREFT, False),
+        ("old", True, False, True, "new", BEREFT + 1, False),
+        ("old", False, True, True, "new", BEREFT + 1, False),
+        ("old", False, False, False, "new", BEREFT + 1, False),
+        ("old", False, False, True, "old", BEREFT + 1, False),
+        ("new", False, False, True, "new", BEREFT + 1, False),
     ],
 )
 def test_a_pod_that_waits_for_a_configuration_that_was_overwritten_is_found_after_a_while(
-    runs: str, agent: bool, readable: bool, template: str, seconds: float, lost: bool
+    changed: str, runs: str, agent: bool, ready: bool, readable: bool, template: str, seconds: float, lost: bool
 ) -> None:
-    """With an agent it uses what is mounted, and before its next template is written nothing was overwritten."""
+    """With an agent it uses what is mounted, and before its next template is written nothing was overwritten.
+
+    In FoundationDB the version is in the configuration, too: a process crashed while its upgrade was prepared, and its
+    pod waited for the former version's file without end.
+    """
     base = facts_of([hot(2, config={"config/a": "new"})], [])
     member = base.members["hot-0"]
     assert member.pod is not None
     assert member.workload is not None
-    inputs = {**member.workload.inputs, "config/a": runs}
+    wanted = member.workload.inputs
+    inputs = {**wanted, changed: wanted[changed] if runs == "new" else "old"}
     member = replace(
         member,
-        pod=replace(member.pod, inputs=inputs, agent=agent, ready=False),
-        workload=replace(member.workload, inputs={**member.workload.inputs, "config/a": template}),
+        pod=replace(member.pod, inputs=inputs, agent=agent, ready=ready),
+        workload=replace(member.workload, inputs={**wanted, changed: wanted[changed] if template == "new" else "old"}),
         config=member.config if readable else None,
     )
     assert member.pod is not None
