@@ -176,8 +176,8 @@ def electable(facts: Facts) -> list[Member]:
     """Return the members of the first pool whose members vote and can be elected, in the order of their numbers.
 
     A pool without members is passed over: its managers are only added to a cluster that answers. The disaster this
-    prevents: the pool of managers is renamed while the cluster has to be formed anew, the pool of before is wanted
-    again for that, and nobody forms the cluster because the new and empty pool comes first.
+    prevents: the pool of managers is renamed while a new cluster has to be formed, the previous pool is added to the
+    spec again, and no member forms the cluster because the new and empty pool comes first.
     """
     for pool in facts.obs.desired.pools:
         if pool.voting and pool.electable and pool.replicas:
