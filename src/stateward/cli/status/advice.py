@@ -100,6 +100,10 @@ ADVICE = {
         "check the pods of the managers or coordinators, and check that the operator reaches them: port 9200"
         " of the pods, or for FoundationDB the right to use pods/exec",
     ),
+    "DatabaseFirst": Advice(
+        "the database was created. Then the member is replaced",
+        "nothing; if its pod does not start, delete the pod and its claim: there is no data before the database",
+    ),
     "DatabaseGone": Advice(
         "the coordinators have the volumes with which the database was created",
         "restore the old volumes; the operator never creates the database again by itself",

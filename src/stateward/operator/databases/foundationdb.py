@@ -76,7 +76,8 @@ class FoundationDBFamily:
     def cluster_objects(self, existing: ClusterObjects, budgets: tuple[Budget, ...]) -> list[Json]:
         """Return the objects that all members share."""
         cluster = foundationdb_cluster(existing.cluster)
-        return cluster_objects(cluster, budgets, existing.connection, mapped=uses_config_map(cluster, existing))
+        mapped, left = uses_config_map(cluster, existing), left_members(cluster, existing)
+        return cluster_objects(cluster, budgets, existing.connection, mapped=mapped, left=left)
 
     def target(self, existing: ClusterObjects) -> Target:
         """Return the pods in which the database's command line may run, those that serve first, and its members."""
@@ -104,6 +105,13 @@ class FoundationDBFamily:
             silent=silent,
             prospects=prospects(cluster, existing),
         )
+
+
+def left_members(cluster: FoundationDBCluster, existing: ClusterObjects) -> frozenset[str]:
+    """Return the members that are not created again: those that have left their volumes, and are not kept."""
+    keep = cluster.spec.members.keep or () if cluster.spec.members else ()
+    marked = (c.metadata for c in existing.claims if names.ANNOTATION_RETIRED in c.metadata.annotations)
+    return frozenset(meta.labels.get(names.LABEL_MEMBER, "") for meta in marked) - {*keep}
 
 
 def uses_config_map(cluster: FoundationDBCluster, existing: ClusterObjects) -> bool:

@@ -71,6 +71,15 @@ class Facts(Struct, frozen=True):
         grant = self.obs.bootstrap
         return (grant is not None and grant.formed) or bool(self.obs.records)
 
+    @property
+    def needs_first_names(self) -> bool:
+        """Whether the members of the spec get their first names, because no other ones could form the database.
+
+        The disaster this prevents: the cluster file of FoundationDB names the first members as coordinators, a user
+        asks to replace them before they were created, and no database can be created without them.
+        """
+        return self.obs.desired.formed_by_word and not self.formed
+
     def node(self, name: str) -> Node | None:
         """Return the database's node of the member; None if it is not in the cluster, or nothing is known."""
         return self.database.nodes.get(name) if self.database else None

@@ -47,14 +47,15 @@ def in_flight(obs: Observation, removals: Mapping[str, Removal]) -> list[str]:
     return sorted(n for n, r in removals.items() if r.automatic and not is_released(members[n]))
 
 
-def reserved_names(obs: Observation) -> frozenset[str]:
+def reserved_names(obs: Observation, *, requests_wait: bool = False) -> frozenset[str]:
     """Return the names that no new member may get: those on the list, and those that the user wants replaced.
 
     A member without a StatefulSet whose kept volume is not marked as left is brought back first, and then replaced. The
     disaster this prevents: a cluster is deleted while members are replaced, and created again with the request still in
     its spec; new members come in their place, and the only copy of a shard stays on their volumes. Pods of the deleted
-    cluster may still be there then.
+    cluster may still be there then. While the user's requests wait, they reserve no name.
     """
     wishes = obs.desired.replacement
     away = {m.name for m in obs.members if m.workload is None and m.claim is not None and not m.claim.left}
-    return frozenset(obs.removals.keys() - wishes.keep) | ((wishes.replace | wishes.undrained) - away)
+    wanted = frozenset[str]() if requests_wait else (wishes.replace | wishes.undrained) - away
+    return frozenset(obs.removals.keys() - wishes.keep) | wanted

@@ -322,3 +322,36 @@ async def test_no_answer_is_awaited_for_long_while_all_processes_restart_togethe
     found = await silent.engine.observe(msgspec.structs.replace(silent.target(), endpoints=several, all_down=True))
     assert isinstance(found, Unknown)
     assert silent.now - before <= 6, "the processes are started again after this answer"
+
+
+GONE = ": 2 of its 3 coordinators do not exist (ledger-storage-1, ledger-storage-2)"
+REPAIR = "delete Secret ledger-cluster-file, and then all pods of the cluster: the operator then chooses others"
+
+
+@pytest.mark.parametrize(
+    ("there", "formed", "ending"),
+    [
+        (2, False, ""),
+        (
+            1,
+            False,
+            f"{GONE}; if it was never created, {REPAIR}",
+        ),
+        (1, True, GONE),
+    ],
+)
+async def test_a_database_whose_coordinators_do_not_exist_is_told_with_what_a_person_can_do(
+    there: int, formed: bool, ending: str
+) -> None:
+    """Their pool was renamed before they had run, for example. They do not come, however long the operator waits."""
+    of = cluster()
+    if formed:
+        status = msgspec.convert({**msgspec.to_builtins(of.status), "clusterUUID": "x"}, type(of.status))
+        of = msgspec.structs.replace(of, status=status)
+    model = Model(of, members=False)
+    for i in range(there):
+        model.start(f"ledger-storage-{i}", "storage", f"z{i}")
+    found = await model.engine.observe(model.target())
+    text = "never created" if there == 2 else f"the database is not available (recovery: not known){ending}"
+    assert isinstance(found, Unknown)
+    assert text in found.why

@@ -1,5 +1,6 @@
 """The driver's information about members, from their objects alone."""
 
+import base64
 from typing import Any
 
 import msgspec
@@ -187,3 +188,23 @@ def test_the_command_line_runs_in_a_pod_that_serves_first_and_in_none_without_an
     pods = (seen("a-0", "10.0.0.1", "False"), seen("b-0", "10.0.0.2", "True"), seen("c-0", "", "True"))
     target = FoundationDBFamily(SilentShell()).target(ClusterObjects(cluster(), (), pods, (), (), {}, {}))
     assert target.endpoints == ("bank/b-0", "bank/a-0")
+
+
+def test_the_first_coordinators_are_not_members_that_have_left_their_volumes() -> None:
+    """Their names are not used again, so a database with these coordinators could never be created."""
+
+    def left(member: str) -> PersistentVolumeClaim:
+        body = msgspec.to_builtins(volume(member, "1Gi", "fast"))
+        body["metadata"]["annotations"] = {names.ANNOTATION_RETIRED: "true"}
+        return msgspec.convert(body, PersistentVolumeClaim)
+
+    of = cluster([{"name": "log", "processClass": "log", "replicas": 4}], members={"keep": ["ledger-log-2"]})
+    claims = (left("ledger-log-0"), left("ledger-log-2"), volume("ledger-log-3", "1Gi", "fast"))
+    bodies = FoundationDBFamily(SilentShell()).cluster_objects(ClusterObjects(of, (), (), claims, (), {}, {}), ())
+    (secret,) = (body for body in bodies if body["kind"] == "Secret")
+    file = base64.b64decode(secret["data"]["fdb.cluster"]).decode()
+    assert [word.partition(".")[0] for word in file.partition("@")[2].split(",")] == [
+        "ledger-log-1-0",
+        "ledger-log-2-0",
+        "ledger-log-3-0",
+    ]

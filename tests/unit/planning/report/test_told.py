@@ -43,6 +43,7 @@ def kinds(made: Plan) -> list[type[a.Action]]:
 
 NOT_THERE = o.Unformed("the database was never created")
 SILENT = o.Unformed("it reports nothing", certain=False)
+RECORD = o.Record("7.1.67", "claim")
 RECORDED = o.Bootstrap("c-s-0", "claim", formed=False)
 
 
@@ -86,6 +87,37 @@ def test_a_database_that_reports_nothing_and_was_there_is_down(record: dict[str,
     reasons = {wait.reason for wait in made.waits}
     assert "DatabaseUnknown" in reasons
     assert "DatabaseGone" not in reasons
+
+
+@pytest.mark.parametrize(
+    "asking", [o.Replacement(replace=frozenset({"c-s-0"})), o.Replacement(undrained=frozenset({"c-s-0"}))]
+)
+def test_members_get_their_first_names_before_the_database_is_made_whatever_is_to_be_replaced(
+    asking: o.Replacement,
+) -> None:
+    """The cluster file names the first members: with other ones it would have no coordinators, and never a database."""
+    desired = msgspec.structs.replace(DESIRED, replacement=asking)
+    none = seen(o.Unknown("no pod of the cluster runs"), members=(), desired=desired)
+    assert [action.member for action in none.actions if isinstance(action, a.Create)] == ["c-s-0"]
+    made = seen(NOT_THERE, desired=desired)
+    assert a.RecordBootstrap in kinds(made)
+    assert a.RecordRemoval not in kinds(made)
+    (wait,) = [w for w in made.waits if w.reason == "DatabaseFirst"]
+    assert wait.message == (
+        "c-s-0 is replaced once the database was created: its first coordinators are members with these names"
+    )
+
+
+def test_a_member_is_replaced_as_soon_as_the_database_is_there() -> None:
+    desired = msgspec.structs.replace(DESIRED, replacement=o.Replacement(replace=frozenset({"c-s-0"})))
+    records: list[dict[str, Any]] = [
+        {"bootstrap": msgspec.structs.replace(RECORDED, formed=True)},
+        {"records": {"c-s-0": RECORD}},
+    ]
+    for record in records:
+        made = seen(o.Unknown("no answer"), desired=desired, **record)
+        assert a.RecordRemoval in kinds(made)
+        assert "DatabaseFirst" not in {wait.reason for wait in made.waits}
 
 
 def test_silence_is_no_word() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from stateward.api.kinds.foundationdb import COPIES
+from stateward.api.values.problem import first_of
 from stateward.engines.foundationdb.database.exclusion import (
     draining,
     removal_problem,
@@ -22,7 +23,8 @@ from stateward.engines.foundationdb.database.status import Cluster, Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import current_coordinators, pending_settings, unmovable
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
-from stateward.engines.foundationdb.spec.identity import description
+from stateward.engines.foundationdb.spec.identity import cluster_file, description
+from stateward.engines.foundationdb.spec.security import formed
 from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.model.observation import (
     Copy,
@@ -42,6 +44,8 @@ NEVER = "configuration_never_created"
 """The state of a database that was never created."""
 TIMED_OUT = "status_incomplete_timeout"
 """The client's message when a cluster controller does not report in time."""
+NAMED = 3
+"""Members that are named at once."""
 KEEPS = frozenset({"storage", "log"})
 """Roles that hold data."""
 
@@ -107,8 +111,27 @@ def absent(target: FoundationTarget, status: Status) -> Unknown | None:
             certain=False,
         )
     if said is None or said.available is not True or cluster.connection_string is None:
-        return Unknown(f"the database is not available (recovery: {recovery or 'not known'})")
+        text = f"the database is not available (recovery: {recovery or 'not known'})"
+        return Unknown(f"{text}{coordinators_gone(target, status)}")
     return None
+
+
+def coordinators_gone(target: FoundationTarget, status: Status) -> str:
+    """Return that most of the coordinators are of members that do not exist, as a clause; empty if not.
+
+    No wait ends that. Before the database was created a person can have others chosen, because nothing is lost then.
+    """
+    named = current_coordinators(target, status) or frozenset()
+    gone = sorted(named - target.processes.keys() - target.known.keys())
+    if not gone or len(gone) * 2 < len(named):
+        return ""
+    text = f": {len(gone)} of its {len(named)} coordinators do not exist ({first_of(gone, NAMED)})"
+    if formed(target.cluster):
+        return text
+    return (
+        f"{text}; if it was never created, delete Secret {cluster_file(target.cluster)}, and then all pods of the"
+        " cluster: the operator then chooses others"
+    )
 
 
 def silent(status: Status) -> bool:

@@ -4,7 +4,7 @@ The cluster file gives access to every holder, so it is in a Secret. Older pods 
 which is kept up to date while such pods exist.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -32,14 +32,15 @@ def cluster_objects(
     connection: str | None = "",
     *,
     mapped: bool = False,
+    left: Container[str] = (),
 ) -> list[Json]:
     """Return the shared objects. The cluster file follows the coordinators, for members and for clients.
 
-    `connection` is its content: if empty, the first coordinators; if None, no file is written. `mapped` is whether pods
-    mount it from a ConfigMap.
+    `connection` is its content: if empty, the first coordinators, of members that are not in `left`; if None, no file
+    is written. `mapped` is whether pods mount it from a ConfigMap.
     """
     name = cluster.metadata.name
-    content = {CLUSTER_FILE: f"{connection or first_connection(cluster)}\n"} if connection is not None else {}
+    content = {CLUSTER_FILE: f"{connection or first_connection(cluster, left)}\n"} if connection is not None else {}
     members = {names.LABEL_CLUSTER: name, names.LABEL_ENGINE: ENGINE}
 
     def metadata(of: str) -> Json:

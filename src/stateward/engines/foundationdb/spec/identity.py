@@ -6,6 +6,8 @@ stays valid through any restart.
 
 import hashlib
 import re
+from collections.abc import Container
+from itertools import count, islice
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.values import names
@@ -47,14 +49,14 @@ def description(cluster: FoundationDBCluster) -> str:
     return re.sub(r"[^A-Za-z0-9]", "_", f"{meta.namespace}_{meta.name}_{meta.uid[:8]}")
 
 
-def first_connection(cluster: FoundationDBCluster) -> ConnectionString:
-    """Return the cluster file of a database that does not exist yet."""
+def first_connection(cluster: FoundationDBCluster, left: Container[str] = ()) -> ConnectionString:
+    """Return the cluster file of a database that does not exist yet; no member with a name in `left` is created."""
     order = sorted(resolve(cluster), key=lambda pool: pool.spec.process_class.value != "storage")
     fit = [
         Candidate(pool.member(i), zone=pool.member(i), kind=pool.spec.process_class.value)
         for pool in order
         if not pool.storage.ephemeral
-        for i in range(pool.replicas)
+        for i in islice((n for n in count() if pool.member(n) not in left), pool.replicas)
     ]
     chosen = choose(fit, frozenset(), count_of(cluster.spec.redundancy.value)).members
     generation = hashlib.sha256(cluster.metadata.uid.encode()).hexdigest()[:16]

@@ -51,10 +51,16 @@ def asked_for(facts: Facts, listed: Mapping[str, Removal]) -> dict[str, Removal]
 
     One that has only a pod, of a deleted cluster, is brought back first (`reserved_names`).
     """
-    wishes, members = facts.obs.desired.replacement, facts.members
-    wanted = sorted((wishes.replace | wishes.undrained) - wishes.keep - listed.keys())
+    members = facts.members
+    wanted = sorted(requests_of(facts) - listed.keys()) if not facts.needs_first_names else []
     names = [n for n in wanted if n in members and members[n].workload and n not in facts.obs.removals]
     return {n: entry(facts, members[n], "a user asked for it") for n in names}
+
+
+def requests_of(facts: Facts) -> frozenset[str]:
+    """Return the members that the user wants replaced, without those that are to be kept."""
+    wishes = facts.obs.desired.replacement
+    return (wishes.replace | wishes.undrained) - wishes.keep
 
 
 def conflicts(facts: Facts) -> StepResult:
@@ -66,6 +72,9 @@ def conflicts(facts: Facts) -> StepResult:
         Wait(n, "KeepConflict", f"members.keep names {n}, and the spec would remove it ({why}): it is kept", True)
         for n, why in sorted(keep_conflicts(facts).items())
     ]
+    if facts.needs_first_names:
+        text = "is replaced once the database was created: its first coordinators are members with these names"
+        waits += [Wait(n, "DatabaseFirst", f"{n} {text}") for n in sorted(requests_of(facts))]
     known = facts.members.keys() | facts.obs.records.keys() | facts.obs.removals.keys()
     pools = tuple(f"{facts.obs.name}-{pool}-" for pool in facts.pools)
     odd = sorted(n for n in wishes.replace | wishes.undrained | wishes.keep if n not in known)

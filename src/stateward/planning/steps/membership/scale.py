@@ -128,7 +128,7 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     keep = facts.obs.desired.replacement.keep
     left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)
     taken = {m.ordinal for m in mine if m.alive or is_skipped(pool, m, facts.database)} | {m.ordinal for m in left}
-    never = reserved_names(facts.obs)
+    never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
     found: list[int] = []
     ordinal = 0
     while len(found) < count:
