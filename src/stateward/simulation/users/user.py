@@ -30,6 +30,8 @@ ONLY_AT_CREATION = "spec.bootstrap"
 """A field that an existing cluster cannot get, by a rule that the model of the API server does not know."""
 BOOTSTRAP_WAITS = frozenset({"BootstrapInterrupted", "ManagersLost"})
 """Wait reasons that need a user's confirmation that no data is lost."""
+DOWNGRADES = frozenset({"CannotGoBack", "UpgradeRefused"})
+"""Wait reasons of a version that is older than what members run."""
 BOOTSTRAP_CONFIRMED = "user: bootstrap confirmed"
 """Counter name of that confirmation."""
 
@@ -166,7 +168,7 @@ class User:
             [wait["subject"] for wait in waits if wait["reason"] in {"NeverJoined", "NotInCluster"}]
         )
         version = self._reachable()
-        if version != self.spec["version"] and any(wait["reason"] == "CannotGoBack" for wait in waits):
+        if version != self.spec["version"] and any(wait["reason"] in DOWNGRADES for wait in waits):
             self.set("refused downgrade withdrawn", version=version)
         previous = [pool for spec in self._previous_specs for pool in spec["pools"]]
         pools = needed_pools(self._name, self.spec["pools"], waits, previous, self._world.product.manager)
