@@ -191,7 +191,7 @@ def by_name(path: Path, body: Any) -> Path:
     found = list[str]()
     for part in path:
         place = part[1:-1]
-        if isinstance(body, list) and place.isdigit() and int(place) < len(cast("list[Any]", body)):
+        if isinstance(body, list) and place.isascii() and place.isdecimal() and int(place) < len(cast("list[Any]", body)):
             body = cast("list[Any]", body)[int(place)]
             name = cast("Json", body).get("name") if isinstance(body, dict) else None
             found.append(f"[{name}]" if name else part)
