@@ -13,7 +13,6 @@ from stateward.engines.exporter.settings import STANDING_PATH, Standing
 from stateward.exporter.rounds import Round, Rounds
 from stateward.exporter.text import TEXT, text_of
 
-
 MOST_WAITING = 32
 """Requests that may wait for a database at the same time: half of the connections, so that the kubelet's has one."""
 

@@ -94,6 +94,11 @@ def without_ended(authority: Authority, now: float) -> Authority:
     return authority if after == authority else after
 
 
+def withdrawn(authority: Authority) -> Authority:
+    """Return a CA without a given next one: its user took it back before it signed anything."""
+    return replace(authority, coming=None, given=0.0) if authority.given else authority
+
+
 def signs_from(authority: Authority) -> float:
     """Return the earliest time when the next one signs, in seconds since the epoch; 0 without one."""
     if authority.coming is None:

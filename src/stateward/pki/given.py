@@ -13,7 +13,6 @@ from cryptography import x509
 from stateward.pki.certificate import BEGIN, UNREADABLE, Pair, key_pem, signer, split
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
 
-
 LONGEST_CHAIN = 10
 """Certificates of a server or a CA with those that have signed it."""
 MOST_TRIED = 8

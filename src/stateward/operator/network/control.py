@@ -97,7 +97,7 @@ class NetworkControl:
         await self._remove_all(policy for key, policy in there.items() if key not in wanted)
 
     async def _remove_all(self, policies: Iterable[PartialObject]) -> None:
-        """Remove those that are not desired any more; raises the first refusal after all were tried, other ApiErrors."""
+        """Remove those that are not desired any more; raises ApiError: a refusal after all were tried."""
         first: ApiError | None = None
         for policy in policies:
             try:

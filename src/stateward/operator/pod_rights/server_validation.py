@@ -165,7 +165,9 @@ def verdict(error: ApiError | None, field: Callable[[str], str]) -> Verdict:
         return Verdict()
     named = ((field(path), text) for path, text in faults(error))
     refusals = tuple(
-        Refusal(short(name, LONGEST), NOT_ACCEPTED, f"{short(name, LONGEST)}: the API server says: {short(text, LONGEST)}")
+        Refusal(
+            short(name, LONGEST), NOT_ACCEPTED, f"{short(name, LONGEST)}: the API server says: {short(text, LONGEST)}"
+        )
         for name, text in named
         if name
     )
@@ -191,7 +193,12 @@ def by_name(path: Path, body: Any) -> Path:
     found = list[str]()
     for part in path:
         place = part[1:-1]
-        if isinstance(body, list) and place.isascii() and place.isdecimal() and int(place) < len(cast("list[Any]", body)):
+        if (
+            isinstance(body, list)
+            and place.isascii()
+            and place.isdecimal()
+            and int(place) < len(cast("list[Any]", body))
+        ):
             body = cast("list[Any]", body)[int(place)]
             name = cast("Json", body).get("name") if isinstance(body, dict) else None
             found.append(f"[{name}]" if name else part)

@@ -203,7 +203,7 @@ def current_authority(
     if given is not None:
         return pki.followed(authority, given, now, heard=all_heard)
     if stored.given_authority is None:
-        return pki.changed(authority, now, heard=all_heard)
+        return pki.changed(pki.withdrawn(authority), now, heard=all_heard)
     return pki.without_ended(authority, now)
 
 

@@ -44,7 +44,11 @@ async def test_a_fresh_answer_is_served_with_its_age_and_time(tmp_path: Path, ou
 
 async def test_an_old_answer_is_none_and_so_is_one_from_the_future(tmp_path: Path) -> None:
     assert (await answers(tmp_path, HEALTHY, OLDEST - 1).ask()).failure == ""
-    for age, why in ((OLDEST + 1, "its container does not run"), (86400 * 365, "not run"), (-60, "a clock was set back")):
+    for age, why in (
+        (OLDEST + 1, "its container does not run"),
+        (86400 * 365, "not run"),
+        (-60, "a clock was set back"),
+    ):
         found = await answers(tmp_path, HEALTHY, age).ask()
         assert nothing(found)
         assert "the last answer of fdbcli is from" in found.failure

@@ -66,6 +66,16 @@ def test_while_the_given_ca_is_unusable_one_that_has_ended_is_not_trusted_any_mo
         assert found.authority.signs == two
 
 
+def test_a_ca_that_its_user_took_back_within_the_day_never_signs() -> None:
+    theirs = pki.new_authority("theirs", NOW).signs
+    first = made(cluster(), Stored())
+    asked = made(cluster(ca_secret_name="own-ca"), replace(stored(first), given_authority=given(theirs)), NOW)
+    assert theirs.certificate in asked.trusted_by_members
+    back = made(cluster(), stored(asked), NOW + 60)
+    assert back.authority == first.authority
+    assert made(cluster(), stored(back), NOW + 2 * DAY).authority == first.authority
+
+
 def test_a_time_that_a_user_has_edited_is_none() -> None:
     one, two = (pki.new_authority(name, NOW).signs.certificate for name in ("one", "two"))
     for text in ("\u00b2", "9" * 5000, "nan", "-1"):
