@@ -13,14 +13,23 @@ from stateward.engines.exporter.settings import STANDING_PATH, Standing
 from stateward.exporter.rounds import Round, Rounds
 from stateward.exporter.text import TEXT, text_of
 
+MOST_WAITING = 32
+"""Requests that may wait for a database at the same time: half of the connections, so that the kubelet's has one."""
+
 
 def routes(rounds: Rounds) -> list[web.RouteDef]:
     """Return /metrics, /status and /healthz."""
-    told = ""
+    told, waiting = "", 0
 
     async def asked() -> Round:
-        nonlocal told
-        found = await rounds.round()
+        nonlocal told, waiting
+        if waiting >= MOST_WAITING:
+            raise web.HTTPServiceUnavailable(text="other requests wait for the database")
+        waiting += 1
+        try:
+            found = await rounds.round()
+        finally:
+            waiting -= 1
         if found.failure != told:  # One line for each change, and not for each scrape.
             told = found.failure
             sys.stderr.write(f"{printable(told) or 'the database answers'}\n")

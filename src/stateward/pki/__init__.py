@@ -4,7 +4,17 @@ Independent of Kubernetes and of the clock: every function takes the time, in se
 `certificate` creates and reads single certificates, `authority` is a CA through its life.
 """
 
-from stateward.pki.authority import SETTLING, Authority, changed, followed, new_authority, signs_from, young
+from stateward.pki.authority import (
+    SETTLING,
+    Authority,
+    changed,
+    followed,
+    new_authority,
+    signs_from,
+    withdrawn,
+    without_ended,
+    young,
+)
 from stateward.pki.certificate import (
     DAYS,
     LEFT,
@@ -46,5 +56,7 @@ __all__ = [
     "signs_from",
     "sound",
     "split",
+    "withdrawn",
+    "without_ended",
     "young",
 ]

@@ -16,6 +16,8 @@ from msgspec.structs import replace
 from stateward.pki.certificate import SLACK, Pair, begins, begun, due, ends, key_pem, pem, split, usage
 
 YEARS = 5.0
+LONGEST_NAME = 64
+"""Bytes of the common name of a certificate."""
 SETTLING = 86400.0
 """Seconds for which the next authority is trusted before it signs: Secrets arrive in pods within two minutes."""
 
@@ -50,14 +52,14 @@ def changed(authority: Authority, now: float, years: float = YEARS, *, heard: bo
     kept = tuple(each for each in authority.retired if ends(each) > now)
     authority = authority if kept == authority.retired else replace(authority, retired=kept)
     signs, coming = authority.signs, authority.coming
-    valid = coming is not None and begins(coming.certificate) <= now
+    valid = coming is not None and begins(coming.certificate) <= now < ends(coming.certificate)
     if not valid and (coming is not None or due(signs.certificate, now)):
         coming = _pair(_name(signs.certificate), now, years)
-    authority = authority if coming is authority.coming else replace(authority, coming=coming)
+    authority = authority if coming is authority.coming else replace(authority, coming=coming, given=0.0)
     waits = signs_from(authority) > now or not heard
     if coming is None or (waits and begins(signs.certificate) <= now < ends(signs.certificate)):
         return authority
-    retired = (signs.certificate, *kept) if ends(signs.certificate) > now else kept
+    retired = (_alone(signs), *kept) if ends(signs.certificate) > now else kept
     return Authority(coming, None, retired)
 
 
@@ -66,18 +68,35 @@ def followed(authority: Authority, given: Pair, now: float, *, heard: bool = Tru
 
     The next given one follows it in the same way; it never changes automatically.
     """
-    kept = tuple(each for each in authority.retired if ends(each) > now and each != given.certificate)
-    if authority.signs.certificate == given.certificate:
-        return Authority(given, None, kept) if kept != authority.retired or authority.coming else authority
+    kept = tuple(each for each in authority.retired if ends(each) > now and each != _alone(given))
+    if _alone(authority.signs) == _alone(given):
+        after = Authority(given, None, kept)
+        return authority if after == authority else after
     known = authority.coming is not None and authority.coming.certificate == given.certificate
     ended = ends(authority.signs.certificate) <= now
     if ended or (known and heard and authority.given + SETTLING <= now):
-        return Authority(given, None, kept if ended else (authority.signs.certificate, *kept))
+        return Authority(given, None, kept if ended else (_alone(authority.signs), *kept))
     # A time that is ahead was stored by a clock that was: the wait begins again.
     since = authority.given if known and authority.given <= now + SLACK else now
     if known and (since, kept) == (authority.given, authority.retired):
         return authority
     return Authority(authority.signs, given, kept, since)
+
+
+def without_ended(authority: Authority, now: float) -> Authority:
+    """Return a CA that stays as it is for now, without the others that are trusted and have ended.
+
+    The disaster this prevents: some members load no changed certificate at all while one of a CA has ended.
+    """
+    kept = tuple(each for each in authority.retired if ends(each) > now)
+    gone = authority.coming is not None and ends(authority.coming.certificate) <= now
+    after = Authority(authority.signs, None, kept) if gone else replace(authority, retired=kept)
+    return authority if after == authority else after
+
+
+def withdrawn(authority: Authority) -> Authority:
+    """Return a CA without a given next one: its user took it back before it signed anything."""
+    return replace(authority, coming=None, given=0.0) if authority.given else authority
 
 
 def signs_from(authority: Authority) -> float:
@@ -102,8 +121,16 @@ def _pair(name: str, now: float, years: float) -> Pair:
     return Pair(pem(builder.sign(key, hashes.SHA256())), key_pem(key))
 
 
+def _alone(pair: Pair) -> str:
+    """Return the certificate of a CA without those of others that have signed it: they are not trusted."""
+    return split(pair.certificate)[0]
+
+
 def _name(certificate: str) -> str:
-    return str(next(iter(load_pem_x509_certificate(certificate.encode()).subject)).value)
+    """Return the name for the CA after one; a given one may have none, or one that is too long."""
+    found = (each.value for each in load_pem_x509_certificate(certificate.encode()).subject)
+    name = next((each for each in found if isinstance(each, str) and each), "CA")
+    return name.encode()[:LONGEST_NAME].decode(errors="ignore")
 
 
 def _since(certificate: str) -> float:

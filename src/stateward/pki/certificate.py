@@ -1,5 +1,6 @@
 """Single certificates: created, and read. Keys are P-256, which every engine and every TLS library supports."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -25,6 +26,9 @@ LONGEST_KEY = 4000
 
 RSA_BITS = 4096
 """Bits of an RSA key; OpenSSL tests one of these in a quarter of a second."""
+
+BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----\n"
+_END = re.compile(r"-----END CERTIFICATE-----\s*")
 
 UNREADABLE = (
     *(ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, x509.InvalidVersion),
@@ -202,10 +206,12 @@ def key_pem(key: Key) -> str:
 
 
 def split(bundle: str) -> tuple[str, ...]:
-    """Return the certificates of a bundle, one by one."""
-    end = "-----END CERTIFICATE-----\n"
-    text = bundle.rstrip().replace("\r\n", "\n")
-    return tuple(f"{part.lstrip()}{end}" for part in f"{text}\n".split(end) if part.strip())
+    """Return the certificates of a bundle, one by one; text without a certificate stays, as one that is invalid.
+
+    The disaster this prevents: a file holds a key before its certificate, and both are given to all who trust it.
+    """
+    text = _END.sub(END, bundle.rstrip().replace("\r\n", "\n"))
+    return tuple(f"{part[max(0, part.find(BEGIN)) :].lstrip()}{END}" for part in text.split(END) if part.strip())
 
 
 def sound(bundle: str) -> tuple[str, ...]:

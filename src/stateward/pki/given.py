@@ -6,11 +6,21 @@ The words name files and times, and never show the content of the files.
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 
 from cryptography import x509
 
-from stateward.pki.certificate import UNREADABLE, Pair, key_pem, signer, split
+from stateward.pki.certificate import BEGIN, UNREADABLE, Pair, key_pem, signer, split
 from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
+
+LONGEST_CHAIN = 10
+"""Certificates of a server or a CA with those that have signed it."""
+MOST_TRIED = 8
+"""Trusted certificates of one name by which a signature is verified.
+
+The disaster this prevents: with a thousand certificates of one name in each of two files, a million signatures are
+verified, which takes minutes, and meanwhile nothing else is done, for any cluster.
+"""
 
 
 class UnusableError(Exception):
@@ -36,6 +46,8 @@ def given_authority(files: Mapping[str, str], now: float) -> Pair:
         constraints = None
     if constraints is None or not constraints.ca:
         raise UnusableError(f"{CERTIFICATE} is not the certificate of a CA: with cert-manager, set isCA: true")
+    if not _may_sign(_first(pair)):
+        raise UnusableError(f"{CERTIFICATE} may not sign certificates: add keyCertSign to its key usage")
     return pair
 
 
@@ -102,7 +114,17 @@ def _pair(files: Mapping[str, str], now: float) -> Pair:
     if certificate.not_valid_before_utc > moment:
         raise UnusableError(f"{CERTIFICATE} is not valid before {_said(certificate.not_valid_before_utc)}")
     # Java reads PKCS #8 only; cert-manager writes PKCS #1 by default.
-    return Pair("".join(split(pair.certificate)), key_pem(key))
+    return Pair(_chain(pair.certificate), key_pem(key))
+
+
+def _chain(text: str) -> str:
+    """Return the certificates of a file, without other text behind them: members could not read that."""
+    found = [each for each in split(text) if BEGIN in each]
+    if len(found) > LONGEST_CHAIN:
+        raise UnusableError(f"{CERTIFICATE} holds more than {LONGEST_CHAIN} certificates")
+    for each in found:
+        x509.load_pem_x509_certificate(each.encode())
+    return "".join(found)
 
 
 def _first(pair: Pair) -> x509.Certificate:
@@ -120,6 +142,14 @@ def _names(certificate: x509.Certificate) -> list[str]:
     return found.get_values_for_type(x509.DNSName)
 
 
+def _may_sign(certificate: x509.Certificate) -> bool:
+    """Return whether a CA may sign by its key usage: otherwise OpenSSL rejects all that it has signed."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
+    except x509.ExtensionNotFound:
+        return True
+
+
 def _covers(pattern: str, name: str) -> bool:
     """Return whether a name of a certificate matches; a star stands for the first part."""
     pattern, name = pattern.lower(), name.lower()
@@ -129,7 +159,8 @@ def _covers(pattern: str, name: str) -> bool:
 def _leads(chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate]) -> bool:
     """Return whether each certificate of a chain is signed by the next one, up to a trusted one."""
     for place, certificate in enumerate(chain):
-        if any(_signed(certificate, root) for root in roots):
+        named = (root for root in roots if root.subject == certificate.issuer)
+        if any(_signed(certificate, root) for root in islice(named, MOST_TRIED)):
             return True
         if place + 1 < len(chain) and not _signed(certificate, chain[place + 1]):
             return False

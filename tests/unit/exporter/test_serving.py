@@ -18,7 +18,10 @@ from aiohttp import web
 from stateward.engines.exporter.settings import SETTINGS
 from stateward.engines.search.exporter.settings import PASSWORD, TRUSTED, SearchSettings
 from stateward.exporter.process import access_in, run, settings_in
+from stateward.exporter.rounds import Round, Rounds
+from stateward.exporter.serving import routes
 from stateward.kube.timing.background import in_background
+from stateward.operator.runtime.listener import serve
 from tests.support.ports import lasting_port
 from tests.unit.exporter.search.recordings import WHOSE, recorded
 
@@ -95,6 +98,34 @@ async def test_a_process_serves_metrics_until_it_is_told_to_stop(tmp_path: Path)
         _, said = await process.communicate()
         assert process.returncode == 0
         assert said == b""
+
+
+async def test_requests_that_wait_for_a_slow_database_leave_room_for_the_kubelet() -> None:
+    slow = asyncio.Event()
+
+    class Slow:
+        async def ask(self) -> Round:
+            await slow.wait()
+            return Round(())
+
+    unlimited = aiohttp.TCPConnector(limit=0)
+    async with (
+        serve("127.0.0.1", 0, routes(Rounds(Slow()))) as port,
+        aiohttp.ClientSession(connector=unlimited) as session,
+    ):
+
+        async def status(path: str) -> int:
+            async with session.get(f"http://127.0.0.1:{port}{path}", headers={"Connection": "close"}) as answer:
+                return answer.status
+
+        waiting = [asyncio.create_task(status("/metrics")) for _ in range(64)]
+        await asyncio.sleep(0.5)
+        async with asyncio.timeout(5):
+            assert await status("/healthz") == 200
+        slow.set()
+        found = await asyncio.gather(*waiting)
+        assert (found.count(200), found.count(503)) == (32, 32)
+        assert await status("/metrics") == 200
 
 
 async def test_a_database_that_is_away_is_said_once_and_the_exporter_stays_healthy(

@@ -11,7 +11,7 @@ from stateward.api.pod_policy.finding import Finding, Level, Path
 from stateward.api.pod_policy.references import Reference, references
 from stateward.api.pod_policy.restricted import RESTRICTED
 from stateward.api.pod_policy.shape import malformed
-from stateward.api.pod_policy.source import source
+from stateward.api.pod_policy.source import Places, source
 from stateward.api.pod_policy.violations import violations
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Finding",
     "Level",
     "Path",
+    "Places",
     "Reference",
     "account",
     "malformed",

@@ -56,7 +56,7 @@ class Answers:
             answer = _parsed(_content(Path(self._settings.answer)))
             age = self._clock() - answer.ended
             if not -AHEAD <= age <= OLDEST:
-                return Round((down,), f"the last answer of fdbcli is from {age:.0f} s ago: its container does not run")
+                return Round((down,), _dated(answer, age))
             status = decoded(dict[str, Any], document(answer.output), WHOSE)
         except FileNotFoundError:
             return Round((down,), "fdbcli has not answered yet", starting=True)
@@ -83,6 +83,13 @@ def _parsed(content: bytes) -> Answer:
     if found is None or found.end() != len(content):
         raise GarbledError("the answer of fdbcli has no times")
     return Answer(content[: found.start()], float(found[1]), float(found[2]))
+
+
+def _dated(answer: Answer, age: float) -> str:
+    """Return why the time of an answer is wrong: the same text each time, because a new one is a line in the log."""
+    moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(answer.ended))
+    why = "its container does not run" if age > 0 else "a clock was set back"
+    return f"the last answer of fdbcli is from {moment}: {why}"
 
 
 def _shown(failure: str) -> str:

@@ -6,6 +6,7 @@ Contents are in no log, event or status.
 from collections.abc import Mapping
 
 from stateward.api.values.base import Json, Metadata
+from stateward.api.values.duration import stored_time
 from stateward.engines.pods.objects import secret
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects import resources as kinds
@@ -50,8 +51,8 @@ class StoredSecret:
 
     async def date_back(self, name: str, now: float) -> None:
         """Store a time of the past in seconds since the epoch as `now` if it is ahead; raises as `write` does."""
-        text = self.texts.get(name, "")
-        if text.isdigit() and float(text) > now + AHEAD:
+        known = stored_time(self.texts.get(name, ""))
+        if known is not None and known > now + AHEAD:
             await self.write({**self.texts, name: str(int(now))})
 
     async def write(self, texts: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from stateward.api.kinds.access.metrics import SearchMetrics
 from stateward.api.kinds.search import SearchCluster
 from stateward.api.kinds.security import lifetime_seconds
 from stateward.api.values.base import Json
+from stateward.api.values.duration import stored_time
 from stateward.engines.connection.access import Access
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
@@ -68,7 +69,9 @@ class CredentialKeeper:
         await self._stored.date_back(c.MADE, self._of.now)
         texts = self._stored.texts
         await self._keep_role()
-        if not texts.get(c.NEXT_USER) and (not (texts.get(c.USER) and texts.get(c.PASSWORD)) or self._due(asked)):
+        # Someone may have edited the Secret: a user of another name would stay in the database, or be one of others.
+        known = texts.get(c.USER) in EXPORTER_USERS and texts.get(c.PASSWORD)
+        if not texts.get(c.NEXT_USER) and (not known or self._due(asked)):
             coming = {c.NEXT_USER: c.next_user(texts), c.NEXT_PASSWORD: random_secrets.token_urlsafe(BYTES)}
             await self._stored.write({**texts, **coming})
         if name := self._stored.texts.get(c.NEXT_USER):
@@ -83,7 +86,7 @@ class CredentialKeeper:
         old = self._stored.texts.get(c.OLD_USER, "")
         if not old:
             return
-        if old != self._stored.texts.get(c.USER):
+        if old in EXPORTER_USERS and old != self._stored.texts.get(c.USER):
             await self._delete_user(old)
         await self._stored.write({name: text for name, text in self._stored.texts.items() if name != c.OLD_USER})
 
@@ -100,13 +103,13 @@ class CredentialKeeper:
             await self._ask(lambda session: session.command("DELETE", path))
 
     def _due(self, asked: SearchMetrics) -> bool:
-        """Return whether the user is as old as it may become."""
-        made = self._stored.texts.get(c.MADE, "")
+        """Return whether the user is as old as it may become, or of unknown age."""
+        made = stored_time(self._stored.texts.get(c.MADE, ""))
         try:
             after = lifetime_seconds(asked.rotate_credentials_after) if asked.rotate_credentials_after else None
         except ValueError:
             return False
-        return after is not None and made.isdigit() and self._of.now >= float(made) + after
+        return after is not None and (made is None or self._of.now >= made + after)
 
     async def _next(self, name: str) -> None:
         """Make the user that the Secret announces, and use it from now on."""

@@ -5,7 +5,7 @@ difference is applied. A policy whose cluster this process does not know complet
 absent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -31,6 +31,9 @@ from stateward.operator.objects.waves import Turn, turn
 from stateward.operator.runtime.failing import Failing, FailureGauge, Uncounted
 from stateward.operator.runtime.periodic import Periodic
 from stateward.planning.report.reconcile_failure import REASON
+
+REFUSED, FAILED = 400, 500
+"""The first status of answers that refuse one request, and that of a server that fails."""
 
 _log = structlog.get_logger(__name__)
 
@@ -80,7 +83,7 @@ class NetworkControl:
         self._loop.stop()
 
     async def sweep(self) -> None:
-        """Apply the desired policies, and remove the others; raises ApiError if they cannot be listed."""
+        """Apply the desired policies, and remove the others; raises ApiError if they cannot be listed or removed."""
         there: dict[Key, PartialObject] = {}
         for namespace in self._setting.namespaces:
             selection = Selection(namespace, labels=names.LABEL_CLUSTER)
@@ -89,9 +92,23 @@ class NetworkControl:
         wanted = self._wanted()
         for key, one in wanted.items():
             await self._make(key, one, there.get(key))
-        for key, policy in there.items():
-            if key not in wanted and await self._unwanted(policy):
-                await self._remove(policy)
+        self._made = {key: made for key, made in self._made.items() if key in wanted}
+        self._said = {key: said for key, said in self._said.items() if key in wanted}
+        await self._remove_all(policy for key, policy in there.items() if key not in wanted)
+
+    async def _remove_all(self, policies: Iterable[PartialObject]) -> None:
+        """Remove those that are not desired any more; raises ApiError: a refusal after all were tried."""
+        first: ApiError | None = None
+        for policy in policies:
+            try:
+                if await self._unwanted(policy):
+                    await self._remove(policy)
+            except ApiError as error:
+                if not REFUSED <= error.status < FAILED:
+                    raise  # The API server does not answer: neither does it for the next one.
+                first = first or error
+        if first is not None:
+            raise first
 
     def _wanted(self) -> Mapping[Key, Wanted]:
         found: dict[Key, Wanted] = {}
@@ -131,7 +148,6 @@ class NetworkControl:
                 raise TakenError(str(key))
 
     async def _remove(self, policy: PartialObject) -> None:
-        self._made.pop(key_of(policy), None)
         with suppress(NotFound):
             await self._setting.api.delete(NETWORK_POLICIES, key_of(policy), DeleteOptions(Preconditions.of(policy)))
 

@@ -1,7 +1,7 @@
 """The pod templates that the operator would send for a cluster, and which field of the spec is behind one. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
-from stateward.api.pod_policy import Path, references, source
+from stateward.api.pod_policy import Path, Places, references, source
 from stateward.api.values.base import Json
 from stateward.engines.exporter import objects as exporter
 from stateward.engines.foundationdb.exporter import objects as foundationdb_exporter
@@ -38,6 +38,8 @@ class FinalTemplate:
     The pods of a Deployment have one template, which is both.
     """
     common: tuple[str, Json]
+    places: Places = field(default_factory=Places, repr=False, compare=False)
+    """Where names are in the lists of both, once that was asked for."""
 
     @property
     def template(self) -> Json:
@@ -51,7 +53,7 @@ class FinalTemplate:
 
     def field(self, path: Path) -> str:
         """Return the field of the spec that a field of the template comes from."""
-        return source(path, self.pool, self.common)
+        return source(path, self.pool, self.common, self.places)
 
 
 def final_templates(family: Family, cluster: Cluster, ordinals: Sequence[int] = (0,)) -> Iterator[FinalTemplate]:

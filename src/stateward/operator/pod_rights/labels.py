@@ -5,8 +5,9 @@ all three for the cluster's author, who chooses its image and its commands. So a
 right to write that very object.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 
@@ -14,6 +15,7 @@ from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy.references import STORAGE
 from stateward.api.validation import errors, validate
 from stateward.api.values import names
+from stateward.api.values.problem import MOST_PROBLEMS, short
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.errors import ApiError, NotFound
@@ -64,9 +66,8 @@ class PodRights:
 
     async def _named(self, existing: ClusterObjects) -> tuple[Refusal, ...]:
         asked = self._asked(existing.cluster)
-        found = [await self._refusal(each, existing) for each in asked.named]
-        clients = await self._clients(asked.marked, existing.cluster)
-        return (*(refusal for refusal in found if refusal is not None), *clients)
+        found = await self._refusals(asked.named, existing)
+        return (*found, *await self._clients(asked.marked, existing.cluster))
 
     async def of_spec(self, cluster: Cluster) -> tuple[Refusal, ...]:
         """Return the refusals of what a cluster names that is about to be written."""
@@ -77,9 +78,8 @@ class PodRights:
         named_there = list(of_template(made))
         asked = [each for each in named_there if self._labelled or each.kind == SERVICE_ACCOUNT]
         existing = ClusterObjects(cluster, (), (), (), (), {}, {})
-        found = [await self._refusal(each, existing) for each in asked]
-        clients = await self._clients(tuple(labelled_template(made)) if self._labelled else (), cluster)
-        return (*(refusal for refusal in found if refusal is not None), *clients)
+        found = await self._refusals(asked, existing)
+        return (*found, *await self._clients(tuple(labelled_template(made)) if self._labelled else (), cluster))
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
@@ -116,7 +116,18 @@ class PodRights:
                 f" pods: {error.message}"
             )
             return (Refusal(field, UNKNOWN, f"{field}: {why}"),)
-        return tuple(_lured(field, name, cluster) for field, name in selected_by_services(cluster, pods, services))
+        found = islice(selected_by_services(cluster, pods, services), MOST_PROBLEMS)
+        return tuple(_lured(field, name, cluster) for field, name in found)
+
+    async def _refusals(self, asked: Iterable[NamedReference], existing: ClusterObjects) -> list[Refusal]:
+        """Return the first refusals: no pod is created while there is one, and a status holds no thousands."""
+        found = list[Refusal]()
+        for each in asked:
+            refusal = await self._refusal(each, existing)
+            found += [] if refusal is None else [refusal]
+            if len(found) == MOST_PROBLEMS:
+                break
+        return found
 
     async def _refusal(self, asked: NamedReference, existing: ClusterObjects) -> Refusal | None:
         cluster = existing.cluster
@@ -136,7 +147,8 @@ class PodRights:
                     UNKNOWN,
                     f"could not be read, so the operator does not know whether pods may use it: {error.message}",
                 )
-        return Refusal(asked.field, reason, f"{asked.field}: {asked.kind} {asked.name} {why}") if why else None
+        field = short(asked.field)
+        return Refusal(field, reason, short(f"{field}: {asked.kind} {asked.name} {why}")) if why else None
 
 
 def _lured(field: str, name: str, cluster: Cluster) -> Refusal:

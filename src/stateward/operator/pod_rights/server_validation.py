@@ -5,7 +5,7 @@ the server refuses, would pass until the first StatefulSet is written: the clust
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from stateward.api.pod_policy import Path
 from stateward.api.validation import errors, validate, validate_access
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.api.values.problem import MOST_PROBLEMS, short
 from stateward.engines.search.configuration.security import secured
 from stateward.engines.search.dashboards import objects as dashboards
 from stateward.engines.search.dashboards.frontend import frontend
@@ -35,7 +36,7 @@ NOT_ACCEPTED = "NotAcceptedByServer"
 """Reason of a wait: the API server does not accept the objects that the spec describes."""
 
 LONGEST = 300
-"""Characters of the server's words that are reported."""
+"""Characters of the server's words, and of a field, that are reported: its words may repeat a value of any length."""
 
 _TRIAL = ApplyOptions(names.FIELD_MANAGER, force=True, dry_run=True)
 _TEMPLATE = "spec.template."
@@ -73,7 +74,7 @@ class ServerValidation:
             return said[1]
         verdicts = [await self._of_template(made) for made in final_templates(self._family, cluster)]
         verdicts.append(await self._of_service(cluster))
-        found = tuple(dict.fromkeys(refusal for verdict in verdicts for refusal in verdict.refusals))
+        found = few(dict.fromkeys(refusal for verdict in verdicts for refusal in verdict.refusals))
         if all(verdict.known for verdict in verdicts):
             self._said[key] = (written, found)
         return found
@@ -89,7 +90,7 @@ class ServerValidation:
         templates = [made for made in templates_beside(self._family, cluster) if made.common[1]]
         verdicts = [await self._of_template(made) for made in templates]
         verdicts.append(await self._of_dashboards_service(cluster))
-        return tuple(refusal for found in verdicts for refusal in found.refusals)
+        return few(refusal for found in verdicts for refusal in found.refusals)
 
     def forget(self, key: Key) -> None:
         """Drop what is remembered of a cluster that is gone."""
@@ -147,6 +148,14 @@ def without_owner(body: Json) -> Json:
     return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != "ownerReferences"}}
 
 
+def few(refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    """Return the first refusals, and how many more there are: no status holds one for each of thousands of fields."""
+    found = tuple(refusals)
+    first, more = found[:MOST_PROBLEMS], len(found) - MOST_PROBLEMS
+    text = f"spec: the API server does not accept {more} more fields"
+    return (*first, Refusal("spec", NOT_ACCEPTED, text)) if more > 0 else first
+
+
 def verdict(error: ApiError | None, field: Callable[[str], str]) -> Verdict:
     """Return what an answer to a dry run says; `field` names the field of the spec behind one of the object.
 
@@ -156,7 +165,11 @@ def verdict(error: ApiError | None, field: Callable[[str], str]) -> Verdict:
         return Verdict()
     named = ((field(path), text) for path, text in faults(error))
     refusals = tuple(
-        Refusal(name, NOT_ACCEPTED, f"{name}: the API server says: {text}") for name, text in named if name
+        Refusal(
+            short(name, LONGEST), NOT_ACCEPTED, f"{short(name, LONGEST)}: the API server says: {short(text, LONGEST)}"
+        )
+        for name, text in named
+        if name
     )
     return Verdict(refusals, known=isinstance(error, BadRequest | Invalid))
 
@@ -180,7 +193,12 @@ def by_name(path: Path, body: Any) -> Path:
     found = list[str]()
     for part in path:
         place = part[1:-1]
-        if isinstance(body, list) and place.isdigit() and int(place) < len(cast("list[Any]", body)):
+        if (
+            isinstance(body, list)
+            and place.isascii()
+            and place.isdecimal()
+            and int(place) < len(cast("list[Any]", body))
+        ):
             body = cast("list[Any]", body)[int(place)]
             name = cast("Json", body).get("name") if isinstance(body, dict) else None
             found.append(f"[{name}]" if name else part)

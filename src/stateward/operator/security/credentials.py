@@ -20,6 +20,7 @@ from stateward import pki
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.values import names
 from stateward.api.values.base import GROUP
+from stateward.api.values.duration import stored_time
 from stateward.engines.pods.objects import owner
 from stateward.kube.client.client import Api, ApplyOptions
 from stateward.kube.objects import resources as kinds
@@ -166,14 +167,14 @@ class Credentials:
         labelled = meta.labels.get(names.LABEL_ENGINE) == kind_of(cluster).engine
         ours = meta.controller_uid == cluster.metadata.uid and labelled and not meta.terminating
         signed = meta.annotations.get(ANNOTATION_ISSUER) == mark(keys.authority.signs)
-        end, own = meta.annotations.get(ANNOTATION_ENDS, ""), ANNOTATION_EARLIER in meta.annotations
-        if not (ours and signed and own and end.isdigit()):
+        end, own = stored_time(meta.annotations.get(ANNOTATION_ENDS, "")), ANNOTATION_EARLIER in meta.annotations
+        if not (ours and signed and own) or end is None:
             return False
-        left, life = int(end) - self._now(), pki.DAYS * 86400
+        left, life = end - self._now(), pki.DAYS * 86400
         if left > life + pki.SLACK:  # A clock that was ahead has dated it: it is not valid yet.
             return False
         # A certificate that ends with its CA cannot be extended.
-        return left > life * pki.LEFT or (left > 0 and int(end) >= int(pki.ends(keys.authority.signs.certificate)))
+        return left > life * pki.LEFT or (left > 0 and end >= int(pki.ends(keys.authority.signs.certificate)))
 
     async def _keys(self, cluster: Cluster) -> Keys:
         """Return the cluster's secrets as they should be now, and write what is missing or due."""

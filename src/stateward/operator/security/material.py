@@ -125,7 +125,7 @@ def desired_material(cluster: SearchCluster, stored: Stored, now: float) -> Mate
     operator = kept_or_issued(stored.operator, authority, operator_name(cluster), client, now, days)
     if member is None or operator is None:
         return MaterialResult(None, faults, access=stored_access(cluster, stored.operator))
-    server, given = _server(cluster, stored, now, faults) or (member, "")
+    server, given = _server(cluster, stored, authority, now, faults) or (member, "")
     wanted = authority.bundle + given
     last = trust.last_trusted(stored.operator or {}, wanted, now, all_heard=all_heard)
     trusted = wanted + last.certificates
@@ -202,7 +202,9 @@ def current_authority(
         return None
     if given is not None:
         return pki.followed(authority, given, now, heard=all_heard)
-    return pki.changed(authority, now, heard=all_heard) if stored.given_authority is None else authority
+    if stored.given_authority is None:
+        return pki.changed(pki.withdrawn(authority), now, heard=all_heard)
+    return pki.without_ended(authority, now)
 
 
 def _with_the_trusted(authority: pki.Authority, stored: Stored) -> pki.Authority:
@@ -247,8 +249,10 @@ def _renewable(pair: pki.Pair, authority: pki.Authority, now: float) -> bool:
     return end < pki.ends(authority.signs.certificate) and not early
 
 
-def _server(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str, str]) -> tuple[pki.Pair, str] | None:
-    """Return the given certificate for clients, or the last good one; None if none was given."""
+def _server(
+    cluster: SearchCluster, stored: Stored, authority: pki.Authority, now: float, faults: dict[str, str]
+) -> tuple[pki.Pair, str] | None:
+    """Return the given certificate for clients, or the last good one, and its CAs; None if none was given."""
     if stored.given_server is None:
         return None
     try:
@@ -259,4 +263,8 @@ def _server(cluster: SearchCluster, stored: Stored, now: float, faults: dict[str
     pair = pki.Pair(before.get(HTTP, ""), before.get(HTTP_KEY, ""))
     if pair.certificate == before.get(CERTIFICATE, "") or not pki.belongs(pair):
         return None
-    return pair, "".join(pki.sound((stored.operator or {}).get(TRUSTED, "")))
+    operator = stored.operator or {}
+    # The others are added anyway: with them, the bundle would grow with each round until no Secret can hold it.
+    others = {*pki.split(authority.bundle), *pki.split(operator.get(trust.LAST, ""))}
+    known = dict.fromkeys(pki.sound(operator.get(TRUSTED, "")))
+    return pair, "".join(each for each in known if each not in others and pki.ends(each) > now)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from stateward import pki
+from stateward.api.values.duration import stored_time
 from stateward.pki.files import TRUSTED
 from stateward.planning.model.past_times import AHEAD
 
@@ -34,7 +35,7 @@ def last_trusted(before: Mapping[str, str], wanted: str, now: float, *, all_hear
     kept = pki.split(wanted)
     gone = [each for each in pki.sound(before.get(TRUSTED, "")) if each not in kept and pki.ends(each) > now]
     known, text = pki.split(before.get(LAST, "")), before.get(UNTIL, "")
-    until, latest = float(text) if text.isdigit() else 0.0, float(int(now + PATIENCE))
+    until, latest = stored_time(text) or 0.0, float(int(now + PATIENCE))
     if any(each not in known for each in gone) or until > latest + AHEAD:  # That was stored by a clock that was ahead.
         until = latest
     elif all_heard and now >= until:

@@ -44,10 +44,25 @@ async def test_a_fresh_answer_is_served_with_its_age_and_time(tmp_path: Path, ou
 
 async def test_an_old_answer_is_none_and_so_is_one_from_the_future(tmp_path: Path) -> None:
     assert (await answers(tmp_path, HEALTHY, OLDEST - 1).ask()).failure == ""
-    for age in (OLDEST + 1, 86400 * 365, -60):
+    for age, why in (
+        (OLDEST + 1, "its container does not run"),
+        (86400 * 365, "not run"),
+        (-60, "a clock was set back"),
+    ):
         found = await answers(tmp_path, HEALTHY, age).ask()
         assert nothing(found)
         assert "the last answer of fdbcli is from" in found.failure
+        assert found.failure.endswith(why)
+
+
+async def test_an_old_answer_is_said_in_the_same_words_each_time(tmp_path: Path) -> None:
+    """Others would be a line in the log with each scrape, and a write of the status with each round of the operator."""
+    answers(tmp_path, HEALTHY, OLDEST + 1)
+    found = [
+        await Answers(replace(WHOSE, answer=str(tmp_path / "status")), lambda later=later: NOW + later).ask()
+        for later in (0.0, 15.0)
+    ]
+    assert found[0].failure == found[1].failure != ""
 
 
 def test_answers_of_a_database_that_is_down_come_before_the_last_one_is_too_old() -> None:

@@ -96,6 +96,32 @@ async def test_another_password_is_made_when_a_person_deletes_it() -> None:
 
 
 @BOTH
+async def test_no_user_of_another_name_is_made_when_a_person_edits_the_secret(kind: ClusterKind) -> None:
+    """The database may give more rights to a user of a name that it does not have yet, and nobody would delete it."""
+    world = World(kind=kind)
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+        world.rewrite_secret("logs-metrics-keys", username="alice", **{"previous-username": "shop"})
+        theirs = StoredObject({"attributes": {"stateward-cluster": "prod/logs"}}, 1)
+        world.database.objects.by_path[f"{world.root}shop"] = theirs
+        mine = "stateward-metrics-1"
+        await world.until(lambda: world.available() and world.texts("logs-metrics-keys")["username"] == mine)
+        await world.until(lambda: world.available() and "previous-username" not in world.texts("logs-metrics-keys"))
+    assert world.users() == ["shop", mine]
+
+
+@pytest.mark.parametrize("made", ["\u00b2", "9" * 5000, None])
+async def test_a_user_whose_age_a_person_has_edited_is_rotated(made: str | None) -> None:
+    world = World()
+    world.ask_for(rotateCredentialsAfter="2h")
+    async with world.operator():
+        await world.until(world.available)
+        world.rewrite_secret("logs-metrics-keys", **{"made-time": made})
+        await world.until(lambda: world.available() and world.users() == ["stateward-metrics-2"])
+
+
+@BOTH
 async def test_what_others_change_in_the_database_is_written_again(kind: ClusterKind) -> None:
     world = World(kind=kind)
     world.ask_for()

@@ -16,7 +16,7 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import PatchKind
 from stateward.kube.events.event_record import Occurrence
 from stateward.kube.objects import resources as kinds
-from stateward.kube.objects.errors import NotFound
+from stateward.kube.objects.errors import Forbidden, NotFound, Status, error_for
 from stateward.kube.objects.metadata import Key
 from stateward.operator.network.control import NetworkControl, Setting
 from stateward.operator.network.policy import network_policy
@@ -268,6 +268,48 @@ def test_a_policy_goes_only_by_what_the_api_server_says_of_its_cluster() -> None
         place.known = []
         await place.control(everywhere=False).sweep()
         assert await place.policy() is not None, "its cluster is not known here"
+
+    live(story)
+
+
+def test_one_policy_that_cannot_be_removed_keeps_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(place: Place) -> None:
+        await place.begin()
+        await place.control().sweep()
+        made = await place.policy()
+        assert made is not None
+        for name in ("a-refused", "z-other"):
+            meta = {key: made["metadata"][key] for key in ("labels", "ownerReferences")} | {"name": name}
+            await place.api.create(kinds.NETWORK_POLICIES, {**made, "metadata": meta}, namespace=KEY.namespace)
+        delete = place.api.delete
+
+        async def refusing(kind: Any, key: Key, options: Any) -> Any:
+            if key.name == "a-refused":
+                raise error_for(Status(kind="Status", code=403, message="a webhook says no"))
+            return await delete(kind, key, options)
+
+        monkeypatch.setattr(place.api, "delete", refusing)
+        with pytest.raises(Forbidden):
+            await place.control(everywhere=False).sweep()
+        assert await place.policy() is None
+        with pytest.raises(NotFound):
+            await place.api.get(kinds.NETWORK_POLICIES, Key(KEY.namespace, "z-other"))
+
+    live(story)
+
+
+def test_what_was_said_of_a_cluster_is_said_again_of_one_that_was_made_again() -> None:
+    async def story(place: Place) -> None:
+        await place.begin()
+        other = {"metadata": {"name": KEY.name}, "spec": {"podSelector": {}}}
+        await place.api.create(kinds.NETWORK_POLICIES, other, namespace=KEY.namespace)
+        control = place.control()
+        await control.sweep()
+        made, place.known = place.known, []
+        await control.sweep()
+        place.known = made
+        await control.sweep()
+        assert len(place.told) == 2
 
     live(story)
 

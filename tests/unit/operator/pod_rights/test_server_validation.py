@@ -83,6 +83,21 @@ async def test_a_container_is_named_and_not_counted_because_the_operator_adds_ot
     assert found.subject == "spec.podTemplate.spec.initContainers[mine].imagePullPolicy"
 
 
+async def test_a_long_answer_of_the_server_is_reported_in_short() -> None:
+    """A status with all of it would be too large to be stored, and would be made and sent again and again."""
+    cluster = search(podTemplate={"metadata": {"labels": {"a": "x" * 10_000}}})
+    server = Server(invalid("spec.template.metadata.labels", f"Invalid value: {'x' * 10_000}"))
+    (found,) = await refusals(server, cluster)
+    assert len(found.message) < 1000
+    many = [f"spec.template.spec.field{i}" for i in range(5000)]
+    cluster = search(podTemplate={"spec": {path.rpartition(".")[2]: 1 for path in many}})
+    server = Server(unknown(*many))
+    validation = ServerValidation(server, unconnected(kind_of(cluster)))
+    for found in (await validation.refusals(cluster), await validation.refusals_beside(cluster)):
+        assert len(found) <= 21
+    assert (await validation.refusals(cluster))[-1].message == "spec: the API server does not accept 4980 more fields"
+
+
 async def test_fields_of_the_service_are_named_too() -> None:
     cluster = search(service={"spec": {"portz": []}})
     (found,) = await refusals(Server(unknown("spec.portz"), "services"), cluster)

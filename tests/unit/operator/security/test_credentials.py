@@ -20,6 +20,7 @@ from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.ownership import NotOwnedError, TakenNames
 from stateward.operator.security.credentials import (
     ANNOTATION_EARLIER,
+    ANNOTATION_ENDS,
     RAW_SECRETS,
     Credentials,
     agent_name,
@@ -277,6 +278,21 @@ async def test_a_secret_that_a_user_has_changed_is_corrected(stage: Stage, name:
     pair = stage.pair("logs-hot-0")
     assert pki.fits(pair, pki.Pair(keys["tls.crt"], keys["tls.key"]), [agent_name("prod", "logs-hot-0")])
     assert stage.data("logs-hot-0-agent")["token"] == (await stage.access()).token
+
+
+@pytest.mark.parametrize("ends", ["\u00b2", "\uff11", "9" * 5000, "never"])
+async def test_a_time_that_a_user_has_edited_is_written_again(stage: Stage, ends: str) -> None:
+    await stage.ensure()
+    stage.caches = Caches()
+    for name in ("logs-agents", "logs-hot-0-agent"):
+        found = stage.api.objects["secrets", Key("prod", name)]
+        if ANNOTATION_ENDS in found["metadata"]["annotations"]:
+            found["metadata"]["annotations"][ANNOTATION_ENDS] = ends
+        stage.caches.of(kinds.SECRETS).wrote(msgspec.convert(found, PartialObject))
+    stage.credentials = stage.fresh()
+    pair = await stage.ensure()
+    assert stage.data("logs-hot-0-agent")["token"] == (await stage.access()).token
+    assert await stage.ensure() == pair
 
 
 async def test_one_that_is_as_it_should_be_is_read_once_and_left_alone(stage: Stage) -> None:

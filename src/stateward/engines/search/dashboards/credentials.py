@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from stateward.api.values.base import Json
+from stateward.api.values.duration import stored_time
 
 USER = "kibanaserver"
 """The user that OpenSearch's security plug-in knows as the server of the dashboards."""
@@ -29,6 +30,8 @@ PASSWORD, NEXT_PASSWORD = "password", "next-password"
 TOKEN, TOKEN_NAME = "token", "token-name"
 NEXT_TOKEN, OLD_TOKEN = "next-token-name", "previous-token-name"
 MADE = "made-time"
+LONGEST_NUMBER = 9
+"""Digits of the number in the name of a token."""
 CERTIFICATE, KEY = "tls.crt", "tls.key"
 CREDENTIALS = (PASSWORD, NEXT_PASSWORD, TOKEN, TOKEN_NAME, NEXT_TOKEN, OLD_TOKEN, MADE)
 
@@ -45,8 +48,8 @@ class Due:
 
     def of(self, stored: Texts) -> bool:
         """Return whether the stored credentials are as old as they may become."""
-        made = stored.get(MADE, "")
-        return self.lifetime is not None and made.isdigit() and self.now >= float(made) + self.lifetime
+        made = stored_time(stored.get(MADE, ""))
+        return self.lifetime is not None and made is not None and self.now >= made + self.lifetime
 
 
 def user_body(password: str, owner: str) -> Json:
@@ -74,7 +77,8 @@ def next_token(stored: Texts, owner: str) -> str:
     """Return the name of the next token, another one than the stored one."""
     prefix, last = token_prefix(owner), stored.get(TOKEN_NAME, "")
     number = last.removeprefix(prefix) if last.startswith(prefix) else ""
-    return f"{prefix}{int(number) + 1 if number.isdigit() else 1}"
+    usual = number.isascii() and number.isdecimal() and len(number) <= LONGEST_NUMBER
+    return f"{prefix}{int(number) + 1 if usual else 1}"
 
 
 def has_credentials(stored: Texts) -> bool:

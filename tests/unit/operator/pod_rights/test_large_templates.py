@@ -1,0 +1,63 @@
+"""Templates with thousands of items: judged in time that grows as they do, and reported in short."""
+
+import time
+from typing import Any
+
+import pytest
+
+from stateward.api.pod_policy import Level
+from stateward.kube.objects.errors import NotFound
+from stateward.operator.databases.engine import unconnected
+from stateward.operator.objects.kinds import kind_of
+from stateward.operator.pod_rights.policy import problems
+from tests.unit.operator.pod_rights.clusters import SEARCH, asked, search
+
+MANY = 5000
+
+
+class Empty:
+    """An API server that has nothing, and counts the questions."""
+
+    asked = 0
+
+    async def get(self, *_: object) -> Any:
+        self.asked += 1
+        raise NotFound("no such object")
+
+
+def variable(number: int) -> dict[str, Any]:
+    return {"name": f"V{number}", "valueFrom": {"secretKeyRef": {"name": f"secret-{number}", "key": "k"}}}
+
+
+async def test_thousands_of_secrets_are_not_all_asked_for_and_not_all_reported() -> None:
+    """With each searched for in the list of all, one spec stopped the operator for all clusters for half a minute."""
+    server, began = Empty(), time.perf_counter()
+    container = {"name": "opensearch", "env": [variable(number) for number in range(MANY)]}
+    found = await asked(server, search(podTemplate={"spec": {"containers": [container]}}))
+    assert time.perf_counter() - began < 8
+    assert (len(found), server.asked) == (20, 20)
+    assert found[0].startswith("spec.podTemplate.spec.containers[opensearch].env[V0].valueFrom.secretKeyRef.name: ")
+
+
+async def test_a_long_name_is_reported_in_short() -> None:
+    spec = {"imagePullSecrets": [{"name": "x" * 500_000}]}
+    (found,) = await asked(Empty(), search(podTemplate={"spec": spec}))
+    assert len(found) < 1100
+
+
+@pytest.mark.parametrize("number", ["²", "9" * 5000])
+async def test_a_name_that_looks_like_a_number_is_a_name(number: str) -> None:
+    spec = {"volumes": [{"name": number, "secret": {"secretName": "theirs"}}]}
+    pools = [SEARCH[0], {**SEARCH[1], "podTemplate": {"spec": {"volumes": [{"name": "other", "emptyDir": {}}]}}}]
+    (found,) = await asked(Empty(), search(pools, podTemplate={"spec": spec}))
+    assert found.startswith("spec.podTemplate.spec.volumes[")
+
+
+def test_thousands_of_ports_are_judged_in_seconds() -> None:
+    ports = [{"name": f"p{number}", "containerPort": number, "hostPort": number} for number in range(1, MANY)]
+    cluster = search(podTemplate={"spec": {"containers": [{"name": "opensearch", "ports": ports}]}})
+    began = time.perf_counter()
+    found = problems(unconnected(kind_of(cluster)), cluster, Level.BASELINE)
+    assert time.perf_counter() - began < 4
+    assert len(found) == MANY - 1
+    assert found[0].path == "spec.podTemplate.spec.containers[opensearch].ports[p1].hostPort"
