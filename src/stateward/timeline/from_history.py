@@ -33,12 +33,12 @@ def timeline_of(history: History, title: str, now: float, *, subtitle: str = "")
 
 def latest_work(timeline: Timeline) -> float:
     """Return when the latest piece of work began: phases that follow each other within half an hour."""
-    begin = latest = timeline.end
-    for span in sorted(timeline.spans, key=lambda each: -(each.end or timeline.end)):
+    begin = timeline.end
+    for number, span in enumerate(sorted(timeline.spans, key=lambda each: -(each.end or timeline.end))):
         end = timeline.end if span.end is None else span.end
-        if begin - end > QUIET_SECONDS and latest != timeline.end:
+        if number and begin - end > QUIET_SECONDS:
             break
-        latest, begin = end, min(begin, span.begin)
+        begin = min(begin, span.begin)
     return begin
 
 
