@@ -93,7 +93,7 @@ async def test_a_deleted_lease_is_free_when_the_time_of_its_holder_is_over() -> 
         async with campaigning(api, "b") as b:
             await asyncio.sleep(100)
             del api.objects["leases", KEY]
-            api.before = lambda *_: TransportError("cut off") if asyncio.current_task() is a.task else None
+            api.before = lambda _verb, _key: TransportError("cut off") if asyncio.current_task() is a.task else None
             for _ in range(200):
                 await asyncio.sleep(0.1)
                 assert not (a.election.is_leader() and b.election.is_leader())
