@@ -21,7 +21,8 @@ class Challenge:
 
 
 def challenge_in(header: str) -> Challenge:
-    """Return the challenge in a header; one without a scheme if there is none."""
+    """Return the first challenge in a header; one without a scheme if there is none."""
     scheme, _, rest = header.strip().partition(" ")
     pairs = re.findall(r'([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', rest)
-    return Challenge(scheme.lower(), {name.lower(): quoted or bare for name, quoted, bare in pairs})
+    # A second challenge has a `realm` of its own, which must not replace that of the first.
+    return Challenge(scheme.lower(), {name.lower(): quoted or bare for name, quoted, bare in reversed(pairs)})

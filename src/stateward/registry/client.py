@@ -20,6 +20,7 @@ from stateward.packages.distribution.oci import (
     INDEX,
     LARGEST_MANIFEST,
     MANIFEST,
+    UNREADABLE,
     Artifact,
     Descriptor,
     checked_blob,
@@ -101,8 +102,8 @@ class Registry:
             return
         begun = await self._ask("POST", "/blobs/uploads/", LARGEST_MANIFEST, {})
         self._expect(begun, {202}, "does not take blobs")
-        base = URL(f"{self._where.base}/blobs/uploads/")
-        place = base.join(URL(begun.headers.get("Location", "")))
+        base = self._address(f"{self._where.base}/blobs/uploads/")
+        place = self._address(begun.headers.get("Location", ""), base)
         if place.origin() != base.origin():
             raise RegistryError(f"{self._where.host} wants the content sent to {place.host}, which is somebody else")
         headers = {"Content-Type": "application/octet-stream"}
@@ -138,22 +139,23 @@ class Registry:
     async def _authorized(self, challenge: Challenge, method: str) -> str:
         login = self._login
         if login is not None:
-            self._check_told(URL(self._where.base))
+            self._check_told(self._address(self._where.base))
         if challenge.scheme == "basic":
             return login.header if login else ""
         actions = "pull" if method in {"GET", "HEAD"} else "pull,push"
         address = challenge.token_address(f"repository:{self._where.repository}:{actions}")
         if challenge.scheme != "bearer" or not address:
             return ""
-        self._check_secure(URL(address))
+        server = self._address(address)
+        self._check_secure(server)
         if login is not None:
-            self._check_told(URL(address))
+            self._check_told(server)
         headers = {"Authorization": login.header} if login else {}
-        answer = await self._once("GET", URL(address), LARGEST_MANIFEST, headers, None)
+        answer = await self._once("GET", server, LARGEST_MANIFEST, headers, None)
         self._expect(answer, {_OK}, "gives no token")
         try:
             found = msgspec.json.decode(answer.body, type=_Token)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise RegistryError(f"{self._where.host} gives a token that cannot be read: {error}") from error
         token = found.token or found.access_token
         return f"Bearer {token}" if token else ""
@@ -170,15 +172,27 @@ class Registry:
     async def _followed(
         self, method: str, address: str, largest: int, headers: Mapping[str, str], body: bytes | None
     ) -> Answer:
-        url, home = URL(address, encoded=True), URL(self._where.base).origin()
+        url, home = self._address(address, encoded=True), self._address(self._where.base).origin()
         for _ in range(MOST_REDIRECTS):
             mine = {"Authorization": self._authorization} if self._authorization and url.origin() == home else {}
             answer = await self._once(method, url, largest, {**headers, **mine}, body)
             if answer.status not in {301, 302, 303, 307, 308} or method not in {"GET", "HEAD"}:
                 return answer
-            url = url.join(URL(answer.headers.get("Location", "")))
+            url = self._address(answer.headers.get("Location", ""), url)
             self._check_secure(url)
         raise RegistryError(f"{self._where.host} redirects more than {MOST_REDIRECTS} times")
+
+    def _address(self, text: str, base: URL | None = None, *, encoded: bool = False) -> URL:
+        """Return an address that the user or the registry names, relative to another one; raise RegistryError."""
+        try:
+            found = URL(text, encoded=encoded)
+            found = found if base is None else base.join(found)
+            good = found.scheme in {"http", "https"} and bool(found.origin().host)
+        except ValueError as error:
+            raise RegistryError(f"{self._where.host} leads to {text[:200]!r}, which is no address: {error}") from error
+        if not good:
+            raise RegistryError(f"{self._where.host} leads to {text[:200]!r}, which is no address of HTTP")
+        return found
 
     async def _once(
         self, method: str, url: URL, largest: int, headers: Mapping[str, str], body: bytes | None
@@ -211,7 +225,7 @@ def _said(answer: Answer) -> str:
     try:
         errors: Any = msgspec.json.decode(answer.body)["errors"]
         text = "; ".join(str(error.get("message") or error.get("code")) for error in errors)
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+    except (*UNREADABLE, KeyError, TypeError, AttributeError):
         text = ""
     return f" ({text})" if text else ""
 

@@ -5,7 +5,6 @@ The file is in the folder named by `DOCKER_CONFIG`, else `~/.docker/config.json`
 """
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +49,7 @@ def login_for(host: str, environment: Mapping[str, str]) -> Login | None:
         found = msgspec.json.decode(path.read_bytes(), type=_File).auths
         entry = next((found[name] for name in (host, f"https://{host}", f"http://{host}") if name in found), None)
         return None if entry is None else _login(entry)
-    except (msgspec.DecodeError, binascii.Error, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadLogins(f"{path}: cannot be read: {error}") from error
 
 

@@ -8,6 +8,8 @@ from stateward.timeline.phases import Phase, phase_of
 
 QUIET_SECONDS = 1800.0
 """Seconds without any phase after which the next one belongs to another piece of work."""
+MOST_DIGITS = 20
+"""Digits of a number in a name."""
 BANDS = (("health", Kind.HEALTH), ("writes", Kind.WRITES))
 
 
@@ -31,12 +33,12 @@ def timeline_of(history: History, title: str, now: float, *, subtitle: str = "")
 
 def latest_work(timeline: Timeline) -> float:
     """Return when the latest piece of work began: phases that follow each other within half an hour."""
-    begin = latest = timeline.end
-    for span in sorted(timeline.spans, key=lambda each: -(each.end or timeline.end)):
+    begin = timeline.end
+    for number, span in enumerate(sorted(timeline.spans, key=lambda each: -(each.end or timeline.end))):
         end = timeline.end if span.end is None else span.end
-        if begin - end > QUIET_SECONDS and latest != timeline.end:
+        if number and begin - end > QUIET_SECONDS:
             break
-        latest, begin = end, min(begin, span.begin)
+        begin = min(begin, span.begin)
     return begin
 
 
@@ -49,7 +51,7 @@ def member_rows(entries: tuple[Entry, ...]) -> list[Row]:
 def natural(name: str) -> tuple[str, int]:
     """Return what sorts hot-10 after hot-9."""
     head, _, tail = name.rpartition("-")
-    return (head, int(tail)) if tail.isdigit() else (name, 0)
+    return (head, int(tail)) if tail.isascii() and tail.isdigit() and len(tail) < MOST_DIGITS else (name, 0)
 
 
 def span(entry: Entry, cluster: str) -> Span:

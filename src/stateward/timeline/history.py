@@ -19,6 +19,11 @@ MAX_TEXT = 160
 """Characters of a reason."""
 
 
+LAST = 32_503_680_000
+"""The last time that an entry may have, in the year 3000: calendars end a little later."""
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class Kind(StrEnum):
     """What an entry is about."""
 
@@ -98,11 +103,16 @@ def encode(history: History) -> bytes:
 
 
 def decode(text: bytes) -> History:
-    """Return an encoded history; lines that cannot be read are left out, and a head that cannot: an empty history."""
+    """Return an encoded history; lines that cannot be read are left out, and a head that cannot: an empty history.
+
+    Whoever may write ConfigMaps may have written anything into it.
+    """
     lines = text.splitlines()
     try:
         head = msgspec.json.decode(lines[0] if lines else b"", type=History)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
+        return History()
+    if not 0 <= head.begin <= LAST:
         return History()
     entries = [entry for line in lines[1:] if (entry := _entry(line)) is not None]
     ended = tuple(entry for entry in entries if entry.end)
@@ -111,6 +121,7 @@ def decode(text: bytes) -> History:
 
 def _entry(line: bytes) -> Entry | None:
     try:
-        return msgspec.json.decode(line, type=Entry)
-    except msgspec.DecodeError:
+        found = msgspec.json.decode(line, type=Entry)
+    except _UNREADABLE:
         return None
+    return found if 0 <= found.begin <= LAST and 0 <= found.end <= LAST else None

@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,3 +153,9 @@ def test_any_timeline_is_drawn_as_valid_xml_within_its_frame(
         assert 0 <= float(rect.get("x", "0")) <= width
         assert 0 <= float(rect.get("y", "0")) <= height
     assert all(len("".join(t for t, _ in line.pieces)) == 40 for line in lines(timeline, 40)[:-1])
+
+
+@pytest.mark.parametrize("end", [None, 100_000.0, 99_990.0])
+def test_work_that_lasts_does_not_include_what_was_long_before(end: float | None) -> None:
+    spans = (Span("a", Phase.RESTART, 99_000.0, end), Span("a", Phase.RESTART, 10_000.0, 20_000.0))
+    assert latest_work(Timeline("c", 0.0, 100_000.0, (Row("c"),), spans)) == 99_000.0

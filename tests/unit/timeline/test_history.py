@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -14,7 +15,10 @@ from stateward.planning.model.intent import Absence, State
 from stateward.planning.model.times import rfc3339
 from stateward.timeline import history as limits
 from stateward.timeline.advance import advance, joined
-from stateward.timeline.history import Entry, History, Kind, bounded, decode, encode
+from stateward.timeline.chart import lines
+from stateward.timeline.from_history import latest_work, timeline_of
+from stateward.timeline.history import LAST, Entry, History, Kind, bounded, decode, encode
+from stateward.timeline.page import page
 from tests.unit.cli.clusters import SPEC, typed
 
 BEGIN = 1_767_000_000
@@ -164,6 +168,41 @@ def test_lines_that_cannot_be_read_are_left_out() -> None:
     assert decode(encode(good) + b'{"kind":"of tomorrow"}\nnot json\n') == good
     assert decode(b"") == History()
     assert decode(b"\xff\xfe") == History()
+
+
+DEEP = b'{"x":' + b"[" * 5000
+
+
+@pytest.mark.parametrize("head", [DEEP, b'{"version":"\xff"}', b'{"begin":-1}', b'{"begin":%d}' % 10**30])
+def test_a_head_that_someone_has_made_up_is_none(head: bytes) -> None:
+    assert decode(head + b"\n") == History()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        DEEP,
+        b'{"kind":"member","subject":"\xff","what":"down","begin":1}',
+        b'{"kind":"member","subject":"a","what":"down","begin":%d}' % 10**30,
+        b'{"kind":"member","subject":"a","what":"down","begin":-1}',
+        b'{"kind":"event","subject":"a","what":"edited","begin":1,"end":253402300800}',
+    ],
+)
+def test_an_entry_that_someone_has_made_up_is_left_out(line: bytes) -> None:
+    good = advance(History(), CLUSTER, status(), BEGIN)
+    assert decode(encode(good) + line + b"\n") == good
+
+
+@pytest.mark.parametrize("begin", [0, LAST])
+@pytest.mark.parametrize("name", ["logs-hot-²", f"logs-hot-{'9' * 5000}", "\u202e", ""])
+def test_whatever_was_read_can_be_drawn(begin: int, name: str) -> None:
+    entries = tuple(Entry(kind=kind, subject=name, what="down", begin=begin) for kind in Kind)
+    ended = tuple(replace(entry, end=max(1, begin)) for entry in entries)
+    found = decode(encode(History(begin=begin, ended=ended, lasting=entries)))
+    timeline = timeline_of(found, "logs", float(BEGIN))
+    assert "logs" in page(timeline)
+    assert lines(timeline, 60)
+    assert latest_work(timeline) <= timeline.end
 
 
 states = st.sampled_from(list(State))

@@ -76,8 +76,7 @@ def from_kubeconfig(config: Kubeconfig, context: str = "") -> Connection:
 
 
 def _server(place: Place, cluster: ClusterEntry) -> str:
-    address = urlsplit(cluster.server)
-    if address.scheme not in {"http", "https"} or not address.hostname:
+    if not _is_http(cluster.server):
         raise Place(place.file, f"{place.field}.server").error(f"{cluster.server!r} is not an http(s) URL")
     return cluster.server
 
@@ -94,11 +93,19 @@ def _tls(place: Place, cluster: ClusterEntry) -> Tls:
 
 
 def _proxy(place: Place, cluster: ClusterEntry) -> str:
-    if cluster.proxy_url and urlsplit(cluster.proxy_url).scheme not in {"http", "https"}:
+    if cluster.proxy_url and not _is_http(cluster.proxy_url):
         raise Place(place.file, f"{place.field}.proxy-url").error(
             f"{cluster.proxy_url!r} is not supported; expected an http or https URL"
         )
     return cluster.proxy_url
+
+
+def _is_http(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+        return address.scheme in {"http", "https"} and bool(address.hostname) and address.port != 0
+    except ValueError:  # Not even an address: a bracket that is not closed, a port that is no number.
+        return False
 
 
 def _credentials(place: Place, user: UserEntry, cluster_info: Mapping[str, Any]) -> CredentialSource:

@@ -85,12 +85,18 @@ class TokenFile:
         self._credential = None
 
     def _read(self) -> Credential:
+        token, why = "", "it is empty"
         try:
             # A token is one short line in a memory file system: reading it does not block the loop.
             token = self._path.read_text(encoding="utf-8").strip()
         except OSError as error:
-            # Between two symlink swaps of a rotation the file can be missing; the last token is still valid.
-            if self._credential is None:
-                raise ConfigError(f"the token file {self._path} cannot be read: {error.strerror}") from error
-            return self._credential
-        return Credential(token, certificate=self._base.certificate, key=self._base.key)
+            why = str(error.strerror)
+        except UnicodeDecodeError:
+            why = "it is not text"
+        if token:
+            return Credential(token, certificate=self._base.certificate, key=self._base.key)
+        # Between two symlink swaps of a rotation the file can be missing, and one that is written in place is empty for
+        # a moment. The last token is still valid; without one the server would take this process for a stranger.
+        if self._credential is None:
+            raise ConfigError(f"the token file {self._path} cannot be read: {why}")
+        return self._credential

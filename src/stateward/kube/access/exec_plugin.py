@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -26,7 +26,7 @@ _MARGIN = timedelta(seconds=60)
 
 
 class _ExecStatus(WireRecord):
-    expiration_timestamp: datetime | None = None
+    expiration_timestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     token: str = ""
     client_certificate_data: str = ""
     client_key_data: str = ""
@@ -81,7 +81,8 @@ class ExecCredentials:
         self._held = None
 
     def _expired(self, at: datetime | None) -> bool:
-        return at is not None and self._clock.now() >= at - _MARGIN
+        # Year 1 is how Go writes a time that is not set.
+        return at is not None and at.year > 1 and self._clock.now() + _MARGIN >= at
 
     async def _run(self) -> bytes:
         try:
@@ -115,7 +116,7 @@ class ExecCredentials:
     def _read(self, output: bytes) -> tuple[Credential, datetime | None]:
         try:
             answer = msgspec.json.decode(output, type=_ExecCredential)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._error(f"did not print an ExecCredential: {error}") from error
         status = answer.status
         if answer.api_version != self._command.api_version:

@@ -5,7 +5,6 @@ context) wins; relative paths are relative to their file; inline data overrides 
 """
 
 import base64
-import binascii
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -122,8 +121,9 @@ class Place:
         """Return inline base64 data, otherwise the contents of a file, otherwise nothing; raise ConfigError."""
         if data:
             try:
-                return base64.b64decode(data, validate=True)
-            except binascii.Error as error:
+                # kubectl accepts line breaks in it, as `base64` writes them.
+                return base64.b64decode("".join(data.split()), validate=True)
+            except ValueError as error:
                 raise Place(self.file, f"{self.field}.{name}-data").error("is not base64") from error
         if not path:
             return b""
@@ -196,13 +196,13 @@ def read_kubeconfig(paths: list[Path]) -> Kubeconfig:
     config = Kubeconfig()
     for path in paths:
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_bytes()
         except FileNotFoundError:
             continue
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
         try:
             config.add(path, yaml.safe_load(text))
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:
             raise ConfigError(f"{path}: is not YAML: {error}") from error
     return config

@@ -15,6 +15,9 @@ from stateward.kube.objects.errors import ApiError, DecodeError, Status, error_f
 from stateward.kube.objects.metadata import ObjectMeta, PartialObject, T, WireRecord
 from stateward.kube.objects.watching import Bookmark, Failed, Unreadable, WatchEvent, event_type
 
+_MALFORMED = (msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec raises; the second for a text that is not UTF-8."""
+
 
 class _ListMeta(WireRecord):
     resource_version: str = ""
@@ -74,7 +77,7 @@ def decode_object(view: type[T], body: bytes) -> T:
     """Decode one object; raise DecodeError with the field that does not fit."""
     try:
         return cast("T", _decoder(view).decode(body))
-    except msgspec.DecodeError as error:
+    except _MALFORMED as error:
         raise DecodeError(f"cannot read the server's answer: {error}") from error
     except RecursionError as error:
         raise DecodeError(f"cannot read the server's answer: {TOO_DEEP}") from error
@@ -84,7 +87,7 @@ def decode_page(view: type[T], body: bytes) -> Page[T]:
     """Decode one page of a list; malformed objects are reported in it, not lost."""
     try:
         whole = _list_decoder(view).decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except (*_MALFORMED, RecursionError):
         return _decode_page_apart(view, body)
     meta: _ListMeta = whole.metadata
     return Page(tuple(whole.items or ()), meta.resource_version, meta.continue_token)
@@ -94,7 +97,7 @@ def decode_event(view: type[T], line: bytes) -> WatchEvent[T]:
     """Decode one line of a watch; raise the typed error of an ERROR event, or DecodeError for a malformed line."""
     try:
         event = _event_decoder(view).decode(line)
-    except msgspec.DecodeError as error:
+    except _MALFORMED as error:
         return _decode_event_apart(line, str(error))
     except RecursionError:
         return _decode_event_apart(line, TOO_DEEP)
@@ -124,7 +127,7 @@ def _decode_page_apart(view: type[T], body: bytes) -> Page[T]:
             continue
         try:
             items.append(_decoder(view).decode(item))
-        except msgspec.DecodeError as error:
+        except _MALFORMED as error:
             unreadable.append(_unreadable(item, str(error)))
         except RecursionError:
             unreadable.append(_unreadable(item, TOO_DEEP))
@@ -148,7 +151,7 @@ def _read(view: type[T], body: bytes) -> tuple[T, frozenset[int]]:
     except RecursionError:
         body, cut = shallow(body)
         return decode_object(view, body), cut
-    except msgspec.DecodeError as error:
+    except _MALFORMED as error:
         raise DecodeError(f"cannot read the server's answer: {error}") from error
 
 

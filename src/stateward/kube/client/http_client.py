@@ -143,7 +143,8 @@ class HttpApi:
     async def lines(self, request: RawRequest) -> AsyncGenerator[bytes]:
         """Yield the lines of an endless answer, such as a log that is followed; raise ApiError."""
         call = Call(request.method, request.path, request.query or {}, accept="*/*")
-        async with aclosing(self._transport.lines(call)) as lines:
+        # What a program writes last may have no end of line.
+        async with aclosing(self._transport.lines(call, torn=True)) as lines:
             async for line in lines:
                 yield line
 

@@ -6,6 +6,7 @@ after a 401. The caller handles everything else, because only the caller knows w
 
 import asyncio
 import re
+import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from copy import copy
@@ -113,8 +114,11 @@ class Transport:
                     raise
             await self._clock.sleep(wait)
 
-    async def lines(self, call: Call) -> AsyncGenerator[bytes, None]:
-        """Yield the lines of an endless answer; a broken stream raises TransportError, also within a line."""
+    async def lines(self, call: Call, *, torn: bool = False) -> AsyncGenerator[bytes, None]:
+        """Yield the lines of an endless answer; a broken stream raises TransportError.
+
+        So does an end within a line, unless the last line may be `torn`.
+        """
         try:
             response = await self._open(call, await self._credential())
             if response.status == 401:
@@ -123,7 +127,7 @@ class Transport:
                 response = await self._open(call, await self._credential())
             async with response:
                 await self._raise_for(response, call)
-                async for line in split_lines(response.content.iter_any()):
+                async for line in split_lines(response.content.iter_any(), torn=torn):
                     yield line
         except (aiohttp.ClientError, OSError) as error:
             raise _transport_error(error, call) from error
@@ -142,7 +146,7 @@ class Transport:
                     params=query,
                     protocols=(protocol,),
                     headers=self._headers(call, credential),
-                    ssl=self._contexts.for_credential(credential),
+                    ssl=self._trust(credential),
                     server_hostname=self._connection.tls.server_name or None,
                     proxy=proxy_for(self._connection),
                 ) as socket,
@@ -176,6 +180,16 @@ class Transport:
         except ConfigError as error:
             raise Unauthorized(str(error)) from error
 
+    def _trust(self, credential: Credential) -> ssl.SSLContext:
+        """Return the TLS context; raise ApiError: a rotated CA or a plugin's certificate may be unusable."""
+        try:
+            return self._contexts.for_credential(credential)
+        except ConfigError as error:
+            if not credential.certificate:
+                raise TransportError(str(error)) from error
+            self._connection.credentials.invalidate()
+            raise Unauthorized(str(error)) from error
+
     @asynccontextmanager
     async def _answer(self, call: Call, credential: Credential) -> AsyncGenerator[aiohttp.ClientResponse]:
         async with await self._open(call, credential) as response:
@@ -188,7 +202,7 @@ class Transport:
             params=dict(call.query),
             data=call.body,
             headers=self._headers(call, credential),
-            ssl=self._contexts.for_credential(credential),
+            ssl=self._trust(credential),
             server_hostname=self._connection.tls.server_name or None,
             proxy=proxy_for(self._connection),
             allow_redirects=False,

@@ -1,8 +1,9 @@
 """Leader election on a Lease: at most one process acts, also if clocks differ and connections fail.
 
 The election trusts no wall clock. A candidate takes a lease over only after it has *observed* for the whole duration,
-on its own monotonic clock, that the lease was not renewed. A leader counts its time from *before* it sent the
-successful renewal, so its claim ends before any takeover; it gives up even earlier, at the renew deadline.
+on its own monotonic clock, that the lease was not renewed; the same holds for one that was deleted. A leader counts its
+time from *before* it sent the successful renewal, so its claim ends before any takeover; it gives up even earlier, at
+the renew deadline.
 
 An election alone does not stop a write in transit when the lease is lost. So all permanent writes happen within
 `fence(margin)`: a block that neither begins nor continues unless the lease is certainly held for `margin` more seconds.
@@ -157,13 +158,18 @@ class LeaderElection:
         try:
             lease = await self._api.get(LEASES, self._key)
         except NotFound:
-            return await self._write(None)
+            return not self._may_be_held(self._clock.monotonic()) and await self._write(None)
         now = self._clock.monotonic()
         self._observed = self._observed.seen(lease, now) if self._observed else Observed(lease, now)
         ours = lease.spec.holder_identity == self._identity
         if not ours and not self._observed.expired(now):
             return False
         return await self._write(lease)
+
+    def _may_be_held(self, now: float) -> bool:
+        """Whether another process may still count on a lease that is gone: a user has deleted it, and not its claim."""
+        seen = self._observed
+        return seen is not None and seen.lease.spec.holder_identity != self._identity and not seen.expired(now)
 
     async def _write(self, lease: Lease | None) -> bool:
         before = self._clock.monotonic()

@@ -140,6 +140,12 @@ _BY_CODE: dict[int, type[ApiError]] = {
     429: TooManyRequests,
     504: ServerTimeout,
 }
+LONGEST_WAIT = 60.0
+"""Seconds that a server may ask this process to wait.
+
+The disaster this prevents: a gateway in front of the API server names an hour, or a number without an end, and a watch
+stands still for so long although the server is back after a moment.
+"""
 _BY_REASON: dict[str, type[ApiError]] = {
     "AlreadyExists": AlreadyExists,
     "Expired": Gone,
@@ -157,7 +163,8 @@ _UNTYPED = "failed to create typed patch object"
 def error_for(status: Status, *, mutating: bool = False, retry_after: float = 0.0) -> ApiError:
     """Create the typed error for a `Status`; `retry_after` in seconds overrides that of the status."""
     kind = _type_of(status)
-    after = retry_after or float(status.details.retry_after_seconds if status.details else 0)
+    given = status.details.retry_after_seconds if status.details else 0
+    after = float(min(max(retry_after or given, 0), LONGEST_WAIT))
     committed = mutating and issubclass(kind, ServerTimeout | Unavailable)
     return kind(status.message or status.reason, status=status, retry_after=after, may_have_committed=committed)
 
@@ -166,7 +173,7 @@ def error_for_body(code: int, body: bytes, *, mutating: bool = False, retry_afte
     """Create the typed error for an HTTP answer, with a `Status` or any other text as body."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         status = Status()
     if status.kind != "Status":
         text = body[:300].decode(errors="replace").strip()

@@ -32,7 +32,7 @@ class User(Struct, frozen=True):
 
 async def user_of(api: Api, token: str, audience: str = "") -> User | None:
     """Return the user of a token for an audience, by default the API server; None if it is not one. Raise ApiError."""
-    if not token or len(token) > LONGEST:
+    if not token or len(token) > LONGEST or not token.isascii():
         return None
     return authenticated(await _asked(api, TOKENS, token_review(token, audience)), audience)
 

@@ -114,7 +114,7 @@ class DatabaseViewServer:
             return refusal(403, f"you may neither create nor preview {kind.plural} in {namespace}")
         try:
             offered: Any = msgspec.json.decode(await request.read(), type=kind.record)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return refusal(400, f"this is no {kind.name}: {error}")
         offered = msgspec.structs.replace(
             offered, metadata=msgspec.structs.replace(offered.metadata, namespace=namespace)

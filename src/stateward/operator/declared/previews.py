@@ -163,6 +163,8 @@ class Previews:
 
     async def _live(self, resource: Resource[Any], key: ObjectKey) -> Any:
         """Return a resource as the API server has it now; None if there is none. Raises ApiError."""
+        if not key.name:
+            return None  # With `generateName` it gets its name when it is created; without one, this asks for all.
         try:
             return await self._api.get(resource, key)
         except NotFound:

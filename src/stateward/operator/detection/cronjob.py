@@ -122,8 +122,14 @@ def schedule(seconds: float, seed: str) -> str:
     """
     minutes, spread = max(1, int(seconds // 60)), crc32(seed.encode())
     if minutes < 60:
-        return f"{spread % minutes}-59/{minutes} * * * *"
-    hours = minutes // 60
-    if hours < 24:
-        return f"{spread % 60} {spread // 60 % hours}-23/{hours} * * *"
+        step = _divisor(60, minutes)
+        return f"{spread % step}-59/{step} * * * *"
+    if (hours := minutes // 60) < 24:
+        step = _divisor(24, hours)
+        return f"{spread % 60} {spread // 60 % step}-23/{step} * * *"
     return f"{spread % 60} {spread // 60 % 24} * * *"
+
+
+def _divisor(whole: int, most: int) -> int:
+    """Return the largest divisor: cron counts anew in each hour and day, so another step has gaps at its end."""
+    return max(step for step in range(1, most + 1) if whole % step == 0)

@@ -124,10 +124,16 @@ class Listener:
             if self.connections >= self._limits.connections and not self._made_room():
                 connection.close()
                 continue
+            try:
+                trust = tls and tls()
+            except (OSError, ValueError) as error:  # such as no descriptor left for a renewed certificate
+                connection.close()
+                self._say("a client was refused: the certificate cannot be loaded", str(error))
+                continue
             handler = handlers()
             self._places[handler] = place = _Place(connection)
             place.expect(self._limits.seconds_request)
-            task = asyncio.create_task(self._arrive(handler, connection, tls and tls()))
+            task = asyncio.create_task(self._arrive(handler, connection, trust))
             self._arriving.add(task)
             task.add_done_callback(self._arriving.discard)
 
@@ -146,9 +152,15 @@ class Listener:
             await loop.connect_accepted_socket(lambda: handler, connection, ssl=tls, ssl_handshake_timeout=patience)
         except OSError as error:
             connection.close()
-            if isinstance(error, ssl.SSLError) and loop.time() >= self._next_word:
-                self._next_word = loop.time() + _SILENCE
-                _log.info("a client was refused in its TLS handshake", why=error.reason)
+            if isinstance(error, ssl.SSLError):
+                self._say("a client was refused in its TLS handshake", error.reason)
+
+    def _say(self, what: str, why: str) -> None:
+        """Log why a client was refused, once a minute at most."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._next_word:
+            self._next_word = now + _SILENCE
+            _log.info(what, why=why)
 
     def close(self) -> None:
         """Forget all connections; those that are still open are closed with the server."""

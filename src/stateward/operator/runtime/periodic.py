@@ -43,6 +43,8 @@ class Periodic:
         """Work until cancelled, or until `stop`."""
         failures = 0
         while not self._stopped.is_set():
+            # Before the work: it may have passed by what changes meanwhile, which is taken up right after it.
+            self._heard.clear()
             try:
                 await self._work()
                 failures = await self._recovered(failures)
@@ -52,11 +54,18 @@ class Periodic:
                 words = f"{type(error).__name__}: {error}"
                 _log.warning("a comparison failed", of=self._name, error=words, exc_info=trace)
                 await self._tell(failures, error)
-            self._heard.clear()
-            await self._clock.sleep(TOGETHER)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(AGAIN):
-                    await self._heard.wait()
+            await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait for the next event or the next minute, but not after `stop`."""
+        if self._stopped.is_set():
+            return
+        with suppress(TimeoutError):
+            async with self._clock.timeout(TOGETHER):
+                await self._stopped.wait()
+        with suppress(TimeoutError):
+            async with self._clock.timeout(AGAIN):
+                await self._heard.wait()
 
     async def _recovered(self, failures: int) -> int:
         await self._tell(failures, None)

@@ -10,6 +10,7 @@ import os
 import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,8 +29,8 @@ HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 """The variable with headers for the collector, as OpenTelemetry defines it: `key=value,key=value`."""
 PATIENCE = 10.0
 """Seconds for one request to the collector."""
-CLOSING_MILLISECONDS = 2000
-"""For the last spans when the operator stops."""
+CLOSING = 2.0
+"""Seconds for the last spans when the operator stops."""
 LONGEST = 300
 """Characters of the reason of a failure."""
 
@@ -71,8 +72,18 @@ def open_traces(endpoint: str, identity: str) -> Generator[None]:
         yield
     finally:
         _RECORDER.tracer = trace.NoOpTracer()
-        provider.force_flush(CLOSING_MILLISECONDS)
-        provider.shutdown()
+        _close(provider)
+
+
+def _close(provider: TracerProvider) -> None:
+    """Send the last spans, and wait for it only for a moment.
+
+    The SDK itself waits as long as the collector takes, and then for half a minute more. The disaster this prevents:
+    a collector hangs, and a process that has lost its lease is not replaced by the next one.
+    """
+    closing = Thread(target=provider.shutdown, daemon=True)
+    closing.start()
+    closing.join(CLOSING)
 
 
 def headers(text: str) -> dict[str, str]:

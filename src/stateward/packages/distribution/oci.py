@@ -27,6 +27,8 @@ CONTENT = f"{ARTIFACT}.content.tar+gzip"
 LARGEST_MANIFEST = 1 << 20
 LARGEST_BLOB = LARGEST + (1 << 20)
 ANNOTATION_NAME = "org.opencontainers.image.ref.name"
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""How a foreign JSON may fail to be read: it is none, has a text that is not UTF-8, or is nested without end."""
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
@@ -106,7 +108,7 @@ def read_manifest(content: bytes, digest: str = "") -> Manifest:
         raise BadArtifact(f"the manifest has the digest {digest_of(content)}, not {digest}")
     try:
         found = msgspec.json.decode(content, type=Manifest)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadArtifact(f"the manifest cannot be read: {error}") from error
     if found.media_type == INDEX:
         raise BadArtifact("is an index of several artifacts; name one of them by its digest")
@@ -187,5 +189,5 @@ class _Index(Record):
 def _entries(index: bytes) -> list[dict[str, Any]]:
     try:
         return msgspec.json.decode(index, type=_Index).manifests if index else []
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadArtifact(f"index.json cannot be read: {error}") from error

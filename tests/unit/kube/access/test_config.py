@@ -77,6 +77,11 @@ def test_inline_data_beats_a_path(tmp_path: Path) -> None:
     assert load(tmp_path, cluster=parts).tls.ca == b"inline"
 
 
+def test_inline_data_may_have_line_breaks(tmp_path: Path) -> None:
+    connection = load(tmp_path, cluster={"certificate-authority-data": base64.encodebytes(b"x" * 100).decode()})
+    assert connection.tls.ca == b"x" * 100
+
+
 def test_tls_server_name_proxy_and_insecure_are_taken_over(tmp_path: Path) -> None:
     parts = {"tls-server-name": "api", "proxy-url": "http://proxy:3128", "insecure-skip-tls-verify": True}
     connection = load(tmp_path, cluster=parts)
@@ -88,6 +93,10 @@ def test_tls_server_name_proxy_and_insecure_are_taken_over(tmp_path: Path) -> No
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "server": ({"server": "nonsense"}, {}, r"clusters\[c\]\.cluster\.server: 'nonsense' is not an http\(s\) URL"),
     "type": ({"server": 3}, {}, r"clusters\[c\]\.cluster: Expected `str`, got `int` - at `\$\.server`"),
+    "bracket": ({"server": "https://[::1"}, {}, r"cluster\.server: 'https://\[::1' is not an http\(s\) URL"),
+    "port": ({"server": "https://host:x"}, {}, r"cluster\.server: 'https://host:x' is not an http\(s\) URL"),
+    "proxy's port": ({"proxy-url": "http://host:99999"}, {}, r"proxy-url: 'http://host:99999' is not supported"),
+    "not ASCII": ({"certificate-authority-data": "é"}, {}, r"cluster\.certificate-authority-data: is not base64"),
     "base64": ({"certificate-authority-data": "%"}, {}, r"cluster\.certificate-authority-data: is not base64"),
     "missing file": ({"certificate-authority": "no.pem"}, {}, r"certificate-authority: cannot read .*no\.pem: No such"),
     "both": (
@@ -124,6 +133,13 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path
 def test_a_file_that_is_no_kubeconfig_is_named(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         connect(kubeconfig=str(write(tmp_path, content)))
+
+
+@pytest.mark.parametrize("content", [b"a: \xff", b"a: 2026-13-45"])
+def test_a_file_that_is_no_text_or_has_a_date_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "config").write_bytes(content)
+    with pytest.raises(ConfigError, match="config: is not YAML"):
+        connect(kubeconfig=str(tmp_path / "config"))
 
 
 def test_without_any_configuration_it_says_where_it_looked(tmp_path: Path) -> None:
@@ -192,6 +208,19 @@ async def test_a_rotated_token_is_read_again_and_a_missing_one_bridged(tmp_path:
     (tmp_path / "token").unlink()
     await clock.sleep(61)
     assert (await source.current()).token == "two"
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe"])
+async def test_a_token_file_that_is_being_written_is_bridged_too(tmp_path: Path, content: bytes) -> None:
+    """Without a token the server takes this process for a stranger and refuses what it asks, for a minute."""
+    clock = VirtualClock()
+    source = TokenFile(service_account(tmp_path) / "token", clock=clock)
+    await source.current()
+    (tmp_path / "token").write_bytes(content)
+    await clock.sleep(61)
+    assert (await source.current()).token == "one"
+    with pytest.raises(ConfigError, match="cannot be read"):
+        await TokenFile(tmp_path / "token", clock=clock).current()
 
 
 async def test_a_refused_token_is_read_again_at_once(tmp_path: Path) -> None:

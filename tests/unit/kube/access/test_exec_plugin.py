@@ -115,3 +115,25 @@ async def test_a_plugin_that_is_not_installed_comes_with_its_hint() -> None:
         ConfigError, match="cannot run 'no-such-command-at-all': No such file or directory; install it so"
     ):
         await ExecCredentials(command).current()
+
+
+@pytest.mark.parametrize("never", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+async def test_a_credential_without_an_end_is_kept(tmp_path: Path, never: str) -> None:
+    """Go writes a time that is not set as the first moment of year 1."""
+    source = plugin(tmp_path, printing(token="t", expirationTimestamp=never))
+    for _ in range(2):
+        assert (await source.current()).token == "t"
+    assert runs(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        printing(token="t", expirationTimestamp="2026-01-01T00:10:00"),
+        'sys.stdout.buffer.write(b\'{"kind": "\\xff"}\')',
+    ],
+)
+async def test_an_answer_that_cannot_be_compared_or_read_is_the_plugins_mistake(tmp_path: Path, body: str) -> None:
+    source = plugin(tmp_path, body)
+    with pytest.raises(ConfigError, match="did not print an ExecCredential"):
+        await source.current()

@@ -1,4 +1,4 @@
-"""Objects that are nested too deeply for the decoder hide no others."""
+"""Objects that the decoder cannot read, because they are nested too deeply or no text, hide no others."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from stateward.api.kinds.search import OpenSearchCluster
 from stateward.kube.client.decoding import decode_event, decode_object, decode_page
 from stateward.kube.client.depth import LEVELS, shallow
 from stateward.kube.objects.errors import DecodeError
+from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.watching import Modified, Unreadable
 
 
@@ -69,3 +70,15 @@ def test_one_object_that_is_too_deep_is_an_error_of_its_own() -> None:
 def test_nothing_is_cut_off_what_is_not_too_deep() -> None:
     for body in (page(cluster("a", 40)), b"[]", b'"{"', page()):
         assert shallow(body) == (body, frozenset())
+
+
+def test_a_text_that_is_not_utf_8_makes_one_object_unreadable() -> None:
+    bad = b'{"metadata": {"name": "a", "labels": {"x": "\xff"}}}'
+    whole = decode_page(Pod, b'{"items": [{"metadata": {"name": "b"}}, ' + bad + b"]}")
+    assert [pod.metadata.name for pod in whole.items] == ["b"]
+    assert [each.metadata.name for each in whole.unreadable] == ["a"]
+    found = decode_event(Pod, b'{"type": "ADDED", "object": ' + bad + b"}")
+    assert isinstance(found, Unreadable)
+    assert found.metadata.name == "a"
+    with pytest.raises(DecodeError, match="utf-8"):
+        decode_object(Pod, bad)

@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from stateward.kube.access.connection import Connection
+from stateward.kube.access.connection import Connection, Tls
 from stateward.kube.access.credentials import Credential, StaticCredentials
-from stateward.kube.client.client import ApplyOptions, DeleteOptions, ListOptions, PatchKind, Preconditions, RawRequest
+from stateward.kube.client.client import (
+    ApplyOptions,
+    DeleteOptions,
+    ListOptions,
+    PatchKind,
+    Preconditions,
+    RawRequest,
+    WatchStart,
+)
 from stateward.kube.client.http_client import HttpApi
 from stateward.kube.client.transport import Limits
 from stateward.kube.objects import errors
@@ -82,6 +90,18 @@ async def test_a_proxys_answer_is_quoted() -> None:
     assert error.message == "HTTP 502: <html>bad gateway"
 
 
+@pytest.mark.parametrize("body", [b'{"message": "caf\xe9"}', b'{"x": ' + b"[" * 10_000])
+async def test_an_answer_of_a_proxy_that_no_one_can_read_is_an_api_error(body: bytes) -> None:
+    """Anything else would end a watch, and the process with it."""
+
+    async def proxy(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=502, body=body, content_type="application/json")
+
+    error, _ = await failing(proxy)
+    assert type(error) is errors.Unavailable
+    assert error.message.startswith("HTTP 502: {")
+
+
 async def test_refused_fields_are_named() -> None:
     causes = [{"field": "spec.replicas", "message": "must be positive", "reason": "FieldValueInvalid"}]
     error, _ = await failing(answer(status(422, "Invalid", causes=causes), 422))
@@ -143,6 +163,16 @@ async def test_throttling_is_not_waited_out_for_ever() -> None:
     assert VirtualClock().monotonic() < 31
 
 
+@pytest.mark.parametrize(("header", "seconds"), [("9", 9), ("3600", 60), ("9" * 400, 60), ("", 0), ("-5", 0)])
+async def test_no_server_has_this_process_wait_for_hours(header: str, seconds: float) -> None:
+    """A watch waits as long: a gateway that names an hour would keep the operator from seeing anything for an hour."""
+    error, _ = await failing(answer(status(503, "ServiceUnavailable"), 503, Retry_After=header))
+    assert error.retry_after == seconds
+    body = status(503, "ServiceUnavailable", retryAfterSeconds=-5)
+    error, _ = await failing(answer(body, 503))
+    assert error.retry_after == 0
+
+
 async def test_a_refused_eviction_is_the_budgets_answer_and_not_repeated() -> None:
     busy = answer(status(429, "TooManyRequests", "would violate the budget"), 429, Retry_After="1")
     error, fake = await failing(busy, answer({}), call=lambda api: api.evict(A, EXACTLY))
@@ -181,6 +211,40 @@ async def drain(api: HttpApi) -> None:
 
     async for _ in api.watch(PODS, Selection("ns"), WatchStart("5")):
         pass
+
+
+class Unusable(Rotating):
+    """A certificate that no TLS library takes, and then none."""
+
+    async def current(self) -> Credential:
+        return Credential() if self.number > 1 else Credential(certificate=b"a", key=b"b")
+
+
+async def test_a_certificate_that_cannot_be_used_is_asked_for_again() -> None:
+    """A plugin printed it, and would print another one; an error that is no ApiError ends a process that watches."""
+    async with serving(answer({"items": []})) as (fake, api):
+        credentials = Unusable()
+        connection = Connection(str(api._transport._connection.server), credentials)
+        async with HttpApi(connection, clock=VirtualClock()) as other:
+            await other.list(PODS, Selection())
+    assert credentials.number > 1
+    assert len(fake.requests) == 1
+
+
+async def test_an_authority_that_cannot_be_used_is_an_api_error() -> None:
+    connection = Connection("https://localhost:1", StaticCredentials(Credential()), Tls(ca=b"no PEM"))
+    async with HttpApi(connection, clock=VirtualClock()) as api:
+        with pytest.raises(errors.TransportError, match="authority is not a PEM certificate"):
+            await get(api)
+        with pytest.raises(errors.TransportError, match="authority is not a PEM certificate"):
+            await anext(api.watch(PODS, Selection(), WatchStart()))
+        with pytest.raises(errors.TransportError, match="authority is not a PEM certificate"):
+            await api.execute(A, "main", ["true"], 10)
+
+
+async def test_the_last_line_of_a_log_may_have_no_end() -> None:
+    async with serving(stream(b"one\ntwo")) as (_, api):
+        assert [line async for line in api.lines(RawRequest("/log"))] == [b"one", b"two"]
 
 
 async def test_no_more_requests_than_allowed_are_under_way_at_once() -> None:

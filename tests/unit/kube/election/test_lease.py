@@ -72,6 +72,34 @@ async def test_a_second_candidate_waits_while_the_lease_is_renewed() -> None:
             assert b.election.holder == "a"
 
 
+async def test_a_deleted_lease_stays_with_its_holder() -> None:
+    """Without this, one `kubectl delete lease` gives two leaders, each of which may delete pods."""
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        async with campaigning(api, "b") as b:
+            await asyncio.sleep(100)
+            for _ in range(20):
+                del api.objects["leases", KEY]
+                await asyncio.sleep(10)
+                assert a.election.is_leader()
+                assert not b.election.is_leader()
+
+
+async def test_a_deleted_lease_is_free_when_the_time_of_its_holder_is_over() -> None:
+    api = MemoryApi()
+    async with campaigning(api, "a") as a:
+        await a.election.wait_elected()
+        async with campaigning(api, "b") as b:
+            await asyncio.sleep(100)
+            del api.objects["leases", KEY]
+            api.before = lambda _verb, _key: TransportError("cut off") if asyncio.current_task() is a.task else None
+            for _ in range(200):
+                await asyncio.sleep(0.1)
+                assert not (a.election.is_leader() and b.election.is_leader())
+            assert b.election.is_leader()
+
+
 async def test_a_lease_that_is_given_back_is_taken_within_a_retry() -> None:
     api = MemoryApi()
     async with campaigning(api, "b") as b:

@@ -105,6 +105,19 @@ async def test_the_next_process_continues_what_is_stored(kept: Kept) -> None:
     assert later.values() == ["green", "yellow", "red"]
 
 
+async def test_a_history_that_someone_has_made_up_stops_nothing(kept: Kept) -> None:
+    """Whoever may write ConfigMaps in the namespace would keep the operator from its work on the cluster."""
+    await kept.see("green")
+    await kept.see("yellow", settled=True)
+    assert kept.api.stored is not None
+    kept.api.stored["data"] = dict.fromkeys(kept.api.stored["data"], '{"x":' + "[" * 5000)
+    kept.clock.later(100.0)
+    later = Kept(kept.api, kept.clock)
+    await later.see("yellow")
+    await later.see("red", settled=True)
+    assert later.values() == ["yellow", "red"]
+
+
 async def test_a_history_says_until_when_it_is_complete(kept: Kept) -> None:
     histories = kept.histories
     for now, health in ((100.0, "green"), (130.0, "yellow")):

@@ -1,6 +1,7 @@
 """The endpoint: rights come before everything else, and a process that does not know a cluster says so."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
@@ -180,7 +181,20 @@ async def test_without_the_right_nothing_is_previewed(endpoint: Endpoint) -> Non
     assert [(await endpoint.preview(token, OFFERED))[0] for token in ("", "eve", "bob")] == [401, 401, 403]
     assert (await endpoint.preview("ann", b"{}"))[0] == 400
     assert (await endpoint.preview("ann", b"[" * 100_000))[0] == 400
+    assert (await endpoint.preview("ann", OFFERED.replace(b"one", b"\xff")))[0] == 400
     assert endpoint.asked == []
+
+
+async def test_a_token_that_is_no_text_is_none(endpoint: Endpoint) -> None:
+    """No request can carry it to the API server: without this, any client can fill the log with tracebacks."""
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    reader, writer = await asyncio.open_connection("127.0.0.1", endpoint.port, ssl=trust)
+    head = f"GET /v1/namespaces/prod/osclusters/logs/database HTTP/1.1\r\nHost: x\r\n{TOKEN_HEADER}: ".encode()
+    writer.write(head + b"\xff\r\n\r\n")
+    answer = await reader.readline()
+    writer.transport.abort()
+    assert answer.split()[1] == b"401"
 
 
 async def test_no_other_path_or_method_is_served(endpoint: Endpoint) -> None:

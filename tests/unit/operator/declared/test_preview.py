@@ -43,6 +43,12 @@ async def test_a_new_object_is_created() -> None:
     assert not world.database.writes
 
 
+async def test_an_object_that_gets_its_name_later_is_new() -> None:
+    world = World()
+    async with world.operator():
+        assert (await previewed(world, offered(""))).does == "create"
+
+
 async def test_an_edit_shows_what_is_stored_and_what_is_declared() -> None:
     world = World()
     world.template()

@@ -55,6 +55,28 @@ def test_no_two_checks_are_further_apart_than_a_day_and_not_all_clusters_are_che
     assert len({schedule(1800.0, str(seed)) for seed in range(50)}) > 10
 
 
+def moments(line: str) -> list[int]:
+    """Return the minutes of a day at which a line of cron is due."""
+
+    def values(part: str, end: int) -> list[int]:
+        if part == "*":
+            return list(range(end))
+        span, _, step = part.partition("/")
+        first, _, last = span.partition("-")
+        return list(range(int(first), int(last or first) + 1, int(step or 1)))
+
+    minute, hour, *_ = line.split()
+    return [each * 60 + at for each in values(hour, 24) for at in values(minute, 60)]
+
+
+@pytest.mark.parametrize("seed", ["a", "b", "c"])
+def test_no_gap_is_longer_than_a_member_is_waited_for(seed: str) -> None:
+    for minutes in (*range(1, 120), *range(120, 1441, 60)):
+        due = moments(schedule(minutes * 60.0, seed))
+        gaps = [after - before for before, after in zip(due, [*due[1:], due[0] + 1440], strict=True)]
+        assert max(gaps) <= minutes, (minutes, schedule(minutes * 60.0, seed))
+
+
 def pod_of(made: dict[str, Any]) -> dict[str, Any]:
     return made["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 

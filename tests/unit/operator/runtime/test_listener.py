@@ -190,6 +190,32 @@ async def test_handshakes_that_do_not_end_hold_their_places_for_a_short_time_onl
             assert [b"200" in await ended(each) for each in plain] == [False] * 3
 
 
+@pytest.mark.parametrize("error", [OSError("no descriptor left"), ssl.SSLError("no key"), ValueError("no PEM")])
+async def test_a_certificate_that_cannot_be_loaded_costs_one_connection_and_not_all(
+    tmp_path: Path, error: Exception
+) -> None:
+    authority = Authority(tmp_path / "authority")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.issue(tmp_path / "tls"))
+    trusting = ssl.create_default_context(cafile=str(authority.path))
+    failures = [error, error]
+
+    def context() -> ssl.SSLContext:
+        if failures:
+            raise failures.pop()
+        return tls
+
+    async with serve("127.0.0.1", 0, Desk().routes, limits=SHORT, tls=context) as port:
+        async with clients(port, 2) as refused:
+            for each in refused:
+                assert await ended(each) == b""
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(5)) as session,
+            session.get(f"https://127.0.0.1:{port}/healthz", ssl=trusting) as answer,
+        ):
+            assert answer.status == 200
+
+
 async def test_a_port_that_is_taken_is_reported() -> None:
     async with serve("127.0.0.1", 0, []) as port:
         with pytest.raises(OSError, match="in use"):

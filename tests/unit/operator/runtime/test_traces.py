@@ -1,5 +1,7 @@
 """Traces: what a collector gets, and that nothing waits for one that is not there."""
 
+import socket
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from stateward.cli.run.operator import Endpoint
-from stateward.operator.runtime.traces import HEADERS, headers, open_traces, span
+from stateward.operator.runtime.traces import CLOSING, HEADERS, headers, open_traces, span
 from tests.unit.operator.runtime.collector import collector, spans_of, text
 
 
@@ -50,6 +52,14 @@ def test_a_collector_that_is_not_there_or_refuses_loses_spans_and_stops_nothing(
                 done = True
             assert spans_of(received)
     assert done
+
+
+def test_a_collector_that_does_not_answer_keeps_no_process_from_its_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        with open_traces(f"http://127.0.0.1:{silent.getsockname()[1]}", "operator-1"), span("reconcile"):
+            pass
+        assert time.monotonic() - began < CLOSING + 3
 
 
 def test_without_an_endpoint_nothing_is_recorded() -> None:
