@@ -101,10 +101,10 @@ class NotedTransport(Transport):
         with self._noted(call):
             return await super().send(call)
 
-    async def lines(self, call: Call) -> AsyncGenerator[bytes, None]:
+    async def lines(self, call: Call, *, torn: bool = False) -> AsyncGenerator[bytes, None]:
         """Yield the lines of an endless answer."""
         with self._noted(call):
-            async for line in super().lines(call):
+            async for line in super().lines(call, torn=torn):
                 yield line
 
     @contextmanager
