@@ -105,7 +105,7 @@ def encode(history: History) -> bytes:
 def decode(text: bytes) -> History:
     """Return an encoded history; lines that cannot be read are left out, and a head that cannot: an empty history.
 
-    Whoever may write ConfigMaps may have written anything into it.
+    A user who may write ConfigMaps may have written anything into it.
     """
     lines = text.splitlines()
     try:

@@ -131,5 +131,5 @@ def schedule(seconds: float, seed: str) -> str:
 
 
 def _divisor(whole: int, most: int) -> int:
-    """Return the largest divisor: cron counts anew in each hour and day, so another step has gaps at its end."""
+    """Return the largest divisor: cron starts again with each hour and day, so other steps end with a gap."""
     return max(step for step in range(1, most + 1) if whole % step == 0)

@@ -106,7 +106,7 @@ async def test_the_next_process_continues_what_is_stored(kept: Kept) -> None:
 
 
 async def test_a_history_that_someone_has_made_up_stops_nothing(kept: Kept) -> None:
-    """Whoever may write ConfigMaps in the namespace would keep the operator from its work on the cluster."""
+    """A user who may write ConfigMaps in the namespace would keep the operator from its work on the cluster."""
     await kept.see("green")
     await kept.see("yellow", settled=True)
     assert kept.api.stored is not None

@@ -97,7 +97,7 @@ async def test_another_password_is_made_when_a_person_deletes_it() -> None:
 
 @BOTH
 async def test_no_user_of_another_name_is_made_when_a_person_edits_the_secret(kind: ClusterKind) -> None:
-    """The database may give more rights to a user of a name that it does not have yet, and nobody would delete it."""
+    """The database may give more rights to a user of a name that it does not have yet; it would never be deleted."""
     world = World(kind=kind)
     world.ask_for()
     async with world.operator():
