@@ -20,7 +20,8 @@ EQUIVALENT: dict[str, str] = {
     " before is None or not before.available": (
         "an exporter that is not available has a reason, which was told one condition above."
     ),
-    "src/stateward/operator/detection/cronjob.py:schedule: hours < 24 -> hours <= 24": (
+    "src/stateward/operator/detection/cronjob.py:schedule: (hours := (minutes // 60)) < 24 -> (hours :="
+    " (minutes // 60)) <= 24": (
         "a step of 24 hours from an hour of the day is that hour alone, as in the line for a whole day."
     ),
     "src/stateward/operator/installations/reconcile.py:_cause: run is not None and is_running(run) and ((run.plan,"
@@ -33,8 +34,8 @@ EQUIVALENT: dict[str, str] = {
     "src/stateward/operator/installations/finish.py:_settle: live is None or read_record(live) is None or"
     " 'deletionTimestamp' in live['metadata'] -> read_record(live) is None or 'deletionTimestamp' in"
     " live['metadata']": ("an object that does not exist has no record, and reading none says so."),
-    "src/stateward/planning/steps/upkeep/repair.py:configuration_is_lost: pod.agent or member.config is None or (not"
-    " staged(facts, member)) -> pod.agent or not staged(facts, member)": (
+    "src/stateward/planning/steps/upkeep/repair.py:configuration_is_lost: pod.agent or pod.ready or member.config is"
+    " None or (not staged(facts, member)) -> pod.agent or pod.ready or (not staged(facts, member))": (
         "a member whose configuration is not known is not staged."
     ),
     "src/stateward/operator/declared/resource.py:_seniority: meta.creation_timestamp or '' ->"
