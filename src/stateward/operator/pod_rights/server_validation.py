@@ -4,9 +4,11 @@ The CRD cannot know the fields of pods and Services of every version of Kubernet
 the server refuses, would pass until the first StatefulSet is written: the cluster would be created, and then no member.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any, cast
 
 import msgspec
@@ -38,11 +40,23 @@ NOT_ACCEPTED = "NotAcceptedByServer"
 LONGEST = 300
 """Characters of the server's words, and of a field, that are reported: its words may repeat a value of any length."""
 
+AGAIN = 60.0
+"""Seconds after which a refused spec is asked about again: the server, or a policy on it, may accept it by then."""
+
 _TRIAL = ApplyOptions(names.FIELD_MANAGER, force=True, dry_run=True)
 _TEMPLATE = "spec.template."
 _TYPED = re.compile(r"(?:^|[\s:])\.(\S+): ([^\n]+)")
 """A field and what is wrong with it, in the server's answer to an object that does not fit its schema."""
 _PART = re.compile(r"\[(?:[^\]=]*=)?\"?([^\]\",]*)[^\]]*\]|([^.\[\]]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said of a spec as it was written, until a time of the event loop."""
+
+    written: bytes
+    refusals: tuple[Refusal, ...]
+    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +68,12 @@ class Verdict:
 
 
 class ServerValidation:
-    """Asks the API server about the clusters of one family, once for each spec."""
+    """Asks the API server about the clusters of one family: once for each spec, and again while it is refused."""
 
     def __init__(self, api: Api, family: Family) -> None:
         self._api = api
         self._family = family
-        self._said: dict[Key, tuple[bytes, tuple[Refusal, ...]]] = {}
+        self._said: dict[Key, Answer] = {}
 
     async def refusals(self, cluster: Cluster) -> tuple[Refusal, ...]:
         """Return what the server does not accept, by the field of the spec; empty for an invalid spec.
@@ -69,14 +83,14 @@ class ServerValidation:
         if not described(cluster) or errors(validate(cluster)):
             return ()
         key, written = Key(cluster.metadata.namespace, cluster.metadata.name), msgspec.json.encode(cluster.spec)
-        said = self._said.get(key)
-        if said is not None and said[0] == written:
-            return said[1]
+        now, said = asyncio.get_running_loop().time(), self._said.get(key)
+        if said is not None and said.written == written and now < said.until:
+            return said.refusals
         verdicts = [await self._of_template(made) for made in final_templates(self._family, cluster)]
         verdicts.append(await self._of_service(cluster))
         found = few(dict.fromkeys(refusal for verdict in verdicts for refusal in verdict.refusals))
         if all(verdict.known for verdict in verdicts):
-            self._said[key] = (written, found)
+            self._said[key] = Answer(written, found, now + AGAIN if found else inf)
         return found
 
     async def all_refusals(self, cluster: Cluster) -> tuple[Refusal, ...]:

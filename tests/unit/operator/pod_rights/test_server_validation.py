@@ -1,5 +1,6 @@
 """What the API server does not accept is refused by the field of the spec, before anything is written."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,7 +12,13 @@ from stateward.operator.databases.engine import unconnected
 from stateward.operator.objects.kinds import kind_of
 from stateward.operator.pod_rights.finished import DASHBOARDS, METRICS, final_templates
 from stateward.operator.pod_rights.labels import PodRights
-from stateward.operator.pod_rights.server_validation import NOT_ACCEPTED, ServerValidation, is_client_service, parts
+from stateward.operator.pod_rights.server_validation import (
+    AGAIN,
+    NOT_ACCEPTED,
+    ServerValidation,
+    is_client_service,
+    parts,
+)
 from stateward.planning.model.observation import Refusal
 from tests.unit.kube.memory_api import MemoryApi
 from tests.unit.operator.pod_rights.clusters import SEARCH, container, elastic, foundation, search
@@ -118,6 +125,25 @@ async def test_another_failure_refuses_nothing_and_is_asked_again(code: int) -> 
     assert await validation.refusals(cluster) == ()
     server.error = unknown('spec.template.spec.containers[name="opensearch"].imagePulPolicy')
     assert len(await validation.refusals(cluster)) == 1
+
+
+async def test_a_refused_spec_is_asked_about_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API server was upgraded meanwhile, or a policy on it was corrected, and nobody edits the spec for that."""
+    now = [100.0]
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
+    server = Server(unknown('spec.template.spec.containers[name="opensearch"].imagePullPolicy'))
+    cluster = search(podTemplate=container(imagePullPolicy="Always"))
+    validation = ServerValidation(server, unconnected(kind_of(cluster)))
+    assert len(await validation.refusals(cluster)) == 1
+    server.error, asked = None, len(server.calls)
+    now[0] += AGAIN - 1
+    assert len(await validation.refusals(cluster)) == 1
+    assert len(server.calls) == asked
+    now[0] += 1
+    assert await validation.refusals(cluster) == ()
+    now[0] += 10 * AGAIN
+    assert await validation.refusals(cluster) == ()
+    assert len(server.calls) == asked + len(SEARCH), "an accepted spec is not asked about again"
 
 
 async def test_a_spec_is_asked_about_once_and_another_one_again() -> None:
