@@ -56,17 +56,18 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     undrained = facts.obs.desired.replacement.undrained
     drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
     part = merge(part, delete_members(facts, gone), StepResult(drain=drained))
-    resignation = next_to_lose_vote(facts, going, frozenset(leaving))
+    rest = remaining_data_members(facts, facts.database, facts.database.draining)
+    to_move = {m.name: units_to_move(facts, m.name, rest) for m in going if m.name not in undrained}
+    resignation = next_to_lose_vote(facts, going, frozenset(leaving), {name for name in to_move if to_move[name]})
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)
     needed = {m.name: still_needed(facts, m) for m in going if m.alive and m.name not in departures.end}
-    rest = remaining_data_members(facts, facts.database, facts.database.draining)
     for member in going:
         why, held = leaving[member.name], needed.get(member.name)
         if member in given_up:
             part = merge(part, leave_without_drain(facts, member, why, resignation, losses.get(member.name), held))
         else:
-            part = merge(part, step(facts, member, units_to_move(facts, member.name, rest), why, resignation, held))
+            part = merge(part, step(facts, member, to_move[member.name], why, resignation, held))
     return part
 
 

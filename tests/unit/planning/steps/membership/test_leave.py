@@ -1,6 +1,7 @@
 """Leaving: data first, then the vote, then the member; what cannot work is refused before it starts."""
 
 import msgspec
+import pytest
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -354,3 +355,12 @@ def test_a_vote_that_no_member_can_take_over_has_the_databases_reason() -> None:
     database = msgspec.structs.replace(observed.database, unmovable=why)
     waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
     assert any(w.reason == "VoteRemovalPending" and "no other member has a volume" in w.message for w in waits)
+
+
+@pytest.mark.parametrize(("members", "copies"), [(1, 2), (3, 4)])
+def test_a_manager_with_copies_that_have_no_other_place_loses_its_vote_and_leaves(members: int, copies: int) -> None:
+    """The disaster this prevents: it waits for its turn among the managers, which never comes while it has copies."""
+    world = settled(mixed(members), indices=((copies,),))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-all-0"}))}).run()
+    assert world.did(a.Release) == ["c-all-0"]
+    assert "c-all-0" not in world.voters
