@@ -28,7 +28,7 @@ from stateward.planning.model.actions import (
     RecordBootstrap,
 )
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Effect, Member, Pod, Pool
+from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod, Pool
 from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import creation_of
 from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, is_fresh, kept_data, kept_voters
@@ -243,8 +243,7 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     the earlier majority, which never comes if the spec now asks for fewer managers.
     """
     grant = facts.obs.bootstrap
-    volume = volume_of(facts, member)
-    if grant is None or (volume and volume != grant.volume):
+    if grant is None or volume_is_lost(facts, member, grant):
         return () if grant is None or facts.obs.bootstrap_again else (interrupted(facts, member),)
     if not is_overdue(facts):
         return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
@@ -257,6 +256,17 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
         f" why, and if its volume is from an earlier cluster, it waits for the other managers of that cluster{names}"
     )
     return (Wait(member.name, FORMING, text, stalled=True),)
+
+
+def volume_is_lost(facts: Facts, member: Member, grant: Bootstrap) -> bool:
+    """Return whether the volume that was to form the cluster is another one now, or there is none.
+
+    The disaster this prevents: the claim is deleted, nothing makes it again without the user's permission, and the user
+    is told to look into the log of a process that has none.
+    """
+    volume = volume_of(facts, member)
+    gone = member.claim is None and member.pod is not None and not facts.ephemeral(member)
+    return gone if not volume else volume != grant.volume
 
 
 def is_overdue(facts: Facts) -> bool:
@@ -322,7 +332,7 @@ def interrupted(facts: Facts, member: Member) -> Wait:
     """Return the call for a person when the volume that was to form the cluster is gone."""
     what = "pod, which keeps its data itself," if facts.ephemeral(member) else "volume"
     text = (
-        f"the {what} of {member.name} was replaced while it formed the cluster, so the operator does not know whether a"
+        f"the {what} of {member.name} was lost while it formed the cluster, so the operator does not know whether a"
         " cluster exists on it; if no member has ever served, nothing is lost. To form a new one, annotate the cluster"
         " with stateward.dev/bootstrap-again=accept-data-loss"
     )
