@@ -31,7 +31,14 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod, Pool
 from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import creation_of
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, is_fresh, kept_data, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import (
+    can_vote,
+    electors,
+    everything_lost,
+    is_fresh,
+    kept_data,
+    kept_voters,
+)
 from stateward.planning.steps.rollout.prepare import stage
 
 FORMING = "Bootstrapping"
@@ -68,10 +75,21 @@ def form_anew(facts: Facts) -> StepResult:
     grant = facts.obs.bootstrap
     begun = granted(facts) if grant is not None and not grant.formed else None
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
-    member = begun if begun in able else next(iter(able), None)
+    member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     volumes = (new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral)
     return merge(*volumes, formed_by(facts, member) if member is not None else StepResult())
+
+
+def may_form(facts: Facts, member: Member) -> bool:
+    """Return whether the member on record may still form the new cluster: no other one does then.
+
+    The disaster this prevents: it has its permission and is about to form the cluster, another pool of managers becomes
+    the first one of the spec, the user agrees once more, and a member of that pool forms a second cluster.
+    """
+    pool, pod = facts.pools.get(member.pool), member.pod
+    told = pod is not None and pod.bootstrap == "granted"
+    return is_fresh(facts, member) and (told or (pool is not None and pool.voting and pool.electable))
 
 
 def has_joined_another(facts: Facts, member: Member) -> bool:
@@ -149,12 +167,15 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
     """Return the deletion of the pod before it gets the permission again, with the end of the user's consent.
 
     The disaster this prevents: its process started while the old cluster was still on record, so it waits for that
-    cluster and never reads the permission on its pod.
+    cluster and never reads the permission on its pod. Nor does the next pod from a template of that time, and data in
+    a pod is lost with each further one.
     """
     if pod.ready:
         return StepResult()
     why = "it forms a new cluster"
-    actions: tuple[Action, ...] = (DeletePod(why=why, member=member.name, pod=pod.ref),)
+    old = not pod.candidate and member.pool in facts.pools and member.alive
+    actions: tuple[Action, ...] = (stage(facts, member, why),) if old else ()
+    actions = (*actions, DeletePod(why=why, member=member.name, pod=pod.ref))
     if not facts.ephemeral(member):
         actions = (*actions, ClearConsent(why="the manager that forms it is recorded"))
     intents = intents_for(State.STARTING, [member], Effect.NONE, "{} is recreated to form a new cluster")
@@ -273,24 +294,6 @@ def is_overdue(facts: Facts) -> bool:
     """Return whether the member that got the grant has formed no cluster for too long."""
     grant = facts.obs.bootstrap
     return grant is not None and facts.seconds_waited(grant.member, FORMING) > OVERDUE
-
-
-def everything_lost(facts: Facts) -> bool:
-    """Return whether every manager that has joined the cluster now has another volume than it had then."""
-    voters = [m for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m)]
-    return bool(voters) and all(changed_volume(facts, m) for m in voters)
-
-
-def changed_volume(facts: Facts, member: Member) -> bool:
-    """Return whether the volume is another one than the member joined with.
-
-    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know.
-    """
-    if facts.ephemeral(member):
-        return member.name not in facts.up
-    record = facts.obs.records.get(member.name)
-    gone = member.claim is None and record is not None and record.volume != ""
-    return gone or facts.has_other_volume(member)
 
 
 def lost_wait(facts: Facts) -> tuple[Wait, ...]:

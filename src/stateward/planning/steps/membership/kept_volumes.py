@@ -14,7 +14,7 @@ from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters, others_may_vote
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 
@@ -116,7 +116,7 @@ def unformed_without(facts: Facts) -> bool:
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
     when it takes too long.
     """
-    if facts.formed or facts.obs.bootstrap_again:
+    if others_may_vote(facts) or facts.obs.bootstrap_again:
         return False
     return not electors(facts) or is_overdue(facts)
 
@@ -150,7 +150,7 @@ def lacks_role(pool: Pool, role: str) -> str:
 
 def lacks_members(facts: Facts, scaling: Scale, member: Member, pool: Pool) -> str:
     """Return how many members the pool needs for the member's number to be the next one; empty if it never is."""
-    free = free_ordinals(facts, pool, member.ordinal + 1)
+    free = free_ordinals(facts, pool, member.ordinal + 1 + len(facts.members))
     if member.ordinal not in free:
         return ""
     absent = sum(each.name == pool.name for each, _ in scaling.missing)

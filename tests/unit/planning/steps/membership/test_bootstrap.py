@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.plan import plan
-from stateward.planning.steps.membership.bootstrap import everything_lost, new_volume
+from stateward.planning.steps.membership.bootstrap import new_volume
+from stateward.planning.steps.membership.earlier_cluster import everything_lost
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 
