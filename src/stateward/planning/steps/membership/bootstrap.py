@@ -194,18 +194,14 @@ def first_voter(facts: Facts) -> Member | None:
 
 
 def electable(facts: Facts) -> list[Member]:
-    """Return the members of the first pool whose members vote and can be elected, in the order of their numbers.
+    """Return the members that vote and can be elected as their pools are now, in the order of pools and numbers.
 
-    A pool without members is passed over: its managers are only added to a cluster that answers. The disaster this
-    prevents: the pool of managers is renamed while a new cluster has to be formed, the previous pool is added to the
-    spec again, and no member forms the cluster because the new and empty pool comes first.
+    The disaster this prevents: the managers' pool is renamed, or another pool before it gets their role, while a new
+    cluster has to be formed. No member of the first pool can form it: it is empty, or has only data of before.
     """
-    for pool in facts.obs.desired.pools:
-        if pool.voting and pool.electable and pool.replicas:
-            found = [m for m in facts.obs.members if m.pool == pool.name and m.alive]
-            if found:
-                return sorted(found, key=lambda m: m.ordinal)
-    return []
+    pools = [pool.name for pool in facts.obs.desired.pools if pool.voting and pool.electable and pool.replicas]
+    found = [m for m in facts.obs.members if m.pool in pools and m.alive]
+    return sorted(found, key=lambda m: (pools.index(m.pool), m.ordinal))
 
 
 def mark_state(member: Member, why: str) -> tuple[Action, ...]:

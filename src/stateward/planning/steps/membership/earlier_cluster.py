@@ -100,8 +100,13 @@ def everything_lost(facts: Facts) -> bool:
 
 
 def recorded_voters(facts: Facts) -> list[Member]:
-    """Return the managers of which the status records that they have joined the cluster."""
-    return [m for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m)]
+    """Return the managers of which the status records that they have joined the cluster, as they were made.
+
+    The disaster this prevents: a pool with data gets the role of a manager while all managers are lost. Its members
+    never had a vote, so they keep no state, and no one is asked whether a new cluster may be formed.
+    """
+    joined = [m for m in facts.obs.members if m.name in facts.obs.records]
+    return [m for m in joined if ("voting" in m.made_for if m.made_for else facts.votes(m))]
 
 
 def changed_volume(facts: Facts, member: Member) -> bool:

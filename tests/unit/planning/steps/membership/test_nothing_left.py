@@ -123,3 +123,39 @@ def test_a_member_that_is_about_to_form_the_cluster_stays_the_one_whatever_pool_
     world.edit(pools=[mixed(3), managers(), hot(2)], bootstrap_again=True).ticks(10)
     assert set(world.did(a.RecordBootstrap)) == {"c-managers-0"}
     world.edit(may_form=True).run()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_pool_that_gets_the_role_of_managers_after_all_were_lost_does_not_count_as_their_rest(first: bool) -> None:
+    """Its members never had a vote, and the first of them cannot form a cluster with the data of before."""
+    world = settled(managers(), hot(2))
+    for name in MANAGERS:
+        lose_volume(world, name)
+    asked = [mixed(2, "hot"), managers()] if first else [managers(), mixed(2, "hot")]
+    world.edit(identity="", voters=set(), pools=asked).ticks(20)
+    assert "ManagersLost" in reasons(world)
+    world.edit(bootstrap_again=True).until(lambda w: bool(w.identity))
+    assert world.voters == {"c-managers-0"}
+
+
+def test_managers_of_a_removed_pool_that_elect_none_ask_for_their_pool() -> None:
+    """The disaster this prevents: they wait for a correction, and the pool that has it waits for them."""
+    world = settled(managers(1), hot(2)).edit(hang={("config/a", "bad")})
+    world.edit(pools=[managers(1, config={"config/a": "bad"}), hot(2)]).ticks(30)
+    world.edit(pools=[managers(1, "masters"), hot(2)]).ticks(10)
+    assert "PoolNeeded" not in reasons(world), "it may only be slow"
+    world.ticks(60)
+    assert reasons(world)["PoolNeeded"] == (
+        "c-managers-0 does not serve (it runs, and no cluster has answered for more than 10 minutes), and can only be"
+        " repaired with pool managers in the spec"
+    )
+    world.edit(pools=[managers(1, "masters"), managers(1), hot(2)]).run()
+    assert "PoolNeeded" not in reasons(world)
+
+
+def test_managers_of_a_removed_pool_ask_for_it_only_if_none_is_in_the_spec() -> None:
+    world = settled(managers(1), managers(2, "others"), hot(2)).edit(hang={("config/a", "bad")})
+    bad = {"config/a": "bad"}
+    world.edit(pools=[managers(1, config=bad), managers(2, "others"), hot(2)], voters={"c-managers-0"}).ticks(30)
+    world.edit(pools=[managers(2, "others"), hot(2)], answers=False).ticks(100)
+    assert "PoolNeeded" not in reasons(world)
