@@ -6,15 +6,16 @@ recreated cluster takes the kept volumes with the lowest numbers, including thos
 shard stays on a volume with a higher number.
 """
 
-from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.volume_fit import unfit
 from stateward.planning.model.actions import Action, ForgetState, MarkState, MarkVolume
+from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters, others_may_vote
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 
@@ -92,9 +93,10 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
     if facts.database is None:
-        kept = kept_voters(facts) if unformed_without(facts) else []
-        held = [m for m in kept if m in idle or (m.present and not can_vote(facts, m))]
-        return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", _STATE)))
+        kept = kept_voters(facts) if lacks_managers(facts) else []
+        held = [m for m in kept if m in idle or (m.present and not can_vote(facts, m) and not facts.formed)]
+        what = _THIS_STATE if facts.formed else _STATE
+        return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", what)))
     missing = lost_units(facts.database)
     # A claim without a record of its roles may hold anything.
     idle = [m for m in idle if missing and ("data" in m.made_for or not m.made_for)]
@@ -103,21 +105,23 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     return tuple(wait for m in held if (wait := needed(facts, scaling, m, "data", copy)))
 
 
-_STATE = "the state of an earlier cluster of this name"
+_STATE, _THIS_STATE = "the state of an earlier cluster of this name", "the state of this cluster"
 _FORM_NEW = (
     ". To form a new and empty cluster instead, annotate the cluster with"
     " stateward.dev/bootstrap-again=accept-data-loss"
 )
 
 
-def unformed_without(facts: Facts) -> bool:
-    """Return whether the cluster is not formed, and managers with kept volumes are needed: none is there, or too few.
+def lacks_managers(facts: Facts) -> bool:
+    """Return whether managers with kept volumes are needed: none is there, or too few.
 
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
-    when it takes too long.
+    when it takes too long, and so it does in one that is formed.
     """
-    if others_may_vote(facts) or facts.obs.bootstrap_again:
+    if facts.obs.bootstrap_again:
         return False
+    if facts.formed:
+        return facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
     return not electors(facts) or is_overdue(facts)
 
 
@@ -137,7 +141,7 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         )
     if not use:
         return None
-    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if role == 'voting' else ''}"
+    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if what == _STATE else ''}"
     return Wait(member.name, "PoolNeeded", text, stalled=True)
 
 

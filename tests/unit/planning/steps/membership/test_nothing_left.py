@@ -8,6 +8,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from tests.unit.planning.steps.membership.test_bootstrap import lose_volume, reasons
+from tests.unit.planning.steps.membership.test_created_again import without_managers
 from tests.unit.planning.steps.membership.test_left import made_again
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
@@ -89,6 +90,13 @@ def test_a_claim_is_not_made_again_for_a_member_that_joined_or_has_the_grant() -
     assert not [x for x in made.actions if isinstance(x, a.Create)]
 
 
+def test_no_claim_is_made_again_while_a_user_may_restore_the_volume_of_a_manager() -> None:
+    world = without_managers(settled(managers(), hot(2))).ticks(5)
+    assert "ManagersLost" in reasons(world)
+    made = plan(without_claim(world, "c-managers-0"), world.now)
+    assert not [x for x in made.actions if isinstance(x, a.Create)]
+
+
 def test_the_last_answer_of_a_deleted_cluster_is_none_of_the_one_that_is_created_again() -> None:
     """The disaster this prevents: it counts as formed, and nothing says which of the kept volumes it needs."""
     world = settled(managers(), hot(2))
@@ -159,3 +167,19 @@ def test_managers_of_a_removed_pool_ask_for_it_only_if_none_is_in_the_spec() -> 
     world.edit(pools=[managers(1, config=bad), managers(2, "others"), hot(2)], voters={"c-managers-0"}).ticks(30)
     world.edit(pools=[managers(2, "others"), hot(2)], answers=False).ticks(100)
     assert "PoolNeeded" not in reasons(world)
+
+
+def test_the_only_manager_with_a_vote_is_asked_for_and_comes_back_beside_its_successor() -> None:
+    """The disaster this prevents: its StatefulSet is deleted once the successor has joined, which fills its place."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, storage_class="other"), hot(2)])
+    world.until(lambda w: "c-managers-1" in w.joined())
+    delete(world, "c-managers-0").ticks(50)
+    assert "PoolNeeded" not in reasons(world), "the database may answer again"
+    world.ticks(20)
+    assert reasons(world)["PoolNeeded"] == (
+        "the kept volume of c-managers-0 may hold the state of this cluster; it can only be used with 2 members of pool"
+        " managers in the spec"
+    )
+    world.edit(pools=[managers(2, storage_class="other"), hot(2)]).run()
+    assert "c-managers-0" in world.did(a.Create)
+    assert world.voters <= {"c-managers-1", "c-managers-2"}
