@@ -364,3 +364,13 @@ def test_a_manager_with_copies_that_have_no_other_place_loses_its_vote_and_leave
     world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-all-0"}))}).run()
     assert world.did(a.Release) == ["c-all-0"]
     assert "c-all-0" not in world.voters
+
+
+def test_a_manager_that_leaves_takes_no_vote_over_from_its_successor_that_is_restarted_on_request() -> None:
+    """The disaster this prevents: both are excluded from voting, and no manager may vote."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, "masters"), hot(2)])
+    world.until(lambda w: "c-masters-0" in w.voters and w.exclusions == {"c-managers-0"})
+    pod = world.bodies["c-masters-0"].pod
+    assert pod is not None
+    pod.phase = "schedule"
+    world.run()
