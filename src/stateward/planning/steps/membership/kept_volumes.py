@@ -16,6 +16,7 @@ from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
 from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 
@@ -136,9 +137,8 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
         return Wait(member.name, "MayHoldLastCopy", text)
     else:
-        use = " and ".join(
-            part for part in (lacks_role(pool, role), lacks_members(facts, scaling, member, pool)) if part
-        )
+        lacks = (lacks_role(pool, role), lacks_consent(facts, member), lacks_members(facts, scaling, member, pool))
+        use = " and ".join(part for part in lacks if part)
     if not use:
         return None
     text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if what == _STATE else ''}"
@@ -150,6 +150,12 @@ def lacks_role(pool: Pool, role: str) -> str:
     has = pool.data if role == "data" else pool.voting
     name = "data" if role == "data" else "of a manager"
     return "" if has else f"the role {name} for pool {pool.name}"
+
+
+def lacks_consent(facts: Facts, member: Member) -> str:
+    """Return what takes the member's replacement back, which was decided and never uses its name again."""
+    listed = member.name in active_removals(facts.obs)
+    return f"{member.name} in members.keep" if listed else ""
 
 
 def lacks_members(facts: Facts, scaling: Scale, member: Member, pool: Pool) -> str:
@@ -169,7 +175,13 @@ def is_unfit(facts: Facts, member: Member) -> bool:
 
 
 def is_abandoned(facts: Facts, member: Member) -> bool:
-    """Return whether a member is gone, and its volume is not one for which it may be brought back."""
-    accepted = member.name in facts.obs.desired.replacement.accepted
-    whole = facts.database is not None and not lost_units(facts.database)
-    return not member.alive and member.pod is None and (whole or accepted)
+    """Return whether a member is gone, and its volume is not one for which it may be brought back.
+
+    The disaster this prevents: the StatefulSet and the pod of a replaced member are deleted by force, its process runs
+    on, so the database misses nothing yet, and the volume with the last copy of a shard is marked as left.
+    """
+    if member.alive or member.pod is not None:
+        return False
+    gone = frozenset(m.name for m in facts.obs.members if not m.alive and m.pod is None)
+    whole = facts.database is not None and not lost_units(facts.database) and not last_copy(facts, member, gone)
+    return whole or member.name in facts.obs.desired.replacement.accepted

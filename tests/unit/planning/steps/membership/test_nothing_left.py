@@ -183,3 +183,17 @@ def test_the_only_manager_with_a_vote_is_asked_for_and_comes_back_beside_its_suc
     world.edit(pools=[managers(2, storage_class="other"), hot(2)]).run()
     assert "c-managers-0" in world.did(a.Create)
     assert world.voters <= {"c-managers-1", "c-managers-2"}
+
+
+def test_a_member_that_was_to_be_replaced_and_is_needed_asks_for_what_takes_its_replacement_back() -> None:
+    """The disaster this prevents: its StatefulSet is deleted too early, and its name is never used again."""
+    world = settled(managers(), hot(2), indices=((1,), (1,)))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-0"}))})
+    world.until(lambda w: "c-hot-2" in w.bodies)
+    delete(world, "c-hot-0").ticks(10)
+    told = reasons(world)["PoolNeeded"]
+    assert told.startswith("the kept volume of c-hot-0 may hold the last copy of shard logs[")
+    assert told.endswith("; it can only be used with c-hot-0 in members.keep in the spec")
+    world.edit(policy={"replacement": o.Replacement(keep=frozenset({"c-hot-0"}))}).ticks(5)
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert "c-hot-0" in world.pods()
