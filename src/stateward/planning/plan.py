@@ -122,7 +122,7 @@ def plan(obs: Observation, now: float) -> Plan:
     part = merge(part, said, continue_restarts(facts, frozenset()) if hold else run_steps(facts, scaling))
     part = merge(part, retention(facts, hold=hold))
     part = merge(revert_settings(facts, part, hold=hold), part)
-    part = merge(part, default_intents(facts, part))
+    part = merge(part, default_intents(facts, part, hold=hold))
     sizes = pool_sizes(facts, hold=hold)
     resizes = any(sizes[name].replicas != facts.pools[name].replicas for name in sizes)
     settled = (
@@ -354,11 +354,16 @@ def is_moving(facts: Facts, name: str) -> bool:
     return any(copy.target and copy.member == name for unit in facts.units_of(name) for copy in unit.copies)
 
 
-def default_intents(facts: Facts, part: StepResult) -> StepResult:
-    """Return the intents of the members that no step has claimed: what held them back, or their state."""
+def default_intents(facts: Facts, part: StepResult, *, hold: bool) -> StepResult:
+    """Return the intents of the members that no step has claimed: what held them back, or their state.
+
+    With `hold`, no step brings back a member of which only a volume is left; it stays on record. The disaster this
+    prevents: the StatefulSets of two managers are deleted while the cluster is paused, and later they count as new ones
+    that have to wait for a database, which waits for them.
+    """
     found: list[StepResult] = []
     for member in facts.obs.members:
-        if member.name in part.intents or not member.present:
+        if member.name in part.intents or not (member.present or (hold and member.name in facts.down)):
             continue
         own = default_intent(facts, member)
         said = part.otherwise.get(member.name)

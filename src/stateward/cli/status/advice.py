@@ -90,6 +90,10 @@ ADVICE = {
         "the data that the members use has not changed for 5 seconds, or one minute has passed. Changes that"
         " arrive together cause one restart",
     ),
+    "DataInPod": Advice(
+        "its process can restart in its pod, or the members need no longer restart together",
+        "withdraw the request or the change; a rolling restart with update.inPlace: Preferred gives pods agents",
+    ),
     "DataUnknown": Advice(
         "the operator can read the ConfigMap or Secret named above. Until then no member restarts because of it",
         "grant the operator `get` on it, and on the operator's own Secret stateward-digest-key",

@@ -248,9 +248,9 @@ class Facts(Struct, frozen=True):
 def derive(obs: Observation, now: float) -> Facts:
     """Return the facts of an observation at time `now` (seconds since the epoch), members in one order.
 
-    The observation in them is without an upgrade that may not begin yet.
+    The observation in them is without an upgrade that may not begin yet, and without an answer of an earlier cluster.
     """
-    obs, held = with_upgrade_held(obs, now)
+    obs, held = with_upgrade_held(without_earlier_answer(obs), now)
     obs = msgspec.structs.replace(
         obs,
         members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))),
@@ -281,6 +281,23 @@ def derive(obs: Observation, now: float) -> Facts:
         crossing=step,
         held=held,
     )
+
+
+def without_earlier_answer(obs: Observation) -> Observation:
+    """Return the observation without an answer that only pods of a deleted cluster of this name have given.
+
+    The disaster this prevents: a cluster is created again while the pods of the deleted one still end. Their last
+    answer says that this cluster was formed, so its managers wait for it one after the other, and no message says which
+    kept volumes it needs.
+    """
+    grant, database = obs.bootstrap, obs.database
+    known = bool(obs.records) or bool(obs.deployed_version) or (grant is not None and grant.formed)
+    if known or isinstance(database, Unknown) or not database.nodes:
+        return obs
+    if any(m.alive and m.pod is not None and not m.pod.terminating and m.name in database.nodes for m in obs.members):
+        return obs
+    why = "only pods of a deleted cluster of this name answer, which are about to end"
+    return msgspec.structs.replace(obs, database=Unknown(why))
 
 
 def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:

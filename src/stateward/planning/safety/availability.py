@@ -104,12 +104,14 @@ def needs_vote_moved(facts: Facts, member: Member) -> bool:
     """Return whether the vote must move to another manager before this one restarts.
 
     With two managers the database lets one of them vote alone. Excluding that one hands its vote to the other, so a
-    cluster of two managers also stays available.
+    cluster of two managers also stays available. One that leaves takes no vote over. The disaster this prevents: its
+    only successor is restarted on request, and no manager may vote.
     """
     database = facts.database
     if database is None or member.name not in database.voters or quorum_without(facts, {member.name}):
         return False
-    return bool(other_managers(facts, member)) and not absent_voters(facts) - {member.name}
+    able = other_managers(facts, member) - database.voting_exclusions
+    return bool(able) and not absent_voters(facts) - {member.name}
 
 
 def other_managers(facts: Facts, member: Member) -> frozenset[str]:

@@ -12,8 +12,8 @@ from stateward.planning.model import observation as o
 from stateward.planning.safety.availability import absent_voters, copies_needed, sole_units
 from stateward.planning.safety.capacity import disk_problem
 from stateward.planning.safety.sole_copies import is_only_data_member, sole_verdict
-from stateward.planning.steps.membership.bootstrap import changed_volume, everything_lost
 from stateward.planning.steps.membership.decommission import hidden_data
+from stateward.planning.steps.membership.earlier_cluster import changed_volume, everything_lost
 from stateward.planning.steps.membership.kept_volumes import is_abandoned
 from stateward.planning.steps.membership.release import volume_to_delete
 from stateward.planning.steps.membership.replacement import entry, limits, problems

@@ -28,10 +28,17 @@ from stateward.planning.model.actions import (
     RecordBootstrap,
 )
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Effect, Member, Pod, Pool
+from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod, Pool
 from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import creation_of
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, is_fresh, kept_data, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import (
+    can_vote,
+    electors,
+    everything_lost,
+    is_fresh,
+    kept_data,
+    kept_voters,
+)
 from stateward.planning.steps.rollout.prepare import stage
 
 FORMING = "Bootstrapping"
@@ -68,10 +75,21 @@ def form_anew(facts: Facts) -> StepResult:
     grant = facts.obs.bootstrap
     begun = granted(facts) if grant is not None and not grant.formed else None
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
-    member = begun if begun in able else next(iter(able), None)
+    member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     volumes = (new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral)
     return merge(*volumes, formed_by(facts, member) if member is not None else StepResult())
+
+
+def may_form(facts: Facts, member: Member) -> bool:
+    """Return whether the member on record may still form the new cluster: no other one does then.
+
+    The disaster this prevents: it has its permission and is about to form the cluster, another pool of managers becomes
+    the first one of the spec, the user agrees once more, and a member of that pool forms a second cluster.
+    """
+    pool, pod = facts.pools.get(member.pool), member.pod
+    told = pod is not None and pod.bootstrap == "granted"
+    return is_fresh(facts, member) and (told or (pool is not None and pool.voting and pool.electable))
 
 
 def has_joined_another(facts: Facts, member: Member) -> bool:
@@ -149,12 +167,15 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
     """Return the deletion of the pod before it gets the permission again, with the end of the user's consent.
 
     The disaster this prevents: its process started while the old cluster was still on record, so it waits for that
-    cluster and never reads the permission on its pod.
+    cluster and never reads the permission on its pod. Nor does the next pod from a template of that time, and data in
+    a pod is lost with each further one.
     """
     if pod.ready:
         return StepResult()
     why = "it forms a new cluster"
-    actions: tuple[Action, ...] = (DeletePod(why=why, member=member.name, pod=pod.ref),)
+    old = not pod.candidate and member.pool in facts.pools and member.alive
+    actions: tuple[Action, ...] = (stage(facts, member, why),) if old else ()
+    actions = (*actions, DeletePod(why=why, member=member.name, pod=pod.ref))
     if not facts.ephemeral(member):
         actions = (*actions, ClearConsent(why="the manager that forms it is recorded"))
     intents = intents_for(State.STARTING, [member], Effect.NONE, "{} is recreated to form a new cluster")
@@ -173,18 +194,14 @@ def first_voter(facts: Facts) -> Member | None:
 
 
 def electable(facts: Facts) -> list[Member]:
-    """Return the members of the first pool whose members vote and can be elected, in the order of their numbers.
+    """Return the members that vote and can be elected as their pools are now, in the order of pools and numbers.
 
-    A pool without members is passed over: its managers are only added to a cluster that answers. The disaster this
-    prevents: the pool of managers is renamed while a new cluster has to be formed, the previous pool is added to the
-    spec again, and no member forms the cluster because the new and empty pool comes first.
+    The disaster this prevents: the managers' pool is renamed, or another pool before it gets their role, while a new
+    cluster has to be formed. No member of the first pool can form it: it is empty, or has only data of before.
     """
-    for pool in facts.obs.desired.pools:
-        if pool.voting and pool.electable and pool.replicas:
-            found = [m for m in facts.obs.members if m.pool == pool.name and m.alive]
-            if found:
-                return sorted(found, key=lambda m: m.ordinal)
-    return []
+    pools = [pool.name for pool in facts.obs.desired.pools if pool.voting and pool.electable and pool.replicas]
+    found = [m for m in facts.obs.members if m.pool in pools and m.alive]
+    return sorted(found, key=lambda m: (pools.index(m.pool), m.ordinal))
 
 
 def mark_state(member: Member, why: str) -> tuple[Action, ...]:
@@ -243,8 +260,7 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     the earlier majority, which never comes if the spec now asks for fewer managers.
     """
     grant = facts.obs.bootstrap
-    volume = volume_of(facts, member)
-    if grant is None or (volume and volume != grant.volume):
+    if grant is None or volume_is_lost(facts, member, grant):
         return () if grant is None or facts.obs.bootstrap_again else (interrupted(facts, member),)
     if not is_overdue(facts):
         return (Wait(member.name, FORMING, f"{member.name} forms the cluster, which does not answer yet"),)
@@ -259,28 +275,21 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     return (Wait(member.name, FORMING, text, stalled=True),)
 
 
+def volume_is_lost(facts: Facts, member: Member, grant: Bootstrap) -> bool:
+    """Return whether the volume that was to form the cluster is another one now, or there is none.
+
+    The disaster this prevents: the claim is deleted, nothing makes it again without the user's permission, and the user
+    is told to look into the log of a process that has none.
+    """
+    volume = volume_of(facts, member)
+    gone = member.claim is None and member.pod is not None and not facts.ephemeral(member)
+    return gone if not volume else volume != grant.volume
+
+
 def is_overdue(facts: Facts) -> bool:
     """Return whether the member that got the grant has formed no cluster for too long."""
     grant = facts.obs.bootstrap
     return grant is not None and facts.seconds_waited(grant.member, FORMING) > OVERDUE
-
-
-def everything_lost(facts: Facts) -> bool:
-    """Return whether every manager that has joined the cluster now has another volume than it had then."""
-    voters = [m for m in facts.obs.members if m.name in facts.obs.records and facts.votes(m)]
-    return bool(voters) and all(changed_volume(facts, m) for m in voters)
-
-
-def changed_volume(facts: Facts, member: Member) -> bool:
-    """Return whether the volume is another one than the member joined with.
-
-    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know.
-    """
-    if facts.ephemeral(member):
-        return member.name not in facts.up
-    record = facts.obs.records.get(member.name)
-    gone = member.claim is None and record is not None and record.volume != ""
-    return gone or facts.has_other_volume(member)
 
 
 def lost_wait(facts: Facts) -> tuple[Wait, ...]:
@@ -322,7 +331,7 @@ def interrupted(facts: Facts, member: Member) -> Wait:
     """Return the call for a person when the volume that was to form the cluster is gone."""
     what = "pod, which keeps its data itself," if facts.ephemeral(member) else "volume"
     text = (
-        f"the {what} of {member.name} was replaced while it formed the cluster, so the operator does not know whether a"
+        f"the {what} of {member.name} was lost while it formed the cluster, so the operator does not know whether a"
         " cluster exists on it; if no member has ever served, nothing is lost. To form a new one, annotate the cluster"
         " with stateward.dev/bootstrap-again=accept-data-loss"
     )

@@ -11,7 +11,8 @@ from stateward.planning.facts.change import member_version
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Create
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
-from stateward.planning.model.observation import Effect, Pool
+from stateward.planning.model.observation import Effect, Member, Pool
+from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters, others_may_vote
 from stateward.planning.steps.membership.scale import Scale
 
 
@@ -21,7 +22,7 @@ def create(facts: Facts, scaling: Scale) -> StepResult:
     new_voter = joining_voter(facts, scaling)
     for pool, ordinal in scaling.missing:
         name = names.member(facts.obs.name, pool.name, ordinal)
-        if pool.voting and facts.formed and name not in facts.obs.records:
+        if pool.voting and others_may_vote(facts) and not was_manager(facts, name):
             problem = new_voter or voters_not_ready(facts, scaling)
             if problem:
                 part = merge(
@@ -30,7 +31,41 @@ def create(facts: Facts, scaling: Scale) -> StepResult:
                 continue
             new_voter = f"{name} joins first"
         part = merge(part, creation_of(facts, pool, ordinal, name))
-    return part
+    return merge(part, *(creation_of(facts, facts.pools[m.pool], m.ordinal, m.name) for m in claimless(facts, scaling)))
+
+
+def was_manager(facts: Facts, name: str) -> bool:
+    """Return whether a member was a manager of the cluster, by the status, or by its volume if no database answers.
+
+    The disaster this prevents: the StatefulSet of the only manager is deleted when its successor has joined, and the
+    one with the vote counts as new: it waits for the database, which waits for its vote.
+    """
+    member = facts.members.get(name)
+    marked = member is not None and member in kept_voters(facts)
+    return name in facts.obs.records or (marked and facts.database is None)
+
+
+def claimless(facts: Facts, scaling: Scale) -> list[Member]:
+    """Return the new members whose claims were deleted before they ever ran on them: their claims are made again.
+
+    The disaster this prevents: a user deletes the claims of a storage class that does not exist, corrects the class,
+    and the pods wait for claims that nothing makes. The claim of the member that may have formed the cluster is made
+    again only with the user's permission (`bootstrap`), and none while the user may restore a manager's volume.
+    """
+    if not facts.formed and kept_data(facts):
+        return []
+    grant = facts.obs.bootstrap
+    forms = grant.member if grant is not None and not grant.formed else ""
+    new = (m for m in facts.obs.members if m.alive and m.pool in facts.pools and m.name not in scaling.leaving)
+    return [m for m in new if m.name != forms and lacks_claim(facts, m) and not facts.took_part(m.name)]
+
+
+def lacks_claim(facts: Facts, member: Member) -> bool:
+    """Return whether the member's pod waits for a claim that does not exist."""
+    pod = member.pod
+    if member.claim is not None or pod is None or pod.terminating or facts.ephemeral(member):
+        return False
+    return not (pod.node or pod.running or pod.ready)
 
 
 def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult:

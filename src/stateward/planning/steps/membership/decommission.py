@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from stateward.api.values.quantity import readable
-from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
 from stateward.planning.safety.capacity import capacity_problem, remaining_data_members, units_to_move
 from stateward.planning.safety.health_gate import health_problem, lost_units
+from stateward.planning.steps.membership.earlier_cluster import recorded_voters
 from stateward.planning.steps.membership.release import (
     delete_members,
     hold_leaving,
@@ -56,27 +57,42 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     undrained = facts.obs.desired.replacement.undrained
     drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
     part = merge(part, delete_members(facts, gone), StepResult(drain=drained))
-    resignation = next_to_lose_vote(facts, going, frozenset(leaving))
+    rest = remaining_data_members(facts, facts.database, facts.database.draining)
+    to_move = {m.name: units_to_move(facts, m.name, rest) for m in going if m.name not in undrained}
+    resignation = next_to_lose_vote(facts, going, frozenset(leaving), {name for name in to_move if to_move[name]})
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)
     needed = {m.name: still_needed(facts, m) for m in going if m.alive and m.name not in departures.end}
-    rest = remaining_data_members(facts, facts.database, facts.database.draining)
     for member in going:
         why, held = leaving[member.name], needed.get(member.name)
         if member in given_up:
             part = merge(part, leave_without_drain(facts, member, why, resignation, losses.get(member.name), held))
         else:
-            part = merge(part, step(facts, member, units_to_move(facts, member.name, rest), why, resignation, held))
+            part = merge(part, step(facts, member, to_move[member.name], why, resignation, held))
     return part
 
 
 def missing_instruction(facts: Facts, member: Member) -> StepResult:
     """Return the call for a person when a member that is broken is needed, and its pool's template is gone."""
     trouble = obstacle(facts, member) if member.alive else facts.trouble(member)
-    if not trouble or member.pool in facts.pools:
+    state, why = ("does not start", trouble) if trouble else ("does not serve", elects_none(facts, member))
+    if not why or member.pool in facts.pools:
         return StepResult()
-    text = f"{member.name} does not start ({trouble}), and can only be repaired with pool {member.pool} in the spec"
+    text = f"{member.name} {state} ({why}), and can only be repaired with pool {member.pool} in the spec"
     return StepResult(waits=(Wait(member.name, "PoolNeeded", text, stalled=True),))
+
+
+def elects_none(facts: Facts, member: Member) -> str:
+    """Return that a manager runs and takes part in no election, while only members of removed pools could; or nothing.
+
+    The disaster this prevents: a setting keeps the managers from finding each other, and their pool gets another name
+    when it is corrected. The new managers wait for a database, and it waits for the correction of the old ones.
+    """
+    voters = recorded_voters(facts)
+    if facts.database is not None or member not in voters or any(m.pool in facts.pools for m in voters):
+        return ""
+    waits = member.alive and member.pod is not None and member.pod.running and facts.overdue(member)
+    return f"it runs, and no cluster has answered for more than {OVERDUE / 60:.0f} minutes" if waits else ""
 
 
 def hold_back(

@@ -1,10 +1,11 @@
 """What is left of an earlier cluster of the same name, and what can be done with it now.
 
-These are three questions, and one member may have a different answer to each:
+These are four questions, and one member may have a different answer to each:
 
 * May its volume hold the state of a cluster? The mark on its claim says so, whatever its pool is for by now.
 * Can it take part in the election of that cluster? It runs, and it votes as its pool is now.
 * Is its volume fresh, so that a new cluster may be formed on it?
+* Is the volume lost with which it joined?
 """
 
 from stateward.planning.facts.facts import Facts
@@ -86,3 +87,48 @@ def is_usable(claim: Claim) -> bool:
     A claim that was never bound holds nothing, and one that a replaced member has left is of no use.
     """
     return claim.capacity > 0 and not (claim.left or claim.terminating)
+
+
+def everything_lost(facts: Facts) -> bool:
+    """Return whether every manager that has joined the cluster now has another volume than it had then.
+
+    If none is on record, because nothing was left of any while the plan was on hold, it is whether no volume may hold
+    the state of a cluster.
+    """
+    voters = recorded_voters(facts)
+    return all(changed_volume(facts, m) for m in voters) if voters else not kept_voters(facts)
+
+
+def recorded_voters(facts: Facts) -> list[Member]:
+    """Return the managers of which the status records that they have joined the cluster, as they were made.
+
+    The disaster this prevents: a pool with data gets the role of a manager while all managers are lost. Its members
+    never had a vote, so they keep no state, and no one is asked whether a new cluster may be formed.
+    """
+    joined = [m for m in facts.obs.members if m.name in facts.obs.records]
+    return [m for m in joined if ("voting" in m.made_for if m.made_for else facts.votes(m))]
+
+
+def changed_volume(facts: Facts, member: Member) -> bool:
+    """Return whether the volume is another one than the member joined with.
+
+    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know.
+    """
+    if facts.ephemeral(member):
+        return member.name not in facts.up
+    record = facts.obs.records.get(member.name)
+    gone = member.claim is None and record is not None and record.volume != ""
+    return gone or facts.has_other_volume(member)
+
+
+def others_may_vote(facts: Facts) -> bool:
+    """Return whether new managers could outvote others: those of a database that answers, or that was not given up.
+
+    The disaster this prevents: new managers wait for a database that only they can bring back. Nothing is left of the
+    managers on record, and the user has agreed to a new cluster; or none is on record at all, and then a new one forms
+    no cluster, because it gets no grant.
+    """
+    if facts.database is not None:
+        return True
+    agreed = facts.obs.bootstrap_again and everything_lost(facts)
+    return facts.formed and not agreed and bool(recorded_voters(facts))

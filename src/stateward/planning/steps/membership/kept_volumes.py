@@ -6,15 +6,17 @@ recreated cluster takes the kept volumes with the lowest numbers, including thos
 shard stays on a volume with a higher number.
 """
 
-from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.volume_fit import unfit
 from stateward.planning.model.actions import Action, ForgetState, MarkState, MarkVolume
+from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
 from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 
@@ -92,9 +94,10 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
     if facts.database is None:
-        kept = kept_voters(facts) if unformed_without(facts) else []
-        held = [m for m in kept if m in idle or (m.present and not can_vote(facts, m))]
-        return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", _STATE)))
+        kept = kept_voters(facts) if lacks_managers(facts) else []
+        held = [m for m in kept if m in idle or (m.present and not can_vote(facts, m) and not facts.formed)]
+        what = _THIS_STATE if facts.formed else _STATE
+        return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", what)))
     missing = lost_units(facts.database)
     # A claim without a record of its roles may hold anything.
     idle = [m for m in idle if missing and ("data" in m.made_for or not m.made_for)]
@@ -103,21 +106,23 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     return tuple(wait for m in held if (wait := needed(facts, scaling, m, "data", copy)))
 
 
-_STATE = "the state of an earlier cluster of this name"
+_STATE, _THIS_STATE = "the state of an earlier cluster of this name", "the state of this cluster"
 _FORM_NEW = (
     ". To form a new and empty cluster instead, annotate the cluster with"
     " stateward.dev/bootstrap-again=accept-data-loss"
 )
 
 
-def unformed_without(facts: Facts) -> bool:
-    """Return whether the cluster is not formed, and managers with kept volumes are needed: none is there, or too few.
+def lacks_managers(facts: Facts) -> bool:
+    """Return whether managers with kept volumes are needed: none is there, or too few.
 
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
-    when it takes too long.
+    when it takes too long, and so it does in one that is formed.
     """
-    if facts.formed or facts.obs.bootstrap_again:
+    if facts.obs.bootstrap_again:
         return False
+    if facts.formed:
+        return facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
     return not electors(facts) or is_overdue(facts)
 
 
@@ -132,12 +137,11 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
         return Wait(member.name, "MayHoldLastCopy", text)
     else:
-        use = " and ".join(
-            part for part in (lacks_role(pool, role), lacks_members(facts, scaling, member, pool)) if part
-        )
+        lacks = (lacks_role(pool, role), lacks_consent(facts, member), lacks_members(facts, scaling, member, pool))
+        use = " and ".join(part for part in lacks if part)
     if not use:
         return None
-    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if role == 'voting' else ''}"
+    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if what == _STATE else ''}"
     return Wait(member.name, "PoolNeeded", text, stalled=True)
 
 
@@ -148,9 +152,15 @@ def lacks_role(pool: Pool, role: str) -> str:
     return "" if has else f"the role {name} for pool {pool.name}"
 
 
+def lacks_consent(facts: Facts, member: Member) -> str:
+    """Return what takes the member's replacement back, which was decided and never uses its name again."""
+    listed = member.name in active_removals(facts.obs)
+    return f"{member.name} in members.keep" if listed else ""
+
+
 def lacks_members(facts: Facts, scaling: Scale, member: Member, pool: Pool) -> str:
     """Return how many members the pool needs for the member's number to be the next one; empty if it never is."""
-    free = free_ordinals(facts, pool, member.ordinal + 1)
+    free = free_ordinals(facts, pool, member.ordinal + 1 + len(facts.members))
     if member.ordinal not in free:
         return ""
     absent = sum(each.name == pool.name for each, _ in scaling.missing)
@@ -165,7 +175,13 @@ def is_unfit(facts: Facts, member: Member) -> bool:
 
 
 def is_abandoned(facts: Facts, member: Member) -> bool:
-    """Return whether a member is gone, and its volume is not one for which it may be brought back."""
-    accepted = member.name in facts.obs.desired.replacement.accepted
-    whole = facts.database is not None and not lost_units(facts.database)
-    return not member.alive and member.pod is None and (whole or accepted)
+    """Return whether a member is gone, and its volume is not one for which it may be brought back.
+
+    The disaster this prevents: the StatefulSet and the pod of a replaced member are deleted by force, its process runs
+    on, so the database misses nothing yet, and the volume with the last copy of a shard is marked as left.
+    """
+    if member.alive or member.pod is not None:
+        return False
+    gone = frozenset(m.name for m in facts.obs.members if not m.alive and m.pod is None)
+    whole = facts.database is not None and not lost_units(facts.database) and not last_copy(facts, member, gone)
+    return whole or member.name in facts.obs.desired.replacement.accepted

@@ -5,6 +5,7 @@ new member counts as leaving, so a new member is created beside it; one such rep
 """
 
 from collections.abc import Mapping
+from itertools import islice
 
 from msgspec import Struct
 
@@ -123,16 +124,18 @@ def is_leaving(facts: Facts, name: str) -> bool:
 
 
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
-    """Return the lowest free ordinals, except those whose kept volume does not fit the pool or was given up."""
+    """Return the lowest free ordinals, except those whose kept volume does not fit the pool or was given up.
+
+    Those of members that have not left come first. The disaster this prevents: a manager was released after its vote
+    has moved to a new one, the StatefulSet of the new one is deleted, and the released one is created again in its
+    place: it waits for the vote, which is on the volume of the other.
+    """
     mine = [m for m in facts.obs.members if m.pool == pool.name]
     keep = facts.obs.desired.replacement.keep
     left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)
     taken = {m.ordinal for m in mine if m.alive or is_skipped(pool, m, facts.database)} | {m.ordinal for m in left}
     never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
-    found: list[int] = []
-    ordinal = 0
-    while len(found) < count:
-        if ordinal not in taken and names.member(facts.obs.name, pool.name, ordinal) not in never:
-            found.append(ordinal)
-        ordinal += 1
-    return found
+    lost = sorted(m.ordinal for m in mine if m.name in facts.obs.records and m.name not in facts.obs.let_go)
+    order = dict.fromkeys((*lost, *range(count + len(mine) + len(never))))
+    free = (n for n in order if n not in taken and names.member(facts.obs.name, pool.name, n) not in never)
+    return list(islice(free, max(0, count)))

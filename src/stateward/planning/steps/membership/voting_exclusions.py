@@ -6,7 +6,7 @@ The disaster this prevents: managers shrink from three to one by deleting two po
 for a majority of three.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -30,15 +30,19 @@ def database_knows_departure(facts: Facts, member: Member) -> bool:
     return database is not None and member.name in database.draining | database.voting_exclusions
 
 
-def next_to_lose_vote(facts: Facts, going: Sequence[Member], leaving: frozenset[str]) -> VoteRemoval:
+def next_to_lose_vote(
+    facts: Facts, going: Sequence[Member], leaving: frozenset[str], holding: Collection[str]
+) -> VoteRemoval:
     """Return the next manager to lose its vote: one in progress, or one that is down, or the highest without data.
+
+    Members in `holding` have data to move. Copies for which there is no other place do not count: they leave
+    with their member.
 
     The vote of a manager that is down may be removed while others are down too: a majority then needs fewer managers.
     Otherwise two managers that fail together would wait for each other forever.
     """
     excluded = facts.database.voting_exclusions if facts.database else frozenset[str]()
-    undrained = facts.obs.desired.replacement.undrained
-    ready = [m for m in going if facts.votes(m) and (m.name in undrained or not facts.units_of(m.name))]
+    ready = [m for m in going if facts.votes(m) and m.name not in holding]
     ready.sort(key=lambda m: (m.name not in excluded, m.name in facts.up, -m.ordinal, m.name))
     voter = ready[0].name if ready else ""
     away = absent_voters(facts) - leaving if voter in facts.up else frozenset[str]()

@@ -130,6 +130,11 @@ def needs_empty(facts: Facts, member: Member) -> bool:
     return facts.ephemeral(member) and facts.holds_data(member)
 
 
+def loses_with_pod(facts: Facts, member: Member) -> bool:
+    """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
+    return facts.ephemeral(member) and (facts.holds_data(member) or facts.votes(member))
+
+
 def is_drained(facts: Facts, member: Member) -> bool:
     """Return whether the member is being drained, and every shard on it has a copy elsewhere."""
     told = facts.database is not None and member.name in facts.database.draining

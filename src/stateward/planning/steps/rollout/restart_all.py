@@ -16,7 +16,7 @@ from stateward.planning.model.observation import Effect, Member, Process, Protoc
 from stateward.planning.model.phase import Phase
 from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.safety.health_gate import health_problem
-from stateward.planning.steps.rollout.prepare import stage
+from stateward.planning.steps.rollout.prepare import loses_with_pod, stage
 from stateward.planning.steps.rollout.restart_one import config_is_mounted, is_stopped, set_phase
 
 
@@ -53,6 +53,9 @@ def concerned(facts: Facts, member: Member) -> bool:
 
 def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, ...], tuple[Wait, ...]]:
     """Return what has to be written, and what has to be waited for, before the first of them is stopped."""
+    in_pods = tuple(data_in_pod(m) for m in members if not facts.managed(m) and loses_with_pod(facts, m))
+    if in_pods:
+        return (), in_pods
     if facts.crossing is ProtocolSwitch.SWITCHED:
         part = switch(facts)
         if part.actions or part.waits:
@@ -67,6 +70,20 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     if others:
         return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
     return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+
+
+def data_in_pod(member: Member) -> Wait:
+    """Return the call for a person when a pod with data would have to be deleted together with the others.
+
+    The disaster this prevents: all pods of a pool are deleted at once, and all copies of each shard with them.
+    """
+    why = "its pod has no agent" if member.pod is not None and not member.pod.agent else "update.inPlace is Never"
+    text = (
+        f"{member.name} keeps its data in its pod, which would be deleted together with the others, because {why}: take"
+        " the request or the change back that needs a restart of all members together, and restart the members one"
+        " after the other with update.inPlace: Preferred first, which gives their pods agents"
+    )
+    return Wait(member.name, "DataInPod", text, stalled=True)
 
 
 def switch(facts: Facts) -> StepResult:

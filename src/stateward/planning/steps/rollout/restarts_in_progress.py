@@ -14,6 +14,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, ProtocolSwitch
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.model.process import Process, ProcessState
+from stateward.planning.steps.rollout.prepare import loses_with_pod
 from stateward.planning.steps.rollout.restart_one import (
     config_is_mounted,
     handle_silent_agent,
@@ -79,7 +80,12 @@ def out_of_reach(facts: Facts, member: Member) -> bool:
 
     The disaster this prevents: a machine fails while all members are stopped, and all stay stopped.
     """
-    return facts.managed(member) and is_mute(facts, member) and not handle_silent_agent(facts, member).actions
+    return has_agent(member) and is_mute(facts, member) and not handle_silent_agent(facts, member).actions
+
+
+def has_agent(member: Member) -> bool:
+    """Return whether an agent stops and starts the member's process: also if the spec allows no new restart in pods."""
+    return member.pod is not None and member.pod.agent
 
 
 def stops_too_slowly(facts: Facts, member: Member) -> bool:
@@ -102,7 +108,7 @@ def left_behind(member: Member, code: str, why: str) -> StepResult:
 def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *, waits: bool) -> StepResult:
     """Return the stops of members that still run; when none does and no member is in `waits`, the start of all."""
     part = merge(*(restart_intent(m, "is stopped together with the others") for m in members))
-    managed = [m for m in down if facts.managed(m)]
+    managed = [m for m in down if has_agent(m)]
     mute = [m for m in managed if not isinstance(m.process, Process)]
     running = [m for m in managed if isinstance(m.process, Process) and m.process.state in UP]
     part = merge(part, *(handle_silent_agent(facts, m) for m in mute))
@@ -120,7 +126,9 @@ def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *,
 
 
 def restart_bare(facts: Facts, member: Member) -> StepResult:
-    """Return the restart of a member without an agent: another pod, or none if its pool was removed and it leaves."""
+    """Return the restart of a member without an agent: another pod, or none if it leaves or its data is in its pod."""
+    if loses_with_pod(facts, member):
+        return StepResult(actions=(set_phase(member, Phase.NONE, "its data would be lost with its pod"),))
     if member.pool in facts.pools:
         return recreate_pod(facts, member, "all other members are stopped, and it has no agent")
     return StepResult(actions=(set_phase(member, Phase.NONE, "its pool was removed, so it leaves"),))

@@ -52,7 +52,7 @@ def runs_unrecorded_config(facts: Facts, member: Member) -> bool:
     made, and the process keeps an undesired configuration forever.
     """
     process, pod = member.process, member.pod
-    if pod is None or pod.terminating or pod.phase is not Phase.NONE or not pod.checksum or not facts.managed(member):
+    if pod is None or pod.terminating or pod.phase is not Phase.NONE or not pod.checksum or not pod.agent:
         return False
     if facts.trouble(member) or member.name in facts.obs.stopped:
         return False
@@ -95,16 +95,20 @@ def clear_restart(member: Member) -> StepResult:
 def candidates(facts: Facts, taken: frozenset[str]) -> Iterator[Member]:
     """Yield the members with an agent that do not serve and whose processes are not being restarted."""
     for member in facts.obs.members:
-        if member.name in taken | facts.up | facts.going or not member.alive or not facts.managed(member):
+        if member.name in taken | facts.up | facts.going or not member.alive or member.pod is None:
             continue
-        if member.pod is not None and not member.pod.terminating and member.pod.node_ready:
+        if member.pod.agent and not member.pod.terminating and member.pod.node_ready:
             yield member
 
 
 def step(facts: Facts, member: Member) -> StepResult:
-    """Return the next step of one member."""
+    """Return the next step of one member.
+
+    With `update.inPlace: Never` no process is stopped on request, and one that is stopped already is started all the
+    same: no other step recreates a pod that is up to date.
+    """
     if member.name in facts.obs.stopped:
-        return stop_on_request(facts, member)
+        return stop_on_request(facts, member) if facts.managed(member) else StepResult()
     if facts.trouble(member):
         return StepResult()
     if is_stopped(member):
@@ -112,7 +116,7 @@ def step(facts: Facts, member: Member) -> StepResult:
         # process.
         why = "its process is stopped without a reason"
         return begin(member, Phase.START, why) if config_is_mounted(member) else StepResult()
-    return stop_on_request(facts, member) if is_requested(facts, member) else StepResult()
+    return stop_on_request(facts, member) if facts.managed(member) and is_requested(facts, member) else StepResult()
 
 
 def is_requested(facts: Facts, member: Member) -> bool:

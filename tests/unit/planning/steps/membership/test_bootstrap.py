@@ -6,7 +6,9 @@ from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
-from stateward.planning.steps.membership.bootstrap import everything_lost, new_volume
+from stateward.planning.plan import plan
+from stateward.planning.steps.membership.bootstrap import new_volume
+from stateward.planning.steps.membership.earlier_cluster import everything_lost
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 
@@ -47,6 +49,17 @@ def test_a_volume_that_is_lost_after_the_grant_was_recorded_calls_for_a_user() -
     assert not world.did(a.GrantBootstrap)
     world.edit(bootstrap_again=True).run()
     assert not world.bootstrap_again, "the leave was for this loss, and not for the next one"
+
+
+def test_a_claim_that_is_gone_after_the_grant_was_recorded_calls_for_a_user_too() -> None:
+    """The disaster this prevents: nothing makes it again, and its pod, which has no node, is said to form a cluster."""
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    members = [replace(m, claim=None) if m.name == "c-managers-0" else m for m in world.observe().members]
+    made = plan(replace(world.observe(), members=tuple(members)), world.now)
+    wait = next(w for w in made.waits if w.subject == "c-managers-0")
+    assert (wait.reason, wait.stalled) == ("BootstrapInterrupted", True)
+    allowed = plan(replace(world.observe(), members=tuple(members), bootstrap_again=True), world.now)
+    assert "c-managers-0" in {x.member for x in allowed.actions if isinstance(x, a.Create)}
 
 
 def test_a_formed_cluster_is_never_formed_again_however_long_it_does_not_answer() -> None:

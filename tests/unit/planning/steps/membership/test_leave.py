@@ -1,6 +1,7 @@
 """Leaving: data first, then the vote, then the member; what cannot work is refused before it starts."""
 
 import msgspec
+import pytest
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -354,3 +355,24 @@ def test_a_vote_that_no_member_can_take_over_has_the_databases_reason() -> None:
     database = msgspec.structs.replace(observed.database, unmovable=why)
     waits = plan(msgspec.structs.replace(observed, database=database), world.now).waits
     assert any(w.reason == "VoteRemovalPending" and "no other member has a volume" in w.message for w in waits)
+
+
+@pytest.mark.parametrize(("members", "copies"), [(1, 2), (3, 4)])
+def test_a_manager_with_copies_that_have_no_other_place_loses_its_vote_and_leaves(members: int, copies: int) -> None:
+    """The disaster this prevents: it waits for its turn among the managers, which never comes while it has copies."""
+    world = settled(mixed(members), indices=((copies,),))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-all-0"}))}).run()
+    assert world.did(a.Release) == ["c-all-0"]
+    assert "c-all-0" not in world.voters
+
+
+def test_a_manager_that_leaves_takes_no_vote_over_from_its_successor_that_is_restarted_on_request() -> None:
+    """The disaster this prevents: both are excluded from voting, and no manager may vote."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, "masters"), hot(2)])
+    world.until(lambda w: "c-masters-0" in w.voters and set(w.exclusions) == {"c-managers-0"})
+    pod = world.bodies["c-masters-0"].pod
+    assert pod is not None
+    pod.phase = "schedule"
+    made = world.plan()
+    assert not [x for x in made.actions if isinstance(x, a.ExcludeVoters) and "c-masters-0" in x.members]
+    assert made.intents["c-masters-0"].sentence.endswith("the managers would lose their quorum")

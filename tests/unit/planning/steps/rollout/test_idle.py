@@ -265,3 +265,13 @@ def test_a_serving_process_with_an_outdated_configuration_is_not_stopped_beyond_
     members["hot-1"] = facts.members["hot-1"]
     made = derive(replace(facts.obs, members=tuple(members.values())), facts.now)
     assert stop_problem(made, made.members["hot-0"]) is None
+
+
+def test_a_stopped_process_is_started_also_if_the_spec_allows_no_restarts_in_pods_any_longer() -> None:
+    """The disaster this prevents: no other step starts it, as its pod is up to date."""
+    made = set_phase(world(), "c-hot-1", o.Phase.SCHEDULE)
+    made.until(lambda w: "stop" in phases(w) and bool(w.did(a.StopProcess)))
+    made.policy = {**made.policy, "in_place": False}
+    set_phase(made, "c-hot-1", o.Phase.NONE).run()
+    assert made.did(a.StopProcess) == ["c-hot-1"]
+    assert made.did(a.StartProcess) == ["c-hot-1"]

@@ -1,0 +1,199 @@
+"""StatefulSets, claims or all managers are gone: what is needed for an election comes back, or the user is asked."""
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
+from tests.unit.planning.steps.membership.test_bootstrap import lose_volume, reasons
+from tests.unit.planning.steps.membership.test_created_again import without_managers
+from tests.unit.planning.steps.membership.test_left import made_again
+from tests.unit.planning.world import World, hot, managers, mixed, settled
+
+MANAGERS = ("c-managers-0", "c-managers-1", "c-managers-2")
+
+
+def delete(world: World, *members: str, volumes: bool = False) -> World:
+    """Delete the StatefulSets and pods of members, and their volumes too where that is said."""
+    for name in members:
+        body = world.bodies[name]
+        body.workload = body.pod = body.config = None
+        if volumes:
+            del world.bodies[name]
+    return world
+
+
+@pytest.mark.parametrize("gone", [MANAGERS[:2], MANAGERS])
+def test_managers_whose_stateful_sets_were_deleted_while_the_cluster_was_paused_come_back(
+    gone: tuple[str, ...],
+) -> None:
+    """The disaster this prevents: they count as new ones then, and wait for a database that waits for them."""
+    world = settled(managers(), hot(2), indices=((2,),)).edit(policy={"paused": True}).ticks(2)
+    delete(world, *gone).ticks(3)
+    assert {m.name for m in world.status.member_states} >= set(gone)
+    world.edit(policy={}).run()
+    assert world.did(a.Create) == list(gone)
+
+
+@pytest.mark.parametrize("ephemeral", [False, True])
+def test_managers_of_which_nothing_is_left_are_created_and_form_a_cluster_once_the_user_accepts_the_loss(
+    ephemeral: bool,
+) -> None:
+    world = settled(managers(ephemeral=ephemeral), hot(2)).edit(policy={"paused": True}).ticks(2)
+    delete(world, *MANAGERS, volumes=True).edit(identity="", voters=set()).ticks(3)
+    world.edit(policy={}).ticks(20)
+    assert set(world.did(a.Create)) == set(MANAGERS)
+    assert "ManagersLost" in reasons(world)
+    assert not world.did(a.RecordBootstrap)
+    world.edit(bootstrap_again=True).run()
+    assert set(world.did(a.GrantBootstrap)) == {"c-managers-0"}
+
+
+def test_managers_that_are_renamed_after_all_were_lost_are_created_once_the_user_accepts_the_loss() -> None:
+    world = settled(managers(), hot(2))
+    for name in MANAGERS:
+        lose_volume(world, name)
+    world.edit(identity="", voters=set(), pools=[managers(name="masters"), hot(2)]).ticks(20)
+    assert not world.did(a.Create)
+    world.edit(bootstrap_again=True).run()
+    assert world.did(a.GrantBootstrap) == ["c-masters-0"]
+
+
+def without_claim(world: World, name: str, **more: object) -> o.Observation:
+    """Return the observation without the claim of a member whose pod waits for it."""
+    seen = world.observe()
+
+    def waiting(member: o.Member) -> o.Member:
+        assert member.pod is not None
+        return replace(member, claim=None, pod=replace(member.pod, claims=True, node="", running=False, ready=False))
+
+    members = tuple(waiting(m) if m.name == name else m for m in seen.members)
+    return replace(seen, members=members, **more)
+
+
+@pytest.mark.parametrize("name", ["c-managers-1", "c-hot-0"])
+def test_a_claim_that_was_deleted_before_its_member_ever_ran_is_made_again(name: str) -> None:
+    """The disaster this prevents: a user deletes the claims of a wrong storage class, and the pods wait for them."""
+    world = World(managers(), hot(2)).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    made = plan(without_claim(world, name), world.now)
+    assert [x.member for x in made.actions if isinstance(x, a.Create)] == [name]
+
+
+def test_a_claim_is_not_made_again_for_a_member_that_joined_or_has_the_grant() -> None:
+    world = World(managers(), hot(2)).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    made = plan(without_claim(world, "c-managers-0"), world.now)
+    assert not [x for x in made.actions if isinstance(x, a.Create)]
+    world.run()
+    made = plan(without_claim(world, "c-hot-0"), world.now)
+    assert not [x for x in made.actions if isinstance(x, a.Create)]
+
+
+def test_no_claim_is_made_again_while_a_user_may_restore_the_volume_of_a_manager() -> None:
+    world = without_managers(settled(managers(), hot(2))).ticks(5)
+    assert "ManagersLost" in reasons(world)
+    made = plan(without_claim(world, "c-managers-0"), world.now)
+    assert not [x for x in made.actions if isinstance(x, a.Create)]
+
+
+def test_the_last_answer_of_a_deleted_cluster_is_none_of_the_one_that_is_created_again() -> None:
+    """The disaster this prevents: it counts as formed, and nothing says which of the kept volumes it needs."""
+    world = settled(managers(), hot(2))
+    before = world.observe()
+    ending = tuple(replace(m, workload=None, pod=replace(m.pod, terminating=True)) for m in before.members if m.pod)
+    seen = replace(made_again(world.copy()).observe(), members=ending, database=before.database)
+    assert derive(seen, world.now).database is None
+    # A cluster whose status was lost has pods that stay; one that is on record answers for itself.
+    assert derive(replace(seen, members=before.members), world.now).database is not None
+    assert derive(replace(seen, records=before.records), world.now).database is not None
+    assert derive(replace(seen, deployed_version="2.17.1"), world.now).database is not None
+    formed = o.Bootstrap("c-managers-0", "", formed=True)
+    assert derive(replace(seen, bootstrap=formed), world.now).database is not None
+    assert derive(replace(seen, bootstrap=replace(formed, formed=False)), world.now).database is None
+
+
+def test_a_member_that_was_released_does_not_come_back_in_the_place_of_its_successor() -> None:
+    """The disaster this prevents: the vote is on the volume of the successor, and no election succeeds without it."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, storage_class="other"), hot(2)])
+    world.until(lambda w: bool(w.did(a.Release)))
+    delete(world.ticks(1), "c-managers-1")
+    world.run()
+    assert world.voters == {"c-managers-1"}
+
+
+def test_a_member_that_is_about_to_form_the_cluster_stays_the_one_whatever_pool_comes_first() -> None:
+    world = settled(managers(), hot(2))
+    for name in MANAGERS:
+        lose_volume(world, name)
+    world.edit(identity="", voters=set(), may_form=False, bootstrap_again=True)
+    world.until(lambda w: bool(w.did(a.GrantBootstrap)))
+    world.edit(pools=[mixed(3), managers(), hot(2)], bootstrap_again=True).ticks(10)
+    assert set(world.did(a.RecordBootstrap)) == {"c-managers-0"}
+    world.edit(may_form=True).run()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_pool_that_gets_the_role_of_managers_after_all_were_lost_does_not_count_as_their_rest(first: bool) -> None:
+    """Its members never had a vote, and the first of them cannot form a cluster with the data of before."""
+    world = settled(managers(), hot(2))
+    for name in MANAGERS:
+        lose_volume(world, name)
+    asked = [mixed(2, "hot"), managers()] if first else [managers(), mixed(2, "hot")]
+    world.edit(identity="", voters=set(), pools=asked).ticks(20)
+    assert "ManagersLost" in reasons(world)
+    world.edit(bootstrap_again=True).until(lambda w: bool(w.identity))
+    assert world.voters == {"c-managers-0"}
+
+
+def test_managers_of_a_removed_pool_that_elect_none_ask_for_their_pool() -> None:
+    """The disaster this prevents: they wait for a correction, and the pool that has it waits for them."""
+    world = settled(managers(1), hot(2)).edit(hang={("config/a", "bad")})
+    world.edit(pools=[managers(1, config={"config/a": "bad"}), hot(2)]).ticks(30)
+    world.edit(pools=[managers(1, "masters"), hot(2)]).ticks(10)
+    assert "PoolNeeded" not in reasons(world), "it may only be slow"
+    world.ticks(60)
+    assert reasons(world)["PoolNeeded"] == (
+        "c-managers-0 does not serve (it runs, and no cluster has answered for more than 10 minutes), and can only be"
+        " repaired with pool managers in the spec"
+    )
+    world.edit(pools=[managers(1, "masters"), managers(1), hot(2)]).run()
+    assert "PoolNeeded" not in reasons(world)
+
+
+def test_managers_of_a_removed_pool_ask_for_it_only_if_none_is_in_the_spec() -> None:
+    world = settled(managers(1), managers(2, "others"), hot(2)).edit(hang={("config/a", "bad")})
+    bad = {"config/a": "bad"}
+    world.edit(pools=[managers(1, config=bad), managers(2, "others"), hot(2)], voters={"c-managers-0"}).ticks(30)
+    world.edit(pools=[managers(2, "others"), hot(2)], answers=False).ticks(100)
+    assert "PoolNeeded" not in reasons(world)
+
+
+def test_the_only_manager_with_a_vote_is_asked_for_and_comes_back_beside_its_successor() -> None:
+    """The disaster this prevents: its StatefulSet is deleted once the successor has joined, which fills its place."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, storage_class="other"), hot(2)])
+    world.until(lambda w: "c-managers-1" in w.joined())
+    delete(world, "c-managers-0").ticks(50)
+    assert "PoolNeeded" not in reasons(world), "the database may answer again"
+    world.ticks(20)
+    assert reasons(world)["PoolNeeded"] == (
+        "the kept volume of c-managers-0 may hold the state of this cluster; it can only be used with 2 members of pool"
+        " managers in the spec"
+    )
+    world.edit(pools=[managers(2, storage_class="other"), hot(2)]).run()
+    assert "c-managers-0" in world.did(a.Create)
+    assert world.voters <= {"c-managers-1", "c-managers-2"}
+
+
+def test_a_member_that_was_to_be_replaced_and_is_needed_asks_for_what_takes_its_replacement_back() -> None:
+    """The disaster this prevents: its StatefulSet is deleted too early, and its name is never used again."""
+    world = settled(managers(), hot(2), indices=((1,), (1,)))
+    world.edit(policy={"replacement": o.Replacement(replace=frozenset({"c-hot-0"}))})
+    world.until(lambda w: "c-hot-2" in w.bodies)
+    delete(world, "c-hot-0").ticks(10)
+    told = reasons(world)["PoolNeeded"]
+    assert told.startswith("the kept volume of c-hot-0 may hold the last copy of shard logs[")
+    assert told.endswith("; it can only be used with c-hot-0 in members.keep in the spec")
+    world.edit(policy={"replacement": o.Replacement(keep=frozenset({"c-hot-0"}))}).ticks(5)
+    world.edit(pools=[managers(), hot(3)]).run()
+    assert "c-hot-0" in world.pods()
