@@ -47,6 +47,7 @@ async def test_t2_owned_volumes_created_again_at_once():
         delete(s, KIND, Key(NAMESPACE, NAME))
         await asyncio.sleep(0.5)
         s._watching.cancel()
+        s.world.kubelets.behavior.files = (0.0, 0.1)
         begun(s)
         await settle(s)
 
@@ -55,6 +56,7 @@ async def test_t2b_owned_volumes_before_creation():
         begun(s)
         s.process.start()
         await asyncio.sleep(20.0)
+        s.world.kubelets.behavior.files = (0.0, 0.1)
         delete(s, KIND, Key(NAMESPACE, NAME))
         await asyncio.sleep(0.5)
         begun(s)
@@ -73,6 +75,8 @@ async def test_t4_node_lost_before_creation():
         s.edit(members={"replace": ["logs-storage-1"]})
         await asyncio.sleep(600)
         print(s.doing)
+        delete(s, CLAIMS, Key(NAMESPACE, "data-logs-storage-1"))
+        delete(s, PODS, Key(NAMESPACE, "logs-storage-1-0"))
         await settle(s)
 
 async def test_t5_shrink_because_there_is_no_room():
@@ -130,3 +134,75 @@ async def test_t7_reverted_while_stopping(stopped):
             s.edit(version=NEW)
         await settle(s, 7200)
         print("UNAVAILABLE", s.unavailable)
+
+async def test_t5b_shrink_because_a_node_is_lost():
+    with Scenario(where="node").logged() as s:
+        begun(s)
+        s.process.start()
+        k=Key(NAMESPACE,"logs-storage-4-0")
+        assert await s.until(lambda: "logs-storage-4-0" in s.pods() and s.world.store.get(PODS, k).doc["spec"].get("nodeName"))
+        node = s.world.store.get(PODS, k).doc["spec"]["nodeName"]
+        await asyncio.sleep(1.5)
+        s.world.nodes.lose(node, power=True)
+        await asyncio.sleep(900)
+        print(s.doing)
+        s.edit(pools=pools(storage=4))
+        await asyncio.sleep(900)
+        print(s.doing)
+        s.world.nodes.restore(node)
+        await settle(s)
+
+async def test_t5c_renamed_at_capacity():
+    with Scenario(capacity=1, pools=pools(storage=5, log=4, stateless=4)).logged() as s:
+        begun(s)
+        s.process.start()
+        await asyncio.sleep(300)
+        print(s.doing)
+        s.edit(pools=[{**pool("log", 3), "name": "logs"}, pool("storage", 5), pool("stateless", 4)])
+        await settle(s)
+
+async def test_t5d_quota_like_removed_pool():
+    with Scenario(capacity=1, volumes={"whenScaled":"Delete"}, pools=[*pools(storage=5, log=4, stateless=3), {**pool("storage", 3), "name":"more"}]).logged() as s:
+        begun(s)
+        s.process.start()
+        await asyncio.sleep(300)
+        print(s.doing)
+        s.edit(pools=[*pools(storage=5, log=4, stateless=3)])
+        assert await s.until(lambda: "do not exist" in s.doing), s.doing
+        s.world.kubelets.behavior.files = (0.0, 0.1)
+        delete(s, "/secrets", FILE)
+        for x in list(s.world.store.all(PODS)): delete(s, PODS, x.key)
+        await settle(s)
+        print("CLAIMS", [c.key.name for c in s.world.store.all(CLAIMS)])
+
+async def test_t6d_bare_removed(): 
+    with Scenario().logged() as s:
+        await s.begin()
+        s.edit(version=NEW)
+        assert await s.until(lambda: list(phases(s).values()).count("stop-coordinated") >= 12, 7200)
+        print(phases(s), len(s.database.processes))
+        s.edit(pools=[{**p, "name": "x"+p["name"]} if p["name"]=="storage" else p for p in pools()])
+        await asyncio.sleep(900)
+        print("UNAVAILABLE", s.unavailable, s.doing)
+        await settle(s, 7200)
+        print("UNAVAILABLE", s.unavailable)
+        assert s.unavailable < 120
+
+@pytest.mark.parametrize("many", [1, 5, 12])
+async def test_t6e_removed_when_scheduled(many):
+    with Scenario(agents=True).logged() as s:
+        await s.begin()
+        s.edit(version=NEW)
+        done=[]
+        def wrote(*_):
+            if not done and list(phases(s).values()).count("schedule-coordinated") >= many:
+                done.append(1)
+                s.process.kill()
+                s.edit(pools=[{**p, "name": "x"+p["name"]} if p["name"]=="storage" else p for p in pools()])
+        s.process.write_done = wrote
+        assert await s.until(lambda: done, 7200)
+        await asyncio.sleep(900)
+        print("UNAVAILABLE", s.unavailable, s.doing)
+        await settle(s, 7200)
+        print("UNAVAILABLE", s.unavailable)
+        assert s.unavailable < 120

@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 
 from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.model.observation import Database, Inputs, Member, Observation, Pool, ProtocolSwitch
+from stateward.planning.model.phase import BEGUN, COORDINATED
 
 PROGRAMS, PROGRAM = "beside", "program"
 """Names of inputs: which programs are beside those of the image, and which programs are run."""
@@ -27,10 +28,25 @@ def switch_progress(obs: Observation, up: AbstractSet[str], database: Database |
     mine = [m for m in members if m.pool in pools]
     if not pools or any_member_switched(obs) or (mine and all(runs_new_programs(pools[m.pool], m) for m in mine)):
         return ProtocolSwitch.NONE
-    if any(selects_new_programs(pools[m.pool], m.config) for m in mine):
+    if any(selects_new_programs(pools[m.pool], m.config) for m in mine) and not stays_behind(pools, members, database):
         return ProtocolSwitch.SWITCHED
     ready = database is not None and not database.draining and len(mine) == len(members) > 0
     return ProtocolSwitch.SWITCHED if ready and not unprepared(pools, up, members) else ProtocolSwitch.BESIDE
+
+
+def stays_behind(pools: Mapping[str, Pool], members: list[Member], database: Database | None) -> bool:
+    """Return whether a member of a removed pool would not change with the others, and none of them has begun to.
+
+    The disaster this prevents: a pool of logs is renamed when all is ready for the change, and before the processes
+    stop. All others change, those logs go on with a version that nobody talks to, and there is no database without
+    them. So these members leave first, and nothing has to be taken back: no process has stopped.
+    """
+    pool = next(iter(pools.values()))
+    begun = any(m.pod is not None and m.pod.phase in BEGUN & COORDINATED for m in members)
+    if begun or database is None:
+        return False
+    others = (m for m in members if m.pool not in pools)
+    return any(m.pod is None or m.pod.phase not in COORDINATED or not selects_new_programs(pool, m.config) for m in others)
 
 
 def any_member_switched(obs: Observation) -> bool:
