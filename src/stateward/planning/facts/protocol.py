@@ -46,7 +46,9 @@ def stays_behind(pools: Mapping[str, Pool], members: list[Member], database: Dat
     if begun or database is None:
         return False
     others = (m for m in members if m.pool not in pools)
-    return any(m.pod is None or m.pod.phase not in COORDINATED or not selects_new_programs(pool, m.config) for m in others)
+    return any(
+        m.pod is None or m.pod.phase not in COORDINATED or not selects_new_programs(pool, m.config) for m in others
+    )
 
 
 def any_member_switched(obs: Observation) -> bool:
