@@ -216,7 +216,7 @@ async def test_a_pool_that_is_renamed_just_before_the_switch_leaves_first(name: 
 
 
 @pytest.mark.parametrize(("agents", "phase"), [(True, "schedule-coordinated"), (False, "stop-coordinated")])
-async def test_a_pool_that_is_renamed_while_the_switch_begins_takes_part_in_it(agents: bool, phase: str) -> None:  # noqa: FBT001
+async def test_a_pool_that_is_renamed_while_the_switch_begins_takes_part_in_it(agents: bool, phase: str) -> None:
     with Scenario(agents=agents).logged() as scenario:
         await scenario.begin()
         edits: list[int] = []

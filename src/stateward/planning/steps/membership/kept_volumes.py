@@ -25,7 +25,7 @@ def kept_volumes(facts: Facts, scaling: Scale) -> StepResult:
 
 
 def vacate(member: Member) -> StepResult:
-    """Return the end of a claim that a new member with its first name waits for; one that was bound is only waited for."""
+    """Return the end of a claim that a new member with its first name waits for; a bound one is only waited for."""
     claim = member.claim
     if claim is None:
         return StepResult()
