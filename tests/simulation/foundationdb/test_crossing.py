@@ -8,6 +8,8 @@ import pytest
 
 from stateward.api.values import names
 from stateward.api.values.base import Json
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb.scenario import PODS, SETS, Scenario, pools
 
 pytestmark = pytest.mark.simulation
@@ -232,3 +234,20 @@ async def test_a_pool_that_is_renamed_while_the_switch_begins_takes_part_in_it(a
         assert await scenario.settled(7200.0), scenario.doing
         arrived(scenario)
         assert scenario.unavailable < 120
+
+
+async def test_a_member_whose_machine_is_lost_just_before_the_switch_may_be_replaced_before_it() -> None:
+    """With two members of a pool the data is not replicated before there is a new one, and the switch waits for that."""
+    few = pools(storage=2, log=3, stateless=2)
+    with Scenario(agents=True, where="node", pools=few).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: switched(scenario), 7200.0), scenario.doing
+        lost = scenario.world.store.get(PODS, Key(NAMESPACE, "logs-storage-1-0"))
+        assert lost is not None
+        scenario.world.nodes.remove(lost.doc["spec"]["nodeName"])
+        assert await scenario.until(lambda: "not all data is replicated" in scenario.doing, 600.0), scenario.doing
+        scenario.edit(members={"replace": ["logs-storage-1"]})
+        assert await scenario.settled(7200.0), scenario.doing
+        assert "logs-storage-1" not in scenario.members()
+        arrived(scenario)

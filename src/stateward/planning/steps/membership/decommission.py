@@ -83,7 +83,8 @@ def leaves_first(facts: Facts, members: Sequence[Member], scaling: Scale) -> lis
     if not facts.needs_first_names or facts.obs.deployed_version or any(m.pod and not m.alive for m in members):
         return []
     waiting = [m for m in joining_members(facts, scaling) if obstacle(facts, m)]
-    able = [m for m in members if m.alive and m.pod and any(makes_room(facts, m, other) for other in waiting)]
+    rest = (m for m in members if m.alive and m.pod is not None and m.name not in scaling.replaced)
+    able = [m for m in rest if any(makes_room(facts, m, other) for other in waiting)]
     return sorted(able, key=lambda m: (-m.ordinal, m.name))[:1]
 
 
