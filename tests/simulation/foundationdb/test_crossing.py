@@ -237,7 +237,7 @@ async def test_a_pool_that_is_renamed_while_the_switch_begins_takes_part_in_it(a
 
 
 async def test_a_member_whose_machine_is_lost_just_before_the_switch_may_be_replaced_before_it() -> None:
-    """With two members of a pool the data is not replicated before there is a new one, and the switch waits for that."""
+    """With two members of a pool, data is not replicated before there is a new one, and the switch waits for that."""
     few = pools(storage=2, log=3, stateless=2)
     with Scenario(agents=True, where="node", pools=few).logged() as scenario:
         await scenario.begin()
