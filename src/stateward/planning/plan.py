@@ -326,7 +326,7 @@ Step = Callable[[Facts, Scale, StepResult], StepResult]
 
 STEPS: Mapping[str, Step] = {
     "kept volumes": lambda facts, scaling, _part: kept_volumes(facts, scaling),
-    "bootstrap": lambda facts, _scaling, _part: bootstrap(facts),
+    "bootstrap": lambda facts, scaling, _part: bootstrap(facts, scaling.leaving),
     "create members": lambda facts, scaling, _part: create(facts, scaling),
     "restarts in progress": lambda facts, scaling, part: continue_restarts(
         facts, excluded_from_restarts(facts, scaling, part)

@@ -1,11 +1,15 @@
 """FoundationDB to a version that does not talk to the one before: both programs everywhere, one switch, then images."""
 
 import asyncio
+import base64
 from typing import Any
 
 import pytest
 
 from stateward.api.values import names
+from stateward.api.values.base import Json
+from stateward.kube.objects.metadata import Key
+from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.foundationdb.scenario import PODS, SETS, Scenario, pools
 
 pytestmark = pytest.mark.simulation
@@ -180,4 +184,70 @@ async def test_it_grows_on_the_way() -> None:
         scenario.edit(pools=pools(storage=6))
         assert await scenario.settled(7200.0), scenario.doing
         assert len(scenario.members()) == 13
+        arrived(scenario)
+
+
+def renamed(name: str) -> list[Json]:
+    """Return the pools, one of them with another name."""
+    return [{**pool, "name": f"other-{name}"} if pool["name"] == name else pool for pool in pools()]
+
+
+def switched(scenario: Scenario) -> int:
+    """Return how many members have a configuration with the new programs."""
+    found = [stored.doc.get("data", {}).get("program", "") for stored in scenario.world.store.all("/secrets")]
+    return sum(base64.b64decode(text).decode().strip() == NEW for text in found)
+
+
+def in_phase(scenario: Scenario, phase: str) -> int:
+    annotations = [stored.meta.get("annotations", {}) for stored in scenario.world.store.all(PODS)]
+    return sum(found.get(names.ANNOTATION_PHASE) == phase for found in annotations)
+
+
+@pytest.mark.parametrize("name", ["storage", "log"])
+async def test_a_pool_that_is_renamed_just_before_the_switch_leaves_first(name: str) -> None:
+    """Its members would go on with programs that nobody talks to, and there is no database without them."""
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: switched(scenario), 7200.0), scenario.doing
+        scenario.edit(pools=renamed(name))
+        assert await scenario.settled(7200.0), scenario.doing
+        arrived(scenario)
+        assert scenario.unavailable < 60
+        assert not any(member.startswith(f"logs-{name}-") for member in scenario.members())
+
+
+@pytest.mark.parametrize(("agents", "phase"), [(True, "schedule-coordinated"), (False, "stop-coordinated")])
+async def test_a_pool_that_is_renamed_while_the_switch_begins_takes_part_in_it(agents: bool, phase: str) -> None:
+    with Scenario(agents=agents).logged() as scenario:
+        await scenario.begin()
+        edits: list[int] = []
+
+        def wrote(*_: str) -> None:
+            if in_phase(scenario, phase) == 12 and not edits:
+                edits.append(1)
+                scenario.edit(pools=renamed("storage"))
+
+        scenario.process.write_done = wrote
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: edits, 7200.0), scenario.doing
+        assert await scenario.settled(7200.0), scenario.doing
+        arrived(scenario)
+        assert scenario.unavailable < 120
+
+
+async def test_a_member_whose_machine_is_lost_just_before_the_switch_may_be_replaced_before_it() -> None:
+    """With two members of a pool, data is not replicated before there is a new one, and the switch waits for that."""
+    few = pools(storage=2, log=3, stateless=2)
+    with Scenario(agents=True, where="node", pools=few).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: switched(scenario), 7200.0), scenario.doing
+        lost = scenario.world.store.get(PODS, Key(NAMESPACE, "logs-storage-1-0"))
+        assert lost is not None
+        scenario.world.nodes.remove(lost.doc["spec"]["nodeName"])
+        assert await scenario.until(lambda: "not all data is replicated" in scenario.doing, 600.0), scenario.doing
+        scenario.edit(members={"replace": ["logs-storage-1"]})
+        assert await scenario.settled(7200.0), scenario.doing
+        assert "logs-storage-1" not in scenario.members()
         arrived(scenario)

@@ -171,7 +171,8 @@ ADVICE = {
     ),
     "MembersFirst": Advice(
         "all members of the spec are running and ready. The database is created once, with all of them",
-        "check the pod of the member named above; a smaller spec also takes effect at once",
+        "check the pod of the member named above; a smaller spec also takes effect at once. If the pod does not run"
+        " because of its volume, delete its claim and the pod: there is no data before the database",
     ),
     "Missing": Advice(
         "the member is back, or its time is up and a new member replaces it",

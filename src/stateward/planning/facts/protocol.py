@@ -13,8 +13,10 @@ impossible.
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
+from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.model.observation import Database, Inputs, Member, Observation, Pool, ProtocolSwitch
+from stateward.planning.model.phase import BEGUN, COORDINATED
 
 PROGRAMS, PROGRAM = "beside", "program"
 """Names of inputs: which programs are beside those of the image, and which programs are run."""
@@ -27,10 +29,29 @@ def switch_progress(obs: Observation, up: AbstractSet[str], database: Database |
     mine = [m for m in members if m.pool in pools]
     if not pools or any_member_switched(obs) or (mine and all(runs_new_programs(pools[m.pool], m) for m in mine)):
         return ProtocolSwitch.NONE
-    if any(selects_new_programs(pools[m.pool], m.config) for m in mine):
+    if any(selects_new_programs(pools[m.pool], m.config) for m in mine) and not leaves_before(obs, database):
         return ProtocolSwitch.SWITCHED
     ready = database is not None and not database.draining and len(mine) == len(members) > 0
     return ProtocolSwitch.SWITCHED if ready and not unprepared(pools, up, members) else ProtocolSwitch.BESIDE
+
+
+def leaves_before(obs: Observation, database: Database | None) -> bool:
+    """Return whether a member leaves before all others change, although their next templates are written.
+
+    Nothing has to be taken back for that: no process has stopped, and the database answers. The disasters this
+    prevents: a pool of logs is renamed at that moment, its members go on with programs that nobody talks to, and there
+    is no database without them; or a machine is lost, so the change waits for a healthy database, and the database for
+    the successor of that machine's member, which would leave after the change.
+    """
+    members = [m for m in obs.members if m.alive or m.pod is not None]
+    if database is None or any(m.pod is not None and m.pod.phase in BEGUN & COORDINATED for m in members):
+        return False
+    pools = {pool.name: pool for pool in obs.desired.pools if pool.crossings}
+    removals, pool = active_removals(obs), next(iter(pools.values()))
+    others = [m for m in members if m.pool not in pools]
+    part = (m for m in others if m.pod is not None and m.pod.phase in COORDINATED)
+    changing = [m for m in part if selects_new_programs(pool, m.config)]
+    return len(changing) < len(others) or any(m.alive and m.name in removals for m in members)
 
 
 def any_member_switched(obs: Observation) -> bool:

@@ -163,14 +163,17 @@ class Ensemble:
         return f"{next(iter(self._numbers)):032x}"
 
     def _cluster(self, wanted: Connection, version: str, now: float) -> Cluster:
-        if self.cluster is None:
+        made = self.cluster
+        # Where no database was created, coordinators hold nothing: others of the same name begin anew.
+        if made is None or (made.state.connection != wanted and not made.state.configuration):
             state = State(wanted.description, wanted.generation, list(wanted.coordinators))
             self.cluster = Cluster(state, version, self.timing)
             self.cluster.kill = self._kill
             self.cluster.resolve = self.resolve
             self.cluster.at = now - STEP
             self.advance()
-        return self.cluster
+            return self.cluster
+        return made
 
     def _kill(self, address: str) -> None:
         self.end(address)

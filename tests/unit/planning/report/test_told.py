@@ -63,7 +63,8 @@ def test_a_member_that_is_not_ready_is_named_with_the_reason() -> None:
     (wait,) = [w for w in seen(NOT_THERE, members=()).waits if w.reason == "MembersFirst"]
     assert "0 of 1 members exist" in wait.message
     many = tuple(msgspec.structs.replace(bare, name=f"c-s-{i}", ordinal=i) for i in range(5))
-    (wait,) = [w for w in seen(NOT_THERE, members=many).waits if w.reason == "MembersFirst"]
+    five = msgspec.structs.replace(DESIRED, pools=(msgspec.structs.replace(DESIRED.pools[0], replicas=5),))
+    (wait,) = [w for w in seen(NOT_THERE, members=many, desired=five).waits if w.reason == "MembersFirst"]
     assert "2 more are not ready" in wait.message
 
 
@@ -169,5 +170,5 @@ def test_whatever_is_seen_a_database_is_made_on_its_own_word_only_and_never_twic
 @given(asked)
 def test_making_it_never_waits_without_a_reason(obs: o.Observation) -> None:
     obs = msgspec.structs.replace(obs, database=NOT_THERE)
-    part = create_database(derive(obs, NOW))
+    part = create_database(derive(obs, NOW), ())
     assert part.actions or part.waits

@@ -13,7 +13,7 @@ the grant. If only volumes with data of that cluster are left, whose members nev
     no grant ──recorded in the status──▶ recorded ──annotated on the pod──▶ granted ──the database answers──▶ formed
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import OVERDUE, Facts
@@ -29,7 +29,7 @@ from stateward.planning.model.actions import (
 )
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod, Pool
-from stateward.planning.steps.membership.create_database import NAMED, create_database
+from stateward.planning.steps.membership.create_database import NAMED, create_database, first_volumes
 from stateward.planning.steps.membership.create_members import creation_of
 from stateward.planning.steps.membership.earlier_cluster import (
     can_vote,
@@ -45,10 +45,12 @@ FORMING = "Bootstrapping"
 """The reason of the wait for a member that forms the cluster; how long it takes is known by it."""
 
 
-def bootstrap(facts: Facts) -> StepResult:
-    """Return what the forming of the cluster needs now; nothing once the database answers."""
+def bootstrap(facts: Facts, leaving: Container[str]) -> StepResult:
+    """Return what the forming of the cluster needs now, without its `leaving` members; nothing once it answers."""
     if facts.obs.desired.formed_by_word or facts.database is not None:
-        return merge(create_database(facts), revoke_consent(facts, "the database answers"))
+        return merge(
+            first_volumes(facts), create_database(facts, leaving), revoke_consent(facts, "the database answers")
+        )
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (again and everything_lost(facts)):
         return StepResult(waits=lost_wait(facts))

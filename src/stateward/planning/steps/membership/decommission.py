@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from stateward.api.values.quantity import readable
-from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.facts.facts import OVERDUE, Facts, unschedulable
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
 from stateward.planning.safety.capacity import capacity_problem, remaining_data_members, units_to_move
@@ -25,7 +25,7 @@ from stateward.planning.steps.membership.release import (
     release,
 )
 from stateward.planning.steps.membership.scale import Scale
-from stateward.planning.steps.membership.surge import Departures, obstacle
+from stateward.planning.steps.membership.surge import Departures, frees_place, joining_members, obstacle
 from stateward.planning.steps.membership.voting_exclusions import (
     VoteRemoval,
     database_knows_departure,
@@ -47,6 +47,9 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
     members = [m for m in members if m not in blanks]
     if facts.database is None:
+        room = leaves_first(facts, members, scaling)
+        part = merge(part, *(release(facts, m, leaving[m.name]) for m in room))
+        members = [m for m in members if m not in room]
         waits = merge(*(missing_instruction(facts, m) for m in members))
         return merge(part, hold_leaving(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]
@@ -70,6 +73,27 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
         else:
             part = merge(part, step(facts, member, to_move[member.name], why, resignation, held))
     return part
+
+
+def leaves_first(facts: Facts, members: Sequence[Member], scaling: Scale) -> list[Member]:
+    """Return the member that leaves before there is a database, to make room for one without which there will be none.
+
+    One leaves at a time, the highest first: the lowest are in the cluster file. Its volume is kept until the database
+    answers. The disaster this prevents: there is no room for all members, so the database is not created; the user asks
+    for fewer, and those that are not wanted any longer keep the room, because they leave once the database answers.
+    """
+    if not facts.needs_first_names or facts.obs.deployed_version or any(m.pod and not m.alive for m in members):
+        return []
+    waiting = [m for m in joining_members(facts, scaling) if obstacle(facts, m)]
+    rest = (m for m in members if m.alive and m.pod is not None and m.name not in scaling.replaced)
+    able = [m for m in rest if any(makes_room(facts, m, other) for other in waiting)]
+    return sorted(able, key=lambda m: (-m.ordinal, m.name))[:1]
+
+
+def makes_room(facts: Facts, member: Member, other: Member) -> bool:
+    """Return whether a new member that has no place may get one when this member has left."""
+    trouble = facts.trouble(other)
+    return other.pod is None or (unschedulable(trouble) and frees_place(member, trouble))
 
 
 def missing_instruction(facts: Facts, member: Member) -> StepResult:

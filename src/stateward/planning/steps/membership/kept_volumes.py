@@ -9,9 +9,9 @@ shard stays on a volume with a higher number.
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.volume_fit import unfit
-from stateward.planning.model.actions import Action, ForgetState, MarkState, MarkVolume
+from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
-from stateward.planning.model.intent import StepResult, Wait
+from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
@@ -22,7 +22,22 @@ from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
 def kept_volumes(facts: Facts, scaling: Scale) -> StepResult:
     """Return the marks to set or remove on volumes that are not in use, and the waits for those that are needed."""
-    return StepResult(actions=(*marks(facts), *data_marks(facts)), waits=needed_volumes(facts, scaling))
+    found = StepResult(actions=(*marks(facts), *data_marks(facts)), waits=needed_volumes(facts, scaling))
+    return merge(found, *(vacate(m) for m in scaling.occupied))
+
+
+def vacate(member: Member) -> StepResult:
+    """Return the end of a claim that a new member with its first name waits for; a bound one is only waited for."""
+    claim = member.claim
+    if claim is None:
+        return StepResult()
+    text = f"{member.name} is created when the claim of an earlier member of this name is gone: it is being deleted"
+    why = "nothing was written to it, and it cannot become what the spec asks for"
+    delete = DeleteVolume(why=why, member=member.name, claim=claim.ref)
+    return StepResult(
+        actions=() if claim.terminating or claim.capacity else (delete,),
+        waits=(Wait(member.name, "VolumeTerminating", text),),
+    )
 
 
 def marks(facts: Facts) -> tuple[Action, ...]:

@@ -4,7 +4,7 @@ Members keep their ordinals; a pool shrinks from the highest one. A member whose
 new member counts as leaving, so a new member is created beside it; one such replacement runs at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from stateward.api.values import names
 from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import in_flight, reserved_names
-from stateward.planning.facts.volume_fit import is_skipped
+from stateward.planning.facts.volume_fit import is_skipped, unfit
 from stateward.planning.model.observation import Effect, Member, Pool, Removal
 from stateward.planning.steps.upkeep.volume_change import to_replace
 
@@ -25,6 +25,8 @@ class Scale(Struct, frozen=True):
     replaced: frozenset[str]
     """Members that leave and get a successor: their pools keep their size."""
     missing: tuple[tuple[Pool, int], ...]
+    occupied: tuple[Member, ...] = ()
+    """Names for new members that wait for the end of a volume claim of that name."""
 
 
 def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
@@ -39,17 +41,21 @@ def scale(facts: Facts, removals: Mapping[str, Removal]) -> Scale:
     replaced |= replacements(facts, removals)
     leaving |= replaced
     missing: list[tuple[Pool, int]] = []
+    occupied: list[Member] = []
     for pool in facts.obs.desired.pools:
         staying = [m for m in members_of(facts, pool) if m.alive and m.name not in leaving]
         shrink = f"pool {pool.name} shrinks to {pool.replicas}"
         leaving |= {m.name: shrink for m in kept_first(facts, staying)[pool.replicas :] if m.name not in keep}
         if not names_come_back(facts, pool, leaving):
-            missing += [(pool, ordinal) for ordinal in free_ordinals(facts, pool, pool.replicas - len(staying))]
+            free = free_ordinals(facts, pool, pool.replicas - len(staying))
+            used = occupants(facts, pool, free)
+            missing += [(pool, ordinal) for ordinal in free if ordinal not in used]
+            occupied += used.values()
     wanted = {(pool.name, ordinal) for pool, ordinal in missing}
     for member in facts.obs.members:
         if member.present and not member.alive and (member.pool, member.ordinal) not in wanted:
             leaving.setdefault(member.name, "it was released")
-    return Scale(leaving=leaving, replaced=frozenset(replaced), missing=tuple(missing))
+    return Scale(leaving, frozenset(replaced), tuple(missing), tuple(occupied))
 
 
 def names_come_back(facts: Facts, pool: Pool, leaving: Mapping[str, str]) -> bool:
@@ -62,6 +68,20 @@ def names_come_back(facts: Facts, pool: Pool, leaving: Mapping[str, str]) -> boo
     if facts.formed:
         return False
     return any(m.name in leaving and facts.never_had_data(m) for m in members_of(facts, pool))
+
+
+def occupants(facts: Facts, pool: Pool, free: Sequence[int]) -> dict[int, Member]:
+    """Return those of these new members, by ordinal, whose claim has to end first: it is being deleted, or never fits.
+
+    Only members that need their first names wait for that. The disaster this prevents: a cluster is created with a
+    wrong storage class, deleted, and created again; all members get other names because of the claims that were never
+    bound, and the cluster file of FoundationDB names coordinators that will never exist.
+    """
+    if not facts.needs_first_names or pool.ephemeral:
+        return {}
+    found = ((n, facts.members.get(names.member(facts.obs.name, pool.name, n))) for n in free)
+    claimed = ((n, m, m.claim) for n, m in found if m is not None and m.claim is not None and not m.present)
+    return {n: m for n, m, claim in claimed if claim.terminating or (not claim.capacity and unfit(pool, m))}
 
 
 def unwanted(facts: Facts, member: Member) -> str | None:
@@ -129,11 +149,14 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     Those of members that have not left come first. The disaster this prevents: a manager was released after its vote
     has moved to a new one, the StatefulSet of the new one is deleted, and the released one is created again in its
     place: it waits for the vote, which is on the volume of the other.
+
+    Where members need their first names, only what was given up is passed over, as in the cluster file.
     """
     mine = [m for m in facts.obs.members if m.pool == pool.name]
     keep = facts.obs.desired.replacement.keep
-    left = (m for m in mine if m.claim is not None and m.claim.left and m.name not in keep)
-    taken = {m.ordinal for m in mine if m.alive or is_skipped(pool, m, facts.database)} | {m.ordinal for m in left}
+    left = {m.ordinal for m in mine if m.claim is not None and m.claim.left and m.name not in keep}
+    first = facts.needs_first_names and not pool.ephemeral
+    taken = left | {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
     never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
     lost = sorted(m.ordinal for m in mine if m.name in facts.obs.records and m.name not in facts.obs.let_go)
     order = dict.fromkeys((*lost, *range(count + len(mine) + len(never))))

@@ -10,6 +10,8 @@ continues where it was. A member whose pod is in trouble is left to `repair`.
 from collections.abc import Sequence
 
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.protocol import PROGRAM
+from stateward.planning.model.actions import DeletePod
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Member, ProtocolSwitch
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
@@ -126,11 +128,19 @@ def stop_all(facts: Facts, down: Sequence[Member], members: Sequence[Member], *,
 
 
 def restart_bare(facts: Facts, member: Member) -> StepResult:
-    """Return the restart of a member without an agent: another pod, or none if it leaves or its data is in its pod."""
+    """Return the restart of a member without an agent: another pod, or none if it leaves or its data is in its pod.
+
+    The disaster this prevents: a pool is renamed while all members change to a version that does not talk to the
+    present one, and its members, without which there is no database, go on with the present one.
+    """
     if loses_with_pod(facts, member):
         return StepResult(actions=(set_phase(member, Phase.NONE, "its data would be lost with its pod"),))
+    why, pod, workload = "all other members are stopped, and it has no agent", member.pod, member.workload
     if member.pool in facts.pools:
-        return recreate_pod(facts, member, "all other members are stopped, and it has no agent")
+        return recreate_pod(facts, member, why)
+    if pod is not None and workload is not None and workload.inputs.get(PROGRAM) != pod.inputs.get(PROGRAM):
+        ready = member.alive and workload.observed
+        return StepResult(actions=(DeletePod(why=why, member=member.name, pod=pod.ref),) if ready else ())
     return StepResult(actions=(set_phase(member, Phase.NONE, "its pool was removed, so it leaves"),))
 
 
