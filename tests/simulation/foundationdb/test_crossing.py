@@ -205,7 +205,7 @@ def in_phase(scenario: Scenario, phase: str) -> int:
 
 @pytest.mark.parametrize("name", ["storage", "log"])
 async def test_a_pool_that_is_renamed_just_before_the_switch_leaves_first(name: str) -> None:
-    """Its members would go on with programs that nobody talks to, and there is no database without them."""
+    """Its members would go on with programs that no other process talks to, and there is no database without them."""
     with Scenario(agents=True).logged() as scenario:
         await scenario.begin()
         scenario.edit(version=NEW)

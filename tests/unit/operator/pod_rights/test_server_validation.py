@@ -128,7 +128,7 @@ async def test_another_failure_refuses_nothing_and_is_asked_again(code: int) -> 
 
 
 async def test_a_refused_spec_is_asked_about_again_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The API server was upgraded meanwhile, or a policy on it was corrected, and nobody edits the spec for that."""
+    """The API server was upgraded meanwhile, or a policy on it was corrected, and no user edits the spec for that."""
     now = [100.0]
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now[0])
     server = Server(unknown('spec.template.spec.containers[name="opensearch"].imagePullPolicy'))
