@@ -39,9 +39,9 @@ def leaves_before(obs: Observation, database: Database | None) -> bool:
     """Return whether a member leaves before all others change, although their next templates are written.
 
     Nothing has to be taken back for that: no process has stopped, and the database answers. The disasters this
-    prevents: a pool of logs is renamed at that moment, its members go on with programs that no other process
-    talks to, and there is no database without them; or a machine is lost, so the change waits for a healthy database, and the database for
-    the successor of that machine's member, which would leave after the change.
+    prevents: a pool of logs is renamed at that moment, its members go on with programs that no other process talks to,
+    and there is no database without them; or a machine is lost, so the change waits for a healthy database, and the
+    database for the successor of that machine's member, which would leave after the change.
     """
     members = [m for m in obs.members if m.alive or m.pod is not None]
     if database is None or any(m.pod is not None and m.pod.phase in BEGUN & COORDINATED for m in members):
