@@ -14,7 +14,7 @@ from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
-from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
+from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
 from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
@@ -107,10 +107,6 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
 
 
 _STATE, _THIS_STATE = "the state of an earlier cluster of this name", "the state of this cluster"
-_FORM_NEW = (
-    ". To form a new and empty cluster instead, annotate the cluster with"
-    " stateward.dev/bootstrap-again=accept-data-loss"
-)
 
 
 def lacks_managers(facts: Facts) -> bool:
@@ -141,7 +137,7 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         use = " and ".join(part for part in lacks if part)
     if not use:
         return None
-    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if what == _STATE else ''}"
+    text = f"{may_hold}; it can only be used with {use} in the spec{FORM_NEW if what == _STATE else ''}"
     return Wait(member.name, "PoolNeeded", text, stalled=True)
 
 
