@@ -113,12 +113,13 @@ def lacks_managers(facts: Facts) -> bool:
     """Return whether managers with kept volumes are needed: none is there, or too few.
 
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
-    when it takes too long, and so it does in one that is formed.
+    when it takes too long, and so it does in one that is formed. In a database that others create, nothing marks the
+    volumes with its state, so none is asked for.
     """
     if facts.obs.bootstrap_again:
         return False
     if facts.formed:
-        return facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
+        return not facts.obs.desired.formed_by_word and facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
     return not electors(facts) or is_overdue(facts)
 
 
