@@ -43,6 +43,11 @@ from stateward.planning.steps.rollout.prepare import stage
 
 FORMING = "Bootstrapping"
 """The reason of the wait for a member that forms the cluster; how long it takes is known by it."""
+FORM_NEW = (
+    ". To form a new and empty cluster instead, annotate the cluster with"
+    " stateward.dev/bootstrap-again=accept-data-loss"
+)
+"""What a user can do who gives up an earlier cluster."""
 
 
 def bootstrap(facts: Facts, leaving: Container[str]) -> StepResult:
@@ -273,6 +278,7 @@ def unformed(facts: Facts, member: Member) -> tuple[Wait, ...]:
     text = (
         f"{member.name} has not formed the cluster for more than {OVERDUE / 60:.0f} minutes; its log says"
         f" why, and if its volume is from an earlier cluster, it waits for the other managers of that cluster{names}"
+        f"{FORM_NEW if member.claim is not None and member.claim.earlier else ''}"
     )
     return (Wait(member.name, FORMING, text, stalled=True),)
 

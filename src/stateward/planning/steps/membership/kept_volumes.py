@@ -14,7 +14,7 @@ from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
-from stateward.planning.steps.membership.bootstrap import is_overdue, mark_state
+from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
 from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
@@ -122,22 +122,19 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
 
 
 _STATE, _THIS_STATE = "the state of an earlier cluster of this name", "the state of this cluster"
-_FORM_NEW = (
-    ". To form a new and empty cluster instead, annotate the cluster with"
-    " stateward.dev/bootstrap-again=accept-data-loss"
-)
 
 
 def lacks_managers(facts: Facts) -> bool:
     """Return whether managers with kept volumes are needed: none is there, or too few.
 
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
-    when it takes too long, and so it does in one that is formed.
+    when it takes too long, and so it does in one that is formed. In a database that others create, nothing marks the
+    volumes with its state, so none is asked for.
     """
     if facts.obs.bootstrap_again:
         return False
     if facts.formed:
-        return facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
+        return not facts.obs.desired.formed_by_word and facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
     return not electors(facts) or is_overdue(facts)
 
 
@@ -156,7 +153,7 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         use = " and ".join(part for part in lacks if part)
     if not use:
         return None
-    text = f"{may_hold}; it can only be used with {use} in the spec{_FORM_NEW if what == _STATE else ''}"
+    text = f"{may_hold}; it can only be used with {use} in the spec{FORM_NEW if what == _STATE else ''}"
     return Wait(member.name, "PoolNeeded", text, stalled=True)
 
 

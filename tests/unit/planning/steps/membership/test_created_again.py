@@ -200,6 +200,8 @@ def test_too_few_managers_on_kept_volumes_say_how_many_the_pool_needs() -> None:
     world = made_again(cluster(2)).edit(answers=False, pools=[managers(1), hot(2)]).ticks(5)
     assert not needed(world), "they may still be elected"
     world.ticks(80)
+    (wait,) = [w for w in world.plan().waits if w.reason == "Bootstrapping"]
+    assert wait.message.endswith("annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss")
     assert "with 2 members of pool managers in the spec" in needed(world)["c-managers-1"].message
     assert "with 3 members of pool managers in the spec" in needed(world)["c-managers-2"].message
 
