@@ -251,3 +251,31 @@ async def test_a_member_whose_machine_is_lost_just_before_the_switch_may_be_repl
         assert await scenario.settled(7200.0), scenario.doing
         assert "logs-storage-1" not in scenario.members()
         arrived(scenario)
+
+
+async def test_no_other_version_before_all_members_have_joined_with_the_one_of_the_switch() -> None:
+    """The deployed version is still the old one, and its programs must never run again on data of the new one."""
+    with Scenario(agents=True, where="node").logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: in_phase(scenario, "stop-coordinated"), 7200.0), scenario.doing
+        lost = scenario.world.store.get(PODS, Key(NAMESPACE, "logs-stateless-0-0"))
+        assert lost is not None
+        scenario.world.nodes.lose(lost.doc["spec"]["nodeName"], power=True)
+
+        def joined() -> bool:
+            return any(member.get("version") == NEW for member in scenario.status.get("memberStates", []))
+
+        assert await scenario.until(joined, 600.0), scenario.doing
+        scenario.edit(version="7.4.1")
+        for _ in range(30):
+            await asyncio.sleep(60.0)
+            assert programs(scenario) == {NEW}
+        assert f"set spec.version to {NEW} until all have" in scenario.doing
+        scenario.edit(version=NEW)
+        scenario.world.nodes.restore(lost.doc["spec"]["nodeName"])
+        assert await scenario.settled(7200.0), scenario.doing
+        arrived(scenario)
+        scenario.edit(version="7.4.1")
+        assert await scenario.settled(7200.0), scenario.doing
+        assert programs(scenario) == {"7.4.1"}

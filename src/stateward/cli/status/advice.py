@@ -352,7 +352,7 @@ ADVICE = {
     ),
     "UpgradeRefused": Advice(
         "this cluster can change to spec.version",
-        "set the deployed version again",
+        "set the deployed version again, or the one that the message names",
     ),
     "GrowthLimitReached": Advice(
         "the disk has room again, or the limit is higher",

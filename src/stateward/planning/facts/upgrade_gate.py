@@ -2,11 +2,13 @@
 
     version edited ──database answers──▶ ──snapshot of at most `max_age`──▶ the first template is written ──▶ begun
 
-An upgrade that has begun is never held back: to stop half-way would be worse, and the way back is closed.
+An upgrade that has begun is never held back: to stop half-way would be worse, and the way back is closed. It ends
+before one to a version that does not talk to its own.
 """
 
 from msgspec.structs import replace
 
+from stateward.planning.facts.protocol import protocol_of
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version, parse, upgrading
 from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Database, Observation, Saved, SnapshotGate, Unknown
@@ -15,11 +17,30 @@ from stateward.planning.model.times import rfc3339
 
 def with_upgrade_held(obs: Observation, now: float) -> tuple[Observation, Wait | None]:
     """Return the observation without an upgrade that may not begin yet, and what it waits for; None if it may."""
-    held = (unknown_data(obs) or no_snapshot(obs, now)) if upgrading(obs) else None
+    held = (other_upgrade(obs) or unknown_data(obs) or no_snapshot(obs, now)) if upgrading(obs) else None
     if held is None:
         return obs, None
-    pools = tuple(replace(pool, inputs=pool.held_inputs) for pool in obs.desired.pools)
+    pools = tuple(replace(pool, inputs=pool.held_inputs, crossings={}) for pool in obs.desired.pools)
     return replace(obs, desired=replace(obs.desired, version=obs.deployed_version, pools=pools)), held
+
+
+def other_upgrade(obs: Observation) -> Wait | None:
+    """Return the wait of a version while some members have joined with one that talks neither to it nor to the rest.
+
+    The disaster this prevents: all processes change from 7.1 to 7.3 while a machine is down, the user asks for 7.4
+    before it is back, and the change from the deployed version, 7.1, begins again: with its programs, on data of 7.3.
+    """
+    known = {protocol_of(version) for version in (obs.deployed_version, obs.desired.version)}
+    joined = [newest_joined_version(obs, m) for m in obs.members] if any(p.crossings for p in obs.desired.pools) else []
+    others = [version for version in joined if version and protocol_of(version) not in known]
+    if not others:
+        return None
+    newest = max(others, key=parse)
+    text = (
+        f"{obs.desired.version}: members have joined with {newest}, whose processes do not talk to it, and others have"
+        f" not yet; set spec.version to {newest} until all have"
+    )
+    return Wait("spec.version", "UpgradeRefused", text, stalled=True)
 
 
 def unknown_data(obs: Observation) -> Wait | None:
