@@ -40,7 +40,8 @@ class Kubelets:
         for run in self._on(node):
             if run.process is not None:
                 run.process.kill()
-                run.process = None
+                # A container that starts again is not ready before its probe says so.
+                run.process, run.ready = None, False
             run.stopping = False  # Processes that were stopping are stopped again when the power returns.
 
     def back(self, node: str) -> None:
