@@ -66,7 +66,7 @@ def test_a_stalled_cluster_requests_manual_intervention(run: Run, api: FakeApi) 
     assert run("explain", "logs").output.splitlines()[2:] == [
         "Manual intervention is required (UpgradeRefused): 2.11.0 is older.",
         "  It continues when this cluster can change to spec.version.",
-        "  What to do: set the deployed version again.",
+        "  What to do: set the deployed version again, or the one that the message names.",
     ]
 
 
