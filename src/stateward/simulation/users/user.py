@@ -9,6 +9,7 @@ from stateward.api.values.base import Json
 from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.errors import ApiError
 from stateward.simulation.apiserver.documents import items, part
+from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.users.drawn_edits import DrawnEdit, draw
 from stateward.simulation.users.edits import EDITS, Draft, Edit
 from stateward.simulation.users.member_requests import CLEARED_REQUESTS, MEMBER_EDITS, REQUESTS, Annotations, Request
@@ -163,7 +164,8 @@ class User:
         """
         resource = self._world.resource(self._name)
         waits = items(resource.doc, "status", "waiting") if resource is not None else []
-        self._reduce_copies(refused=any(wait["reason"] == "ShrinkRefused" for wait in waits))
+        refused = any(wait["reason"] == "ShrinkRefused" for wait in waits)
+        self._reduce_copies(refused=refused, settled=resource is not None and _is_ready(resource))
         self._replace_undrained(
             [wait["subject"] for wait in waits if wait["reason"] in {"NeverJoined", "NotInCluster"}]
         )
@@ -188,17 +190,18 @@ class User:
             kept["replaceWithoutDraining"] = [*listed, *more]
             self._apply("members that never joined replaced", {**deepcopy(self.spec), "members": kept})
 
-    def _reduce_copies(self, *, refused: bool) -> None:
+    def _reduce_copies(self, *, refused: bool, settled: bool) -> None:
         """Let indices adapt their copies if they need more members than there are or will be.
 
-        The operator refuses to shrink a pool below their number.
+        The operator refuses to shrink a pool below their number. An index that was created after that may still have
+        two copies in a cluster with one member that holds data.
         """
         database = self._world.database(self._name)
         if database is None:
             return
         members = sum(node.data for node in database.nodes.values())
         for shard in database.shards:
-            insists = shard.spread == "false" and len(shard.copies) > (1 if refused else 2)
+            insists = shard.spread == "false" and len(shard.copies) > (1 if refused or settled else 2)
             if insists and (refused or len(shard.copies) > members):
                 self._world.context.trace(f"the user lets the copies of {shard.index} follow the number of members")
                 database.follow(shard.index, f"0-{len(shard.copies) - 1}")
@@ -274,6 +277,11 @@ class User:
         last = known.index(deployed) + 2 if deployed in known else None
         steps = known[known.index(newest) : last]
         return self.spec["version"] if self.spec["version"] in steps else newest
+
+
+def _is_ready(resource: Stored) -> bool:
+    conditions = items(resource.doc, "status", "conditions")
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def correct_storage(storage: Json) -> None:
