@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
 from stateward.planning.steps.membership.create_members import create
 from stateward.planning.steps.membership.scale import scale
 from tests.unit.planning.chaos import NOW
@@ -165,3 +166,24 @@ def test_before_the_cluster_is_formed_new_members_get_the_names_of_those_that_ne
     assert [ordinal for _, ordinal in scale(gone, {}).missing] == [0, 1]
     formed = derive(replace(new, database=facts.obs.database), NOW)
     assert [ordinal for _, ordinal in scale(formed, {}).missing] == [2, 3]
+
+
+def unseen(world: World) -> o.Observation:
+    """Return the observation of a cache that has the pods and not yet their claims: unknown is not ephemeral."""
+    observed = world.observe()
+    members = tuple(
+        replace(m, claim=None, pod=replace(m.pod, claims=True) if m.pod else None) for m in observed.members
+    )
+    return replace(observed, members=members)
+
+
+def test_a_member_whose_claim_is_not_seen_is_not_replaced() -> None:
+    world = settled(managers(), hot(), indices=((2,),))
+    made = plan(unseen(world), world.now)
+    assert not [action for action in made.actions if isinstance(action, a.Create | a.Drain | a.Release)]
+
+
+def test_the_grant_is_not_tied_to_the_pod_while_its_claim_is_not_seen() -> None:
+    world = World(managers(), hot())
+    world.until(lambda w: any(isinstance(action, a.RecordBootstrap) for action in w.plan().actions))
+    assert not [x for x in plan(unseen(world), world.now).actions if isinstance(x, a.RecordBootstrap)]
