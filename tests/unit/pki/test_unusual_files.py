@@ -40,7 +40,7 @@ def given(subject: x509.Name, *, may_sign: bool = True) -> dict[str, str]:
     return {"tls.crt": pem(made), "tls.key": key_pem(key)}
 
 
-def test_a_key_in_front_of_a_certificate_is_given_to_nobody() -> None:
+def test_a_key_in_front_of_a_certificate_is_in_no_bundle() -> None:
     files = {"tls.crt": CA.signs.key + CA.signs.certificate, "tls.key": CA.signs.key}
     found = given_authority(files, NOW)
     assert found == CA.signs

@@ -29,7 +29,7 @@ from stateward.planning.model.actions import (
 )
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod, Pool
-from stateward.planning.steps.membership.create_database import NAMED, create_database, first_volumes
+from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import creation_of
 from stateward.planning.steps.membership.earlier_cluster import (
     can_vote,
@@ -53,9 +53,7 @@ FORM_NEW = (
 def bootstrap(facts: Facts, leaving: Container[str]) -> StepResult:
     """Return what the forming of the cluster needs now, without its `leaving` members; nothing once it answers."""
     if facts.obs.desired.formed_by_word or facts.database is not None:
-        return merge(
-            first_volumes(facts), create_database(facts, leaving), revoke_consent(facts, "the database answers")
-        )
+        return merge(create_database(facts, leaving), revoke_consent(facts, "the database answers"))
     grant, again = facts.obs.bootstrap, facts.obs.bootstrap_again
     if grant is not None and grant.formed and not (again and everything_lost(facts)):
         return StepResult(waits=lost_wait(facts))

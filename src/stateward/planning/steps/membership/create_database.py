@@ -14,9 +14,8 @@ from collections.abc import Container, Sequence
 
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import CreateDatabase, RecordBootstrap
-from stateward.planning.model.intent import StepResult, Wait, merge
+from stateward.planning.model.intent import StepResult, Wait
 from stateward.planning.model.observation import Member, Unformed
-from stateward.planning.steps.membership.create_members import creation_of
 from stateward.planning.steps.rollout.default_intent import not_serving
 
 NAMED = 3
@@ -45,20 +44,6 @@ def create_database(facts: Facts, leaving: Container[str]) -> StepResult:
         why = "the database was never created, and all its members run"
         return StepResult(actions=(RecordBootstrap(why=why, member=first.name, volume=volume(first)),))
     return StepResult(actions=(CreateDatabase(why="its creation is recorded, and it does not exist yet"),))
-
-
-def first_volumes(facts: Facts) -> StepResult:
-    """Return the making of volumes of members that a person has deleted before there was a database.
-
-    Later no claim is made again, because an empty volume would hide the loss; but here is nothing to lose. Without it a
-    member whose volume is on a lost machine, or has data of another database, would have to run before the database is
-    created, and could be replaced only after that.
-    """
-    if not facts.needs_first_names or facts.obs.deployed_version:
-        return StepResult()
-    mine = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
-    bare = ((m, pool) for m, pool in mine if m.claim is None and m.pod is not None and m.pod.claims)
-    return merge(*(creation_of(facts, pool, m.ordinal, m.name) for m, pool in bare if not pool.ephemeral))
 
 
 def members_not_ready(facts: Facts, members: Sequence[Member]) -> Wait | None:
