@@ -7,6 +7,7 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
+from stateward.planning.steps.membership.bootstrap import may_form
 from tests.unit.planning.steps.membership.test_bootstrap import lose_volume, reasons
 from tests.unit.planning.steps.membership.test_created_again import without_managers
 from tests.unit.planning.steps.membership.test_left import made_again
@@ -131,6 +132,20 @@ def test_a_member_that_is_about_to_form_the_cluster_stays_the_one_whatever_pool_
     world.edit(pools=[mixed(3), managers(), hot(2)], bootstrap_again=True).ticks(10)
     assert set(world.did(a.RecordBootstrap)) == {"c-managers-0"}
     world.edit(may_form=True).run()
+
+
+@pytest.mark.parametrize(("told", "forms"), [("granted", True), ("", False)])
+def test_a_member_that_has_its_permission_stays_the_one_also_when_its_pool_has_lost_the_role(
+    told: str, forms: bool
+) -> None:
+    """The disaster this prevents: it is about to form the cluster, and a member of another pool forms a second one."""
+    world = World(managers(), hot()).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    facts = derive(world.observe(), world.now)
+    member = facts.members["c-managers-0"]
+    assert member.pod is not None
+    member = replace(member, pod=replace(member.pod, bootstrap=told))
+    pools = {**facts.pools, "managers": replace(facts.pools["managers"], voting=False)}
+    assert may_form(replace(facts, pools=pools), member) is forms
 
 
 @pytest.mark.parametrize("first", [True, False])
