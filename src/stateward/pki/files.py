@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
+from stateward.api.values.duration import stored_time
 from stateward.pki.authority import Authority
 from stateward.pki.certificate import Pair, signs, sound, split
 
 CERTIFICATE = "tls.crt"
 KEY = "tls.key"
 TRUSTED = "ca.crt"
-LONGEST_TIME = 11
-"""Digits of a time in seconds since the epoch, for the next thousands of years."""
 _COMING, _COMING_KEY, _SINCE, _RETIRED = "next.crt", "next.key", "next.since", "retired.crt"
 
 
@@ -37,7 +36,7 @@ def authority_of(files: Mapping[str, str]) -> Authority:
     retired = split(files.get(_RETIRED, ""))
     if not all(signs(pair) for pair in (own, coming) if pair is not None) or sound(files.get(_RETIRED, "")) != retired:
         raise ValueError("a key that is not its certificate's, or what is no certificate of an authority")
-    since = files.get(_SINCE, "0")
-    if not (since.isascii() and since.isdecimal() and len(since) <= LONGEST_TIME):
+    since = stored_time(files.get(_SINCE, "0"))
+    if since is None:
         raise ValueError("what is no time in seconds")
-    return Authority(own, coming, retired, float(since))
+    return Authority(own, coming, retired, since)
