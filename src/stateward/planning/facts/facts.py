@@ -19,6 +19,7 @@ from stateward.planning.model.observation import (
     Observation,
     Pool,
     ProtocolSwitch,
+    Record,
     Unit,
     Unknown,
 )
@@ -248,9 +249,10 @@ class Facts(Struct, frozen=True):
 def derive(obs: Observation, now: float) -> Facts:
     """Return the facts of an observation at time `now` (seconds since the epoch), members in one order.
 
-    The observation in them is without an upgrade that may not begin yet, and without an answer of an earlier cluster.
+    The observation in them is without an upgrade that may not begin yet, and without answers and records of a cluster
+    that is lost or was deleted.
     """
-    obs, held = with_upgrade_held(without_earlier_answer(obs), now)
+    obs, held = with_upgrade_held(without_earlier_records(without_earlier_answer(obs)), now)
     obs = msgspec.structs.replace(
         obs,
         members=tuple(sorted(obs.members, key=lambda m: (m.pool, m.ordinal, m.name))),
@@ -298,6 +300,27 @@ def without_earlier_answer(obs: Observation) -> Observation:
         return obs
     why = "only pods of a deleted cluster of this name answer, which are about to end"
     return msgspec.structs.replace(obs, database=Unknown(why))
+
+
+def without_earlier_records(obs: Observation) -> Observation:
+    """Return the observation, at the first answer of a cluster, without records of members from a cluster that is lost.
+
+    The disaster this prevents: a manager has joined a cluster that is lost. For the new one, the user deletes its
+    claim, as the operator advises. By its record it has taken part and lost its volume, so its claim is never made.
+    """
+    grant, database = obs.bootstrap, obs.database
+    if grant is None or grant.formed or isinstance(database, Unknown):
+        return obs
+    there = database.nodes.keys() | database.partial.keys() | database.voters
+    gone = {m.name for m in obs.members if m.name not in there and lost_volume(obs.records.get(m.name), m)}
+    return msgspec.structs.replace(obs, records={name: r for name, r in obs.records.items() if name not in gone})
+
+
+def lost_volume(record: Record | None, member: Member) -> bool:
+    """Return whether the volume with which a member has joined, by its record, is gone or about to be deleted."""
+    claim = member.claim
+    joined_with = record.volume if record is not None else ""
+    return joined_with != "" and (claim is None or claim.terminating or claim.ref.uid != joined_with)
 
 
 def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:

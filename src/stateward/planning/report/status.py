@@ -4,7 +4,7 @@ A time stays as long as its subject stays the same, so it survives the operator.
 seconds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -34,6 +34,7 @@ __all__ = ["parse_time", "rfc3339", "status"]
 def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> ClusterStatus:
     """Return the status to write after a plan was made (and, if it was, carried out) at time `now`."""
     facts = derive(obs, now)
+    before = without_records(before, obs.records.keys() - facts.obs.records.keys())
     version = deployed(facts, before)
     if version != obs.deployed_version:
         # The status also describes what it records itself: a version that is deployed is no longer an upgrade target.
@@ -74,6 +75,15 @@ def status(obs: Observation, plan: Plan, before: ClusterStatus, now: float) -> C
     draft = readable(made)
     moved_on = progress_of(draft) != progress_of(before)
     return with_progress(draft, rfc3339(now)) if moved_on or not before.last_progress_time else draft
+
+
+def without_records(before: ClusterStatus, of: Collection[str]) -> ClusterStatus:
+    """Return the status without the record that these members have joined: it is of a cluster that is lost."""
+    if not of:
+        return before
+    replace = msgspec.structs.replace
+    states = [replace(m, version="", volume="") if m.name in of else m for m in before.member_states]
+    return replace(before, member_states=states)
 
 
 def last_removal_time(facts: Facts, plan: Plan, before: ClusterStatus) -> str:

@@ -3,10 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
+from stateward.operator.objects.recorded_status import bootstrap, records
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
+from stateward.planning.report.status import status
 from stateward.planning.steps.membership.bootstrap import form_anew
 from tests.unit.planning.steps.membership.test_bootstrap import lose_volume, reasons
 from tests.unit.planning.steps.membership.test_created_again import without_managers
@@ -89,6 +91,25 @@ def test_a_claim_is_not_made_again_for_a_member_that_joined_or_has_the_grant() -
     world.run()
     made = plan(without_claim(world, "c-hot-0"), world.now)
     assert not [x for x in made.actions if isinstance(x, a.Create)]
+
+
+def test_a_claim_that_was_deleted_for_a_new_cluster_is_made_again_whatever_joined_the_lost_one() -> None:
+    """The disaster this prevents: the operator advises to delete it, and the pod waits for it as for a lost volume."""
+    world = settled(managers(), hot(2))
+    for name in MANAGERS:
+        lose_volume(world, name)
+    world.edit(identity="", voters=set(), bootstrap_again=True).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    answer = o.Database(
+        identity="new", health=o.Health.GREEN, nodes={"c-managers-0": o.Node("c-managers-0", "2.17.1", True, False)}
+    )
+    seen = replace(without_claim(world, "c-managers-1"), database=answer)
+    assert seen.bootstrap is not None
+    assert not seen.bootstrap.formed
+    assert [x.member for x in plan(seen, world.now).actions if isinstance(x, a.Create)] == ["c-managers-1"]
+    written = status(seen, plan(seen, world.now), world.status, world.now)
+    assert {m.name: m.volume for m in written.member_states}["c-managers-1"] == ""
+    later = replace(seen, bootstrap=bootstrap(written), records=records(written))
+    assert [x.member for x in plan(later, world.now).actions if isinstance(x, a.Create)] == ["c-managers-1"]
 
 
 def test_no_claim_is_made_again_while_a_user_may_restore_the_volume_of_a_manager() -> None:
