@@ -92,12 +92,13 @@ def all_nodes_later(obs: Observation, database: Database | None) -> bool:
 def newest_joined_version(obs: Observation, member: Member) -> str:
     """Return the newest version with which the member has joined: its data cannot be read by an older one.
 
-    A member whose volume was lost and replaced has no such data.
+    It may be in the database and not yet on record. A member whose volume was lost and replaced has no such data.
     """
     record = obs.records.get(member.name)
-    if record is None or (member.claim is not None and record.volume and member.claim.ref.uid != record.volume):
-        return ""
-    return record.version
+    lost = record is None or (member.claim is not None and record.volume and member.claim.ref.uid != record.volume)
+    before = "" if record is None or lost else record.version
+    node = obs.database.nodes.get(member.name) if isinstance(obs.database, Database) else None
+    return before if node is None or newer(before, node.version) else node.version
 
 
 def members_ahead(obs: Observation) -> list[Member]:

@@ -134,6 +134,15 @@ def test_after_a_member_has_joined_with_the_new_version_going_back_is_refused_by
     assert set(world.pods().values()) == {NEW}
 
 
+def test_a_member_that_has_joined_cannot_go_back_from_the_first_answer_that_shows_it_there() -> None:
+    """The disaster this prevents: it joins, nothing has recorded it yet, and its next pod gets the old version."""
+    world = cluster().edit(version=NEW).until(lambda w: w.pods().get("c-hot-2") == NEW)
+    assert world.observe().records["c-hot-2"].version == OLD
+    made = world.edit(version=OLD).plan()
+    assert not [x for x in made.actions if isinstance(x, a.Stage) and x.member == "c-hot-2"]
+    assert "CannotGoBack" in {w.reason for w in made.waits}
+
+
 def test_a_member_that_cannot_go_back_is_not_given_the_old_version_when_it_is_evicted() -> None:
     world = cluster().edit(version=NEW).until(lambda w: w.pods().get("c-hot-2") == NEW)
     world.ticks(1).edit(version=OLD).ticks(5).kill("c-hot-2").ticks(30)
@@ -286,7 +295,7 @@ def test_a_member_whose_volume_was_lost_may_go_back_to_the_version_before() -> N
     world = cluster().edit(version=NEW).run()
     body = world.bodies["c-hot-0"]
     assert body.claim is not None
-    body.claim.uid = "made-anew"
+    body.claim.uid, body.pod = "another-volume", None
     facts = derive(world.edit(version=OLD).observe(), world.now)
     assert downgrade_problem(facts, facts.members["c-hot-0"]) is None
     assert downgrade_problem(facts, facts.members["c-hot-1"]) is not None
