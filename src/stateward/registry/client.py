@@ -16,6 +16,7 @@ import msgspec
 from yarl import URL
 
 from stateward.kube.client.proxy import environment_proxy
+from stateward.kube.objects.errors import ConfigError
 from stateward.packages.distribution.oci import (
     INDEX,
     LARGEST_MANIFEST,
@@ -203,6 +204,8 @@ class Registry:
             async with asking as response:
                 content = await _bounded(response, largest, url)
                 return Answer(response.status, response.headers, content)
+        except ConfigError as error:
+            raise RegistryError(str(error)) from error
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise RegistryError(f"{url.host} cannot be reached: {error or type(error).__name__}") from error
 

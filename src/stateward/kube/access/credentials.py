@@ -43,8 +43,8 @@ class CredentialSource(Protocol):
         """Return the current credential; raise ConfigError if there is none."""
         ...
 
-    def invalidate(self) -> None:
-        """Drop the cached credential: the server refused it."""
+    def invalidate(self, refused: Credential) -> None:
+        """Drop a credential that the server refused, unless another has taken its place meanwhile."""
         ...
 
 
@@ -58,7 +58,7 @@ class StaticCredentials:
         """Return the credential."""
         return self._credential
 
-    def invalidate(self) -> None:
+    def invalidate(self, refused: Credential) -> None:
         """Do nothing: there is no other credential."""
 
 
@@ -80,9 +80,10 @@ class TokenFile:
             self._read_at = now
         return self._credential
 
-    def invalidate(self) -> None:
-        """Read the file at the next request."""
-        self._credential = None
+    def invalidate(self, refused: Credential) -> None:
+        """Read the file at the next request, unless it was read since."""
+        if self._credential == refused:
+            self._credential = None
 
     def _read(self) -> Credential:
         token, why = "", "it is empty"

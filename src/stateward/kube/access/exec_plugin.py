@@ -76,9 +76,10 @@ class ExecCredentials:
                 self._held = self._read(await self._run())
             return self._held[0]
 
-    def invalidate(self) -> None:
-        """Run the plugin again at the next request."""
-        self._held = None
+    def invalidate(self, refused: Credential) -> None:
+        """Run the plugin again at the next request, unless it has run since: one run answers all refused requests."""
+        if self._held is not None and self._held[0] is refused:
+            self._held = None
 
     def _expired(self, at: datetime | None) -> bool:
         # Year 1 is how Go writes a time that is not set.

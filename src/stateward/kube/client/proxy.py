@@ -5,17 +5,19 @@ import urllib.request
 from urllib.parse import urlsplit
 
 from stateward.kube.access.connection import Connection
+from stateward.kube.objects.errors import ConfigError
 
 
 def proxy_for(connection: Connection) -> str | None:
-    """Return the proxy's URL, or None to connect directly."""
+    """Return the proxy's URL, or None to connect directly; raises ConfigError."""
     return connection.proxy_url or environment_proxy(connection.server)
 
 
 def environment_proxy(url: str) -> str | None:
     """Return the environment's proxy for an address, or None to connect directly.
 
-    As for kubectl, this machine's own addresses are never reached by a proxy.
+    As for kubectl, this machine's own addresses are never reached by a proxy. Raises ConfigError for a proxy of another
+    protocol.
     """
     address = urlsplit(url)
     host = (address.hostname or "").rstrip(".")
@@ -23,7 +25,11 @@ def environment_proxy(url: str) -> str | None:
     proxy = proxies.get(address.scheme)
     if not proxy or _is_local(host) or _excluded(host, proxies.get("no", "")):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if urlsplit(proxy).scheme not in {"http", "https"}:
+        name = f"{address.scheme.upper()}_PROXY"
+        raise ConfigError(f"the environment variable {name}: {proxy!r} is not supported; expected an http or https URL")
+    return proxy
 
 
 def _is_local(host: str) -> bool:

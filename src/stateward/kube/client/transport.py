@@ -69,7 +69,7 @@ class Call:
 
 
 class Transport:
-    """Sends calls; call `close` when done."""
+    """Sends calls; call `close` when done. Raises ConfigError if the environment names a proxy of another kind."""
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class Transport:
         told: Callable[[float], None] | None = None,
     ) -> None:
         self._connection = connection
+        self._proxy = proxy_for(connection)
         self._clock = clock
         self._told = told
         self._limits = limits
@@ -120,10 +121,11 @@ class Transport:
         So does an end within a line, unless the last line may be `torn`.
         """
         try:
-            response = await self._open(call, await self._credential())
+            credential = await self._credential()
+            response = await self._open(call, credential)
             if response.status == 401:
                 response.close()
-                self._connection.credentials.invalidate()
+                self._connection.credentials.invalidate(credential)
                 response = await self._open(call, await self._credential())
             async with response:
                 await self._raise_for(response, call)
@@ -148,7 +150,7 @@ class Transport:
                     headers=self._headers(call, credential),
                     ssl=self._trust(credential),
                     server_hostname=self._connection.tls.server_name or None,
-                    proxy=proxy_for(self._connection),
+                    proxy=self._proxy,
                 ) as socket,
             ):
                 yield socket
@@ -158,14 +160,14 @@ class Transport:
             raise _transport_error(error, call) from error
 
     async def _authorized(self, call: Call) -> bytes:
-        try:
-            return await self._attempt(call)
-        except Unauthorized:
-            self._connection.credentials.invalidate()
-            return await self._attempt(call)
-
-    async def _attempt(self, call: Call) -> bytes:
         credential = await self._credential()
+        try:
+            return await self._attempt(call, credential)
+        except Unauthorized:
+            self._connection.credentials.invalidate(credential)
+            return await self._attempt(call, await self._credential())
+
+    async def _attempt(self, call: Call, credential: Credential) -> bytes:
         try:
             async with self._clock.timeout(self._limits.request), self._answer(call, credential) as response:
                 self._tell_date(response.headers.get("Date", ""))
@@ -187,7 +189,7 @@ class Transport:
         except ConfigError as error:
             if not credential.certificate:
                 raise TransportError(str(error)) from error
-            self._connection.credentials.invalidate()
+            self._connection.credentials.invalidate(credential)
             raise Unauthorized(str(error)) from error
 
     @asynccontextmanager
@@ -204,7 +206,7 @@ class Transport:
             headers=self._headers(call, credential),
             ssl=self._trust(credential),
             server_hostname=self._connection.tls.server_name or None,
-            proxy=proxy_for(self._connection),
+            proxy=self._proxy,
             allow_redirects=False,
         )
 

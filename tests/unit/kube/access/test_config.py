@@ -227,7 +227,7 @@ async def test_a_refused_token_is_read_again_at_once(tmp_path: Path) -> None:
     source = TokenFile(service_account(tmp_path) / "token", clock=VirtualClock())
     await source.current()
     (tmp_path / "token").write_text("two", encoding="utf-8")
-    source.invalidate()
+    source.invalidate(await source.current())
     assert (await source.current()).token == "two"
 
 
@@ -279,3 +279,12 @@ def test_the_environments_proxy_is_used_but_for_what_no_proxy_excludes(
     monkeypatch.setenv("no_proxy", no_proxy)
     found = proxy_for(load(tmp_path, cluster={"server": f"https://{host}:6443"}))
     assert found == ("http://proxy:3128" if expected else None)
+
+
+def test_a_proxy_of_the_environment_that_speaks_no_http_is_refused_with_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disaster this prevents: HTTP is spoken to it, and the message tells of a server that cannot be reached."""
+    monkeypatch.setenv("https_proxy", "socks5://proxy:1080")
+    with pytest.raises(ConfigError, match=r"HTTPS_PROXY: 'socks5://proxy:1080' is not supported; expected an http"):
+        proxy_for(load(tmp_path, cluster={"server": "https://api.example.com:6443"}))

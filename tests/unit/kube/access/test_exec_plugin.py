@@ -70,9 +70,20 @@ async def test_a_plugin_that_does_not_answer_is_ended(tmp_path: Path) -> None:
 
 async def test_a_refused_credential_makes_the_plugin_run_again(tmp_path: Path) -> None:
     source = plugin(tmp_path, printing(token="t"))
+    source.invalidate(await source.current())
     await source.current()
-    source.invalidate()
-    await source.current()
+    assert runs(tmp_path) == 2
+
+
+async def test_requests_that_are_refused_at_once_make_the_plugin_run_again_once(tmp_path: Path) -> None:
+    source = plugin(tmp_path, printing(token="t"))
+    refused = await source.current()
+
+    async def again() -> None:
+        source.invalidate(refused)
+        await source.current()
+
+    await asyncio.gather(*(again() for _ in range(5)))
     assert runs(tmp_path) == 2
 
 

@@ -189,8 +189,8 @@ class Rotating:
     async def current(self) -> Credential:
         return Credential(token=f"token-{self.number}")
 
-    def invalidate(self) -> None:
-        self.number += 1
+    def invalidate(self, refused: Credential) -> None:
+        self.number += refused.token == f"token-{self.number}"
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -218,6 +218,9 @@ class Unusable(Rotating):
 
     async def current(self) -> Credential:
         return Credential() if self.number > 1 else Credential(certificate=b"a", key=b"b")
+
+    def invalidate(self, refused: Credential) -> None:
+        self.number += bool(refused.certificate)
 
 
 async def test_a_certificate_that_cannot_be_used_is_asked_for_again() -> None:
