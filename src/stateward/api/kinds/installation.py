@@ -70,7 +70,7 @@ class StepStatus(Record):
 
     phase: Annotated[str, Meta(description="The phase that the step belongs to.")]
     step: Annotated[str, Meta(description="Name of the step.")]
-    stage: Annotated[str, Meta(description="Pending, Waiting, Retrying, Done or Failed.")]
+    stage: Annotated[str, Meta(description="Pending, Running, Waiting, Retrying, Done or Failed.")]
     message: Annotated[str, Meta(description="Why it waits or failed.")] = ""
     start_time: Annotated[str, Meta(description="Time of the first attempt.")] = ""
     failures: Annotated[int, Meta(description="Number of failed attempts.")] = 0
