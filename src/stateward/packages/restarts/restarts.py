@@ -62,7 +62,7 @@ def read_record(body: Json) -> Record | None:
     said = text(at(body, "metadata", "annotations", ANNOTATION_RECORD))
     try:
         loaded: Any = msgspec.json.decode(said) if said else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if obj(loaded).get("format") != FORMAT:
         return None

@@ -166,7 +166,7 @@ def test_another_key_or_a_record_that_cannot_be_read_restarts_nothing_and_is_rec
     cluster = Cluster(WHOLE, config(x="1"))
     cluster.key = Key(b"other")
     assert cluster.control().because == ()
-    for broken in ("{", "[]", '{"format": "0"}'):
+    for broken in ("{", "[]", '{"format": "0"}', "[" * 100_000):
         cluster.workload["metadata"]["annotations"][ANNOTATION_RECORD] = broken
         assert cluster.control().because == ()
     assert cluster.put(config(x="2")) == ("ConfigMap/a:x",)
