@@ -96,7 +96,11 @@ class RunStatus(Record):
     start_time: Annotated[str, Meta(description="When it began.")] = ""
     completion_time: Annotated[str, Meta(description="When it finished or failed.")] = ""
     target: Annotated[
-        StateStatus | None, Meta(description="The package and values that the installation has when the plan is done.")
+        StateStatus | None,
+        Meta(
+            description="The package and values that the installation has when the plan is done; absent once these are"
+            " `installed`."
+        ),
     ] = None
     steps: Annotated[
         list[StepStatus], Meta(description="Where each step is.", extra={"map_keys": ["phase", "step"]})

@@ -117,6 +117,11 @@ def ended(status: RunStatus, stage: Stage, message: str, now: float) -> RunStatu
     return replace(status, stage=stage, message=message, completion_time=written(now))
 
 
+def settled(run: RunStatus, installed: StateStatus | None) -> RunStatus:
+    """Return a run that has ended, without its target if that is what is installed: values may be large."""
+    return replace(run, target=None) if run.stage == Stage.DONE and run.target == installed else run
+
+
 def remembered(history: list[PastRun], run: RunStatus) -> list[PastRun]:
     """Return the history with a run that has ended, the newest first."""
     version = run.target.version if run.target else ""

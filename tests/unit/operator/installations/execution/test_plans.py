@@ -7,6 +7,7 @@ import pytest
 
 from stateward.api.values.problem import errors
 from stateward.packages.format.reading import read_package
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.review.checks import check_package
 from stateward.simulation.apiserver.store import Event
 from tests.unit.operator.installations.world import World
@@ -210,3 +211,19 @@ async def test_an_upgrade_with_a_value_of_another_plan_runs_both_and_is_ready_on
     assert status["installed"]["parameters"]["FILE"] == "new.sql"
     backup = world.there("Job", "backup-job")["spec"]["template"]["spec"]["containers"][0]
     assert backup["args"] == ["new.sql"]
+
+
+async def test_the_values_are_once_in_the_status_of_an_installation_that_matches_its_spec(world: World) -> None:
+    """Large values count towards the size that an object may have, and the spec has them too."""
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", SETTINGS={"note": "once" * 8})
+    async with world.operator():
+        await world.until(world.ready)
+        assert str(world.status()).count("once" * 8) == 1
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: len(world.status()["history"]) == 2 and world.ready())
+        assert str(world.status()).count("once" * 8) == 1
+        world.install("shop-1.2.0", SETTINGS={"note": "twice" * 8})
+        await world.until(lambda: len(world.status()["history"]) == 3 and world.ready())
+        assert str(world.status()).count("twice" * 8) == 1
+        assert world.status()["installed"]["parameters"]["SETTINGS"] == {"note": "twice" * 8}
