@@ -11,7 +11,7 @@ from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.review.checks import check_package
 from stateward.simulation.apiserver.store import Event
 from tests.unit.operator.installations.world import World
-from tests.unit.packages.samples import files
+from tests.unit.packages.samples import OPERATOR, PARAMS, files
 
 
 @pytest.fixture
@@ -227,3 +227,41 @@ async def test_the_values_are_once_in_the_status_of_an_installation_that_matches
         await world.until(lambda: len(world.status()["history"]) == 3 and world.ready())
         assert str(world.status()).count("twice" * 8) == 1
         assert world.status()["installed"]["parameters"]["SETTINGS"] == {"note": "twice" * 8}
+
+
+@pytest.mark.parametrize("asked", ["2", 2])
+async def test_a_value_that_was_given_when_it_was_the_default_is_kept_by_an_upgrade_with_another_default(
+    world: World, asked: object
+) -> None:
+    """The disaster this prevents: an upgrade takes the new default for the current value, and changes a size twice."""
+    scale = "plans:\n  scale: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}\n"
+    trigger = ("{name: COUNT, type: integer, default: 2,", "{name: COUNT, type: integer, default: 5, trigger: scale,")
+    world.package("shop-1.2.0")
+    world.package(
+        "shop-1.3.0",
+        files(
+            {
+                "operator.yaml": OPERATOR.replace('"1.2.0"', '"1.3.0"').replace("plans:\n", scale),
+                "params.yaml": PARAMS.replace(*trigger),
+            }
+        ),
+    )
+    sizes: list[int] = []
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop-1.2.0", COUNT=asked)
+        await asyncio.sleep(10)
+        assert world.ready()
+        assert len(world.status()["history"]) == 1
+        assert world.status()["installed"]["parameters"]["COUNT"] == asked
+
+        def seen(kind: str, event: Event) -> None:
+            if kind == "apps/deployments" and event.new is not None:
+                sizes.append(event.new.doc["spec"]["replicas"])
+
+        world.store.subscribers.append(seen)
+        world.install("shop-1.3.0", COUNT=asked)
+        await world.until(lambda: world.status()["installed"]["version"] == "1.3.0" and world.ready())
+    assert [run["plan"] for run in world.status()["history"]] == ["deploy", "deploy"]
+    assert set(sizes) == {2}
