@@ -98,8 +98,8 @@ class RunStatus(Record):
     target: Annotated[
         StateStatus | None,
         Meta(
-            description="The package and values that the installation has when the plan is done; absent once these are"
-            " `installed`."
+            description="The package and values that the installation has when the plan is done; then they are in"
+            " `installed`, and absent here."
         ),
     ] = None
     steps: Annotated[

@@ -106,7 +106,7 @@ async def _finished(
 async def _ended(running: RunContext, status: InstallationStatus, run: RunStatus) -> InstallationStatus:
     status_writer = running.status_writer
     after = running.follows if run.stage == Stage.DONE else ""  # Else tools would take it for ready in between.
-    done = replace(status, run=settled(run, status.installed), history=remembered(status.history, run))
+    done = replace(status, run=settled(run), history=remembered(status.history, run))
     written = await status_writer.write(done, doing=after, reason="PlanRuns")
     if run.stage == Stage.DONE:
         status_writer.tell(Severity.NORMAL, "PlanDone", f"plan {run.plan} is done")

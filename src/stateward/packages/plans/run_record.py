@@ -48,7 +48,7 @@ def with_values(status: InstallationStatus, wanted: State) -> InstallationStatus
     The disaster this prevents: the next version has another default, and its upgrade takes that for the current value.
     """
     installed = status.installed
-    if installed is None or installed.digest != wanted.digest or same(installed.parameters, wanted.values):
+    if installed is None or same(installed.parameters, wanted.values):
         return status
     return replace(status, installed=replace(installed, parameters=dict(wanted.values)))
 
@@ -129,9 +129,9 @@ def ended(status: RunStatus, stage: Stage, message: str, now: float) -> RunStatu
     return replace(status, stage=stage, message=message, completion_time=written(now))
 
 
-def settled(run: RunStatus, installed: StateStatus | None) -> RunStatus:
-    """Return a run that has ended, without its target if that is what is installed: values may be large."""
-    return replace(run, target=None) if run.stage == Stage.DONE and run.target == installed else run
+def settled(run: RunStatus) -> RunStatus:
+    """Return a run that has ended, without its target if it is done, because that is installed: values may be large."""
+    return replace(run, target=None) if run.stage == Stage.DONE else run
 
 
 def remembered(history: list[PastRun], run: RunStatus) -> list[PastRun]:

@@ -57,11 +57,20 @@ async def test_data_that_comes_after_its_users_restarts_them_when_a_plan_of_its_
         each | ({"trigger": "tune"} if each["name"] == "one_a" else {}) for each in params["parameters"]
     ]
     texts |= {"operator.yaml": to_yaml(operator).encode(), "params.yaml": to_yaml(params).encode()}
-    async with world.operator():
+    api, recorded = world.client(world.way()), list[str]()
+    send = api.patch
+
+    async def patch(resource: Any, key: Key, body: Any, **more: Any) -> Any:
+        recorded.extend([key.name] if resource.plural == "deployments" else [])
+        return await send(resource, key, body, **more)
+
+    api.patch = patch
+    async with world.operator(api):
         world.package("made-1", texts)
         world.install("made-1")
         await world.until(world.ready)
         assert world.rollouts == {}
+        assert recorded == ["web"]
         world.install("made-1", one_a="1")
         await world.until(lambda: world.status()["run"]["plan"] == "tune" and world.ready())
     assert world.rollouts == {"web": 1}

@@ -135,7 +135,13 @@ def test_text_of_a_secret_is_applied_as_data_which_a_later_version_can_take_back
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"stringData": {"k": 1}}, {"stringData": ["k"]}, {"stringData": {"k": "v"}, "data": 1}]
+    "wrong",
+    [
+        {"stringData": {"k": 1}},
+        {"stringData": ["k"]},
+        {"stringData": {"k": "v"}, "data": 1},
+        {"stringData": {"k": "v"}, "apiVersion": "example.com/v1"},
+    ],
 )
 def test_a_secret_that_the_server_has_to_refuse_is_sent_as_it_is(wrong: dict[str, object]) -> None:
     of = use()

@@ -255,6 +255,9 @@ async def test_a_value_that_was_given_when_it_was_the_default_is_kept_by_an_upgr
         assert world.ready()
         assert len(world.status()["history"]) == 1
         assert world.status()["installed"]["parameters"]["COUNT"] == asked
+        world.install("shop-1.2.0", COUNT="many")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
+        assert world.status()["installed"]["parameters"]["COUNT"] == asked
 
         def seen(kind: str, event: Event) -> None:
             if kind == "apps/deployments" and event.new is not None:
