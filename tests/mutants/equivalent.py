@@ -33,10 +33,6 @@ EQUIVALENT: dict[str, str] = {
     " is None and (found.wanted is not None) -> isinstance(found.decision, Rest) and found.decision.problem is None": (
         "what is decided without a package is a problem."
     ),
-    "src/stateward/packages/plans/run_record.py:with_values: installed is None or same(installed.parameters,"
-    " wanted.values) -> same(installed.parameters, wanted.values)": (
-        "an installation that rests without a problem is installed."
-    ),
     "src/stateward/operator/runtime/traces.py:_span: found.get_span_context() or INVALID_SPAN_CONTEXT ->"
     " found.get_span_context()": "a span that was started has a context, and only such spans are exported.",
     "src/stateward/operator/installations/finish.py:_settle: live is None or (before :="

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from stateward.api.kinds.installation import InstallationStatus, PastRun, RunStatus, StateStatus, StepStatus
-from stateward.packages.format.parameters import same
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import Chosen, State
 from stateward.packages.plans.progress import ENDED, Run, Stage, StepName, StepProgress
@@ -48,7 +47,7 @@ def with_values(status: InstallationStatus, wanted: State) -> InstallationStatus
     The disaster this prevents: the next version has another default, and its upgrade takes that for the current value.
     """
     installed = status.installed
-    if installed is None or same(installed.parameters, wanted.values):
+    if installed is None:
         return status
     return replace(status, installed=replace(installed, parameters=dict(wanted.values)))
 
