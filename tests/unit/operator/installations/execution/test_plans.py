@@ -268,3 +268,25 @@ async def test_a_value_that_was_given_when_it_was_the_default_is_kept_by_an_upgr
         await world.until(lambda: world.status()["installed"]["version"] == "1.3.0" and world.ready())
     assert [run["plan"] for run in world.status()["history"]] == ["deploy", "deploy"]
     assert set(sizes) == {2}
+
+
+async def test_the_end_of_a_plan_is_not_ready_where_the_parameters_that_follow_need_different_plans(
+    world: World,
+) -> None:
+    """Tools that wait for Ready would take the change for made."""
+    scale = "plans:\n  scale: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}\n"
+    triggered = PARAMS.replace("{name: COUNT,", "{name: COUNT, trigger: scale,")
+    content = files({"operator.yaml": OPERATOR.replace("plans:\n", scale), "params.yaml": triggered})
+    world.package("shop-1.2.0", content)
+    world.install("shop-1.2.0")
+    said: list[bool] = []
+    async with world.operator():
+        await world.until(world.ready)
+        world.healthy = False
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: world.status()["run"]["plan"] == "backup")
+        world.install("shop-1.2.0", COUNT=3, MODE="fast")
+        world.store.subscribers.append(lambda kind, _: said.append("swinst" in kind and world.ready()))
+        world.roll_out()
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersDisagree")
+    assert not any(said)
