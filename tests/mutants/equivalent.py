@@ -29,11 +29,17 @@ EQUIVALENT: dict[str, str] = {
     " (decision.chosen.plan, Cause.REQUEST)": "without a run none is running.",
     "src/stateward/operator/installations/reconcile.py:go: isinstance(found.decision, Begin) and found.package is not"
     " None -> isinstance(found.decision, Begin)": "what was decided without a package never begins a plan.",
+    "src/stateward/operator/installations/reconcile.py:go: isinstance(found.decision, Rest) and found.decision.problem"
+    " is None and (found.wanted is not None) -> isinstance(found.decision, Rest) and found.decision.problem is None": (
+        "what is decided without a package is a problem."
+    ),
     "src/stateward/operator/runtime/traces.py:_span: found.get_span_context() or INVALID_SPAN_CONTEXT ->"
     " found.get_span_context()": "a span that was started has a context, and only such spans are exported.",
-    "src/stateward/operator/installations/finish.py:_settle: live is None or read_record(live) is None or"
-    " 'deletionTimestamp' in live['metadata'] -> read_record(live) is None or 'deletionTimestamp' in"
-    " live['metadata']": ("an object that does not exist has no record, and reading none says so."),
+    "src/stateward/operator/installations/finish.py:_settle: live is None or (before :="
+    " read_record(live)) is None or 'deletionTimestamp' in live['metadata'] -> (before := read_record(live)) is None or"
+    " 'deletionTimestamp' in live['metadata']": (
+        "an object that does not exist has no record, and reading none says so."
+    ),
     "src/stateward/planning/steps/upkeep/repair.py:configuration_is_lost: pod.agent or pod.ready or member.config is"
     " None or (not staged(facts, member)) -> pod.agent or pod.ready or (not staged(facts, member))": (
         "a member whose configuration is not known is not staged."

@@ -70,7 +70,7 @@ class StepStatus(Record):
 
     phase: Annotated[str, Meta(description="The phase that the step belongs to.")]
     step: Annotated[str, Meta(description="Name of the step.")]
-    stage: Annotated[str, Meta(description="Pending, Waiting, Retrying, Done or Failed.")]
+    stage: Annotated[str, Meta(description="Pending, Running, Waiting, Retrying, Done or Failed.")]
     message: Annotated[str, Meta(description="Why it waits or failed.")] = ""
     start_time: Annotated[str, Meta(description="Time of the first attempt.")] = ""
     failures: Annotated[int, Meta(description="Number of failed attempts.")] = 0
@@ -96,7 +96,11 @@ class RunStatus(Record):
     start_time: Annotated[str, Meta(description="When it began.")] = ""
     completion_time: Annotated[str, Meta(description="When it finished or failed.")] = ""
     target: Annotated[
-        StateStatus | None, Meta(description="The package and values that the installation has when the plan is done.")
+        StateStatus | None,
+        Meta(
+            description="The package and values that the installation has when the plan is done; then they are in"
+            " `installed`, and absent here."
+        ),
     ] = None
     steps: Annotated[
         list[StepStatus], Meta(description="Where each step is.", extra={"map_keys": ["phase", "step"]})

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from stateward.api.kinds.installation import Installation, PastRun, RunStatus
+from stateward.api.kinds.installation import Installation, InstallationStatus, PastRun
 from stateward.api.values.conditions import stalled
 from stateward.cli.packages.advice import INSTALLATION_ADVICE
 from stateward.cli.packages.installation_look import package_called
@@ -24,6 +24,7 @@ from stateward.kube.objects.resource import Selection
 from stateward.operator.installations.objects.views import INSTALLATIONS as INSTALLED
 from stateward.packages.plans.choice import CLEANUP
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
+from stateward.packages.plans.progress import Stage
 
 
 @click.group()
@@ -82,8 +83,8 @@ def document(found: Installation) -> dict[str, Any]:
 @installation_options
 def plan(name: str, *, output: str, **target: str) -> None:
     """Show the progress of the running plan, or the result of the last one."""
-    found = run(lambda session: read_installation(session, name), **target).status.run
-    lines = [f"{name}: no plan has run yet"] if found is None else list(steps(found))
+    status = run(lambda session: read_installation(session, name), **target).status
+    found, lines = status.run, list(steps(status)) or [f"{name}: no plan has run yet"]
     print_lines(output, found, [found.plan] if found is not None else [], lines)
 
 
@@ -178,13 +179,16 @@ def shown(found: Installation) -> Iterator[str]:
     if found.status.removed:
         names = ", ".join(f"{item.kind} {item.name}" for item in found.status.removed)
         yield f"removed by a plan, and not recreated until a plan applies it: {names}"
-    if found.status.run is not None:
-        yield from steps(found.status.run)
+    yield from steps(found.status)
 
 
-def steps(found: RunStatus) -> Iterator[str]:
-    """Yield the progress of a run in lines."""
-    version = f" of {found.target.version}" if found.target else ""
+def steps(status: InstallationStatus) -> Iterator[str]:
+    """Yield the progress of the last run in lines; nothing before the first one."""
+    found = status.run
+    if found is None:
+        return
+    state = found.target or (status.installed if found.stage == Stage.DONE else None)
+    version = f" of {state.version}" if state else ""
     message = f": {found.message}" if found.message else ""
     when = f"since {_moment(found.start_time)}, because {found.description}"
     yield f"plan {found.plan}{version}: {found.stage}, {when}{message}"

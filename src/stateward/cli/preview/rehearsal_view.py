@@ -221,3 +221,40 @@ def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *,
         "notes": list(found.notes),
         "restsOn": [*found.pacing.rests_on, *terms.words.sources],
     }
+
+
+def unplayed(found: PlanInputs, planned: Preview, faults: str) -> dict[str, Any]:
+    """Return the result for programs where no member would change: no run, so nothing is measured."""
+    return {
+        "cluster": planned.cluster,
+        "namespace": planned.namespace,
+        "deployed": planned.deployed,
+        "wanted": planned.wanted,
+        "faults": faults,
+        "runs": 0,
+        "completed": 0,
+        "plannedSeconds": planned.seconds,
+        **dict.fromkeys(("seconds", "withoutSecondCopy", "withoutCopy", "refusedWrites")),
+        "mostDown": 0,
+        "runsWithLostShards": None,
+        "waits": [],
+        "hurtsMost": [],
+        "worst": None,
+        "notes": list(found.notes),
+        "restsOn": [],
+    }
+
+
+def unplayed_run(seed: int) -> dict[str, Any]:
+    """Return one run for programs where no member would change."""
+    known = ("withoutSecondCopySeconds", "withoutCopySeconds", "refusedWritesSeconds", "lostShards")
+    return {
+        "seed": seed,
+        "completed": True,
+        "seconds": 0.0,
+        "secondsWithoutFault": 0.0,
+        **dict.fromkeys(known),
+        "mostDown": 0,
+        "fault": None,
+        "waitsFor": "",
+    }

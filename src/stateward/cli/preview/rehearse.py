@@ -18,7 +18,15 @@ from stateward.cli.preview.inputs import PlanInputs
 from stateward.cli.preview.pacing import ASSUMED_GROW_SPREAD, ASSUMED_REOPEN_SPREAD, Pacing
 from stateward.cli.preview.plan import previewed
 from stateward.cli.preview.preview import Kind, Preview
-from stateward.cli.preview.rehearsal_view import Terms, document, one, rehearsed, run_document
+from stateward.cli.preview.rehearsal_view import (
+    Terms,
+    document,
+    one,
+    rehearsed,
+    run_document,
+    unplayed,
+    unplayed_run,
+)
 from stateward.cli.shared import screen
 from stateward.cli.shared.completion import cluster_names
 from stateward.cli.shared.echo import echo
@@ -76,7 +84,8 @@ def rehearse(
     if (problem := unplayable(found, planned)) is not None:
         raise Failure(problem)
     if nothing_happens(found, planned):
-        print_output(output, None, (), lambda: echo("no member would change: there is nothing to rehearse"))
+        empty = unplayed(found, planned, faults) if seed is None else unplayed_run(seed)
+        print_output(output, empty, (), lambda: echo("no member would change: there is nothing to rehearse"))
         return
     rehearsal = rehearsal_of(found, now, faults)
     if not rehearsal.rules.plays_forecast:

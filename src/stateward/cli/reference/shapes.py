@@ -163,7 +163,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "deployed": "the version that is deployed",
         "wanted": "the version in the spec",
         "faults": "what fails: none, node, disk, network or all",
-        "runs": "number of runs",
+        "runs": "number of runs; 0 if no member would change: then `worst` is null, and nothing was measured",
         "completed": "number of runs that complete",
         "plannedSeconds": "duration without a fault, with the usual timings",
         **within(

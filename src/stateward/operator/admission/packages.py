@@ -23,6 +23,7 @@ from stateward.operator.installations.execution.library import Library
 from stateward.operator.installations.execution.opening import NoPackageError
 from stateward.operator.installations.execution.worker import NotNowError
 from stateward.operator.installations.objects.views import CLUSTER_PACKAGES, PACKAGES
+from stateward.packages.format.parameters import same
 from stateward.packages.format.records import Package
 from stateward.packages.review.refusals import Holder, refused_installation, refused_package
 
@@ -76,8 +77,7 @@ class PackageReviews:
 
     async def installation(self, new: Installation, old: Installation | None) -> Verdict:
         """Return the verdict on a new or changed installation; raises ApiError."""
-        same = old is not None and old.spec == new.spec and old.metadata.annotations == new.metadata.annotations
-        if new.metadata.deletion_timestamp is not None or same:
+        if new.metadata.deletion_timestamp is not None or _is_unchanged(new, old):
             return Verdict()
         try:
             package = await self._library.read(new.metadata.namespace, new.spec.package)
@@ -101,3 +101,7 @@ class PackageReviews:
         state = await list_all(self._api, resource.viewed_as(_PackageHead), where, page_size=20)
         heads = (head for head in state.hand_over() if head.spec.name == package.name)
         return [Holder(head.metadata.name, head.spec.name, head.spec.version, head.spec.digest) for head in heads]
+
+
+def _is_unchanged(new: Installation, old: Installation | None) -> bool:
+    return old is not None and same(old.spec, new.spec) and new.metadata.annotations == old.metadata.annotations

@@ -4,6 +4,8 @@ A later step may change a ConfigMap that a workload of an earlier step uses. Its
 between; only for data of this installation, because no request exists for other data. The end waits for these pods
 alone: the health of others is up to the steps that create them. A plan that waited for all could not save the data of
 unhealthy pods, whose repair waits for the end of the plan.
+
+What did not exist when a workload was applied is recorded here, too: else its first change would count as its arrival.
 """
 
 from stateward.api.kinds.cluster import Retention
@@ -78,7 +80,7 @@ class Finisher:
             return ""
         key = ObjectKey(found.meta.metadata.namespace, found.meta.metadata.name)
         live = await self._applier.read(found.kind, key)
-        if live is None or read_record(live) is None or "deletionTimestamp" in live["metadata"]:
+        if live is None or (before := read_record(live)) is None or "deletionTimestamp" in live["metadata"]:
             return ""
         used = dependencies(live)
         if too_many_objects(used):
@@ -87,16 +89,18 @@ class Finisher:
         digest_key = self._tools.root.of(key.namespace)
         verdict = judge(live, used, digests_of(used, sources, digest_key), digest_key)
         if _own(verdict, owned):
-            live = await self._restart(found, live, verdict, run)
+            live = await self._write(found, live, verdict, {ANNOTATION_RUN: run})
             self.restarted.append(f"{found.identity}: {', '.join(verdict.because)}")
+        elif not verdict.restarts and verdict.record != before.text():
+            live = await self._write(found, live, verdict, {})
         if run_in(live) != run:
             return ""  # What this end has not restarted may be unhealthy: a backup is not less done for it.
         finding = health_of(live)
         return finding.message if finding.health is Health.WAITING else ""
 
-    async def _restart(self, found: OwnedObject, live: Json, verdict: Verdict, run: str) -> Json:
-        notes = {"annotations": {ANNOTATION_RUN: run}}
-        patch = annotated({"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": notes}, verdict)
+    async def _write(self, found: OwnedObject, live: Json, verdict: Verdict, notes: dict[str, str]) -> Json:
+        head = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": {"annotations": notes}}
+        patch = annotated(head, verdict)
         meta = live["metadata"]
         patch["metadata"] |= {"resourceVersion": meta["resourceVersion"]}
         try:

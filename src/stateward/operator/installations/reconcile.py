@@ -37,7 +37,14 @@ from stateward.packages.plans.decision import (
     follows,
     stopped,
 )
-from stateward.packages.plans.run_record import at_once, begun, fixed_values, is_running, state_status
+from stateward.packages.plans.run_record import (
+    at_once,
+    begun,
+    fixed_values,
+    is_running,
+    state_status,
+    with_values,
+)
 from stateward.packages.plans.steps import set_id
 from stateward.packages.plans.work import Cause
 from stateward.packages.rendering.rendering import Use
@@ -146,6 +153,8 @@ class Reconciliation:
             self._status_writer.standing = (found.decision.problem.reason, found.decision.problem.message)
         if isinstance(found.decision, Begin) and found.package is not None:
             status = await self._begin(found.decision, found.package)
+        elif isinstance(found.decision, Rest) and found.decision.problem is None and found.wanted is not None:
+            status = with_values(status, found.wanted)
         elif status.run is not None and is_running(status.run) and _edited(live):
             status = replace(status, run=at_once(status.run))
         if status.run is not None and is_running(status.run):

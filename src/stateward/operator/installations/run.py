@@ -17,7 +17,7 @@ from stateward.operator.installations.removed_objects import removed_objects
 from stateward.operator.installations.status_writer import StatusWriter
 from stateward.packages.plans.choice import CLEANUP
 from stateward.packages.plans.progress import ENDED, Result, Stage, StepName, advance, next_look, ready, stage
-from stateward.packages.plans.run_record import ended, failing, remembered, run_of, with_progress
+from stateward.packages.plans.run_record import ended, failing, remembered, run_of, settled, with_progress
 from stateward.packages.plans.steady_state import place_of
 from stateward.packages.plans.work import Cause, errand_of
 from stateward.packages.rendering.rendering import Use
@@ -106,7 +106,7 @@ async def _finished(
 async def _ended(running: RunContext, status: InstallationStatus, run: RunStatus) -> InstallationStatus:
     status_writer = running.status_writer
     after = running.follows if run.stage == Stage.DONE else ""  # Else tools would take it for ready in between.
-    done = replace(status, run=run, history=remembered(status.history, run))
+    done = replace(status, run=settled(run), history=remembered(status.history, run))
     written = await status_writer.write(done, doing=after, reason="PlanRuns")
     if run.stage == Stage.DONE:
         status_writer.tell(Severity.NORMAL, "PlanDone", f"plan {run.plan} is done")

@@ -73,6 +73,6 @@ def _as_itself(choice: str) -> list[Any]:
     """Return the number or flag that templates see as this text, if there is one."""
     try:
         value: Any = msgspec.json.decode(choice)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return []
     return [value] if isinstance(value, bool | int | float) and text_of(value) == choice else []

@@ -129,9 +129,12 @@ def accepted(package: Package, status: InstallationStatus, begin: Begin) -> str:
 def follows(package: Package, run: RunStatus, wanted: State) -> str:
     """Return what comes after a running plan towards the desired state, in a sentence; empty for nothing.
 
-    `wanted` has no values that the package does not accept.
+    It may be that nothing can: then the desired state is not reached either. `wanted` has no values that the package
+    does not accept.
     """
     chosen = choose(package, state_of(run.target), wanted)
+    if isinstance(chosen, Refused):
+        return chosen.message
     return f"plan {chosen.plan} follows: {chosen.why}" if isinstance(chosen, Chosen) else ""
 
 

@@ -64,7 +64,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of an attempt of a step: DONE, WAITING (for health), RETRYING (a temporary error) or FAILED.
+    """The result of an attempt of a step.
+
+    It is DONE, WAITING (for health; all of its objects were created), RUNNING (some are not created yet), RETRYING (a
+    temporary error) or FAILED.
 
     `reason` says, for programs, why retries are in vain until a user changes something.
     `finished` are jobs and pods that are done.
@@ -136,7 +139,7 @@ def _advanced(run: Run, step: StepProgress, result: Result, now: float) -> StepP
         failures = step.failures + 1
         delay = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(failures - 1, 30))
         return StepProgress(Stage.RETRYING, result.message, since, failures, now + delay, result.reason, finished)
-    return StepProgress(Stage.WAITING, result.message, since, finished=finished)
+    return StepProgress(result.stage, result.message, since, finished=finished)
 
 
 def next_look(run: Run, now: float) -> float | None:

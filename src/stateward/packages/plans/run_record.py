@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from stateward.api.kinds.installation import PastRun, RunStatus, StateStatus, StepStatus
+from stateward.api.kinds.installation import InstallationStatus, PastRun, RunStatus, StateStatus, StepStatus
 from stateward.packages.format.records import Package
 from stateward.packages.plans.choice import Chosen, State
 from stateward.packages.plans.progress import ENDED, Run, Stage, StepName, StepProgress
@@ -39,6 +39,17 @@ def state_status(package: Package, name: str, values: Mapping[str, Any]) -> Stat
     return StateStatus(
         package=name, digest=package.digest, version=package.version, parameters=dict(values), immutable=fixed
     )
+
+
+def with_values(status: InstallationStatus, wanted: State) -> InstallationStatus:
+    """Return the status of an installation at rest with the given values that change nothing, such as a default.
+
+    The disaster this prevents: the next version has another default, and its upgrade takes that for the current value.
+    """
+    installed = status.installed
+    if installed is None:
+        return status
+    return replace(status, installed=replace(installed, parameters=dict(wanted.values)))
 
 
 def fixed_values(installed: StateStatus | None) -> dict[str, Any] | None:
@@ -115,6 +126,11 @@ def at_once(status: RunStatus) -> RunStatus:
 def ended(status: RunStatus, stage: Stage, message: str, now: float) -> RunStatus:
     """Return a run that has come to its end."""
     return replace(status, stage=stage, message=message, completion_time=written(now))
+
+
+def settled(run: RunStatus) -> RunStatus:
+    """Return a run that has ended, without its target if it is done, because that is installed: values may be large."""
+    return replace(run, target=None) if run.stage == Stage.DONE else run
 
 
 def remembered(history: list[PastRun], run: RunStatus) -> list[PastRun]:

@@ -6,7 +6,7 @@ digest is computed from what was applied.
 """
 
 import hashlib
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -98,8 +98,23 @@ def stamped(use: Use, place: Place, body: Json) -> Json:
     labels = _labels(use)
     notes = {ANNOTATION_VERSION: use.package.version, **origin(place)}
     part = {LABEL_PART_OF: set_id(use.name, use.namespace)}
-    made = _with(body, ("metadata", "labels"), labels | part)
+    made = _with(_as_data(body), ("metadata", "labels"), labels | part)
     return pod_labels(use, _with(made, ("metadata", "annotations"), notes))
+
+
+def _as_data(body: Json) -> Json:
+    """Return a Secret with its text as data: of text, server-side apply records no owner, and so never removes a key.
+
+    What the server has to refuse is returned as it is.
+    """
+    texts, data = body.get("stringData"), body.get("data")
+    if (body.get("apiVersion"), body.get("kind")) != ("v1", "Secret") or not isinstance(texts, dict):
+        return body
+    written = {key: b64encode(text.encode()).decode() for key, text in obj(texts).items() if isinstance(text, str)}
+    if len(written) < len(obj(texts)) or not isinstance(data, dict | None):
+        return body
+    rest = {name: value for name, value in body.items() if name != "stringData"}
+    return {**rest, "data": {**obj(data), **written}}
 
 
 def origin(place: Place) -> dict[str, str]:

@@ -62,7 +62,7 @@ def read_record(body: Json) -> Record | None:
     said = text(at(body, "metadata", "annotations", ANNOTATION_RECORD))
     try:
         loaded: Any = msgspec.json.decode(said) if said else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     if obj(loaded).get("format") != FORMAT:
         return None
@@ -89,8 +89,18 @@ def judge(live: Json | None, used: frozenset[Dependency], found: Digests, key: K
     names = before.digests.keys() | found.keys()
     because = tuple(sorted(name for name in names if differs(name, before.digests, found)))
     now = _kept(used, before.digests, found) | dict(found)
-    digest = _digest(now, key) if because else digest_in(live)
+    digest = _other_digest(now, key, digest_in(live)) if because else digest_in(live)
     return Verdict(Record(key.name, now).text(), digest, because)
+
+
+def _other_digest(digests: Digests, key: Key, before: str) -> str:
+    """Return a digest that differs from the last one, which may have been made of the same data.
+
+    The record may have changed since without a restart: for a template with other uses, for data that was out of
+    account. The disaster this prevents: a restart is recorded and told, and the template stays as it is.
+    """
+    digest = _digest(digests, key)
+    return digest if digest != before else key.digest(digest.encode())
 
 
 def _kept(used: frozenset[Dependency], before: Digests, found: Digests) -> dict[str, str]:

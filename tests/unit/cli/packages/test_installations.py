@@ -285,3 +285,11 @@ def test_a_version_that_leads_out_of_the_folder_is_refused_before_a_file_is_writ
     said = bad(run, "package", "build", written(tmp_path / "shop", files(operator=('"1.2.0"', "../../x"))))
     assert "operatorVersion: '../../x': must be a semantic version" in " ".join(said.split())
     assert not list(tmp_path.rglob("*.tgz"))
+
+
+def test_a_plan_that_is_done_is_shown_with_the_version_that_is_installed(
+    run: Run, api: WritableApi, folder: str
+) -> None:
+    good(run, "package", "install", folder, "web")
+    installed(api, run={"plan": "deploy", "description": "it is new", "stage": "Done", "startTime": "2026-11-21T10:00"})
+    assert "plan deploy of 1.2.0: Done" in good(run, "installation", "plan", "web")

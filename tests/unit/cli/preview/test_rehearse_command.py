@@ -126,7 +126,14 @@ def test_shards_that_are_not_known_are_not_counted_as_safe(run: Run, running: Fa
 def test_nothing_is_played_if_no_member_changes(run: Run, running: FakeApi) -> None:
     result = played(run, stdin=CHANGED % "2.17.1")
     assert (result.exit_code, result.output) == (0, "no member would change: there is nothing to rehearse\n")
-    assert played(run, "-o", "json", stdin=CHANGED % "2.17.1").output == "null\n"
+
+
+def test_programs_read_the_same_fields_if_no_member_changes(run: Run, running: FakeApi) -> None:
+    for words in ((), ("--seed", "7")):
+        full = json.loads(played(run, *words, "-o", "json").output)
+        empty = json.loads(played(run, *words, "-o", "json", stdin=CHANGED % "2.17.1").output)
+        assert empty.keys() == full.keys()
+        assert (empty.get("runs", 0), empty["mostDown"], empty.get("worst")) == (0, 0, None)
 
 
 def test_a_change_that_is_refused_is_not_played(run: Run, running: FakeApi) -> None:

@@ -50,6 +50,14 @@ async def test_a_wrong_value_is_refused() -> None:
     assert found["status"]["message"] == "spec.parameters.COUNT: 'many': must be a whole number"
 
 
+async def test_a_wrong_value_is_refused_also_if_python_takes_it_for_the_one_before() -> None:
+    api = FakeApi()
+    api.add("swpackages", package())
+    assert (await asked(api, installation({"COUNT": 1}), installation({"COUNT": 1.0})))["allowed"]
+    found = await asked(api, installation({"COUNT": True}), installation({"COUNT": 1}))
+    assert found["status"]["message"] == "spec.parameters.COUNT: True: must be a whole number"
+
+
 async def test_a_package_of_the_cluster_counts_where_the_operator_sees_those() -> None:
     api = FakeApi()
     api.served.add("swclusterpackages")

@@ -7,6 +7,7 @@ import pytest
 
 from bench.packages import parcel
 from stateward.kube.objects.metadata import Key
+from stateward.packages.format.yamltext import document, to_yaml
 from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE, digest_in, with_digest
 from tests.unit.operator.installations.test_properties import Made, Usage
 from tests.unit.operator.installations.world import HOME, World
@@ -43,6 +44,35 @@ async def test_data_of_any_step_restarts_its_users_once_and_nothing_else(order: 
         await installed(world, made(order, web=(OWN,)))
         world.install("made-1", one_a="1")
         await world.until(world.ready)
+    assert world.rollouts == {"web": 1}
+
+
+async def test_data_that_comes_after_its_users_restarts_them_when_a_plan_of_its_own_changes_it() -> None:
+    """The first plan records at its end what the pods have started with; the second one applies no workload."""
+    world, texts = World(), made("after", web=(OWN,)).files()
+    operator, params = (document(texts[path].decode()) for path in ("operator.yaml", "params.yaml"))
+    steps = [{"name": "data", "tasks": ["data"]}]
+    operator["plans"]["tune"] = {"phases": [{"name": "main", "steps": steps}]}
+    params["parameters"] = [
+        each | ({"trigger": "tune"} if each["name"] == "one_a" else {}) for each in params["parameters"]
+    ]
+    texts |= {"operator.yaml": to_yaml(operator).encode(), "params.yaml": to_yaml(params).encode()}
+    api, recorded = world.client(world.way()), list[str]()
+    send = api.patch
+
+    async def patch(resource: Any, key: Key, body: Any, **more: Any) -> Any:
+        recorded.extend([key.name] if resource.plural == "deployments" else [])
+        return await send(resource, key, body, **more)
+
+    api.patch = patch
+    async with world.operator(api):
+        world.package("made-1", texts)
+        world.install("made-1")
+        await world.until(world.ready)
+        assert world.rollouts == {}
+        assert recorded == ["web"]
+        world.install("made-1", one_a="1")
+        await world.until(lambda: world.status()["run"]["plan"] == "tune" and world.ready())
     assert world.rollouts == {"web": 1}
 
 

@@ -149,6 +149,12 @@ def test_a_choice_that_is_written_as_text_is_accepted_as_the_number_or_flag_that
         assert validator.is_valid({"MODE": value}) == (not check_values(package, {"MODE": value})) == accepted, value
 
 
+def test_a_choice_that_looks_like_deeply_nested_json_is_text() -> None:
+    parameter = Parameter(name="A", enum=("[" * 100_000,))
+    package = replace(shop(), parameters={"A": parameter})
+    assert schema(package)["properties"]["A"]["enum"] == ["[" * 100_000, None][: 1 if parameter.owed else 2]
+
+
 def installation(spec: dict[str, Any]) -> dict[str, Any]:
     head = {"apiVersion": "stateward.dev/v1alpha1", "kind": "Installation"}
     return head | {"metadata": {"name": "web"}, "spec": spec}

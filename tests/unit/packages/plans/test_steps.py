@@ -126,6 +126,29 @@ def test_another_version_that_changes_nothing_changes_no_template() -> None:
     assert templates[0] == templates[1]
 
 
+def test_text_of_a_secret_is_applied_as_data_which_a_later_version_can_take_back() -> None:
+    of = use()
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": "eA==", "l": "eQ=="}}
+    made = stamped(of, place(of, "app"), secret | {"stringData": {"k": "word"}})
+    assert made["data"] == {"k": "d29yZA==", "l": "eQ=="}
+    assert "stringData" not in made
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stringData": {"k": 1}},
+        {"stringData": ["k"]},
+        {"stringData": {"k": "v"}, "data": 1},
+        {"stringData": {"k": "v"}, "apiVersion": "example.com/v1"},
+    ],
+)
+def test_a_secret_that_the_server_has_to_refuse_is_sent_as_it_is(wrong: dict[str, object]) -> None:
+    of = use()
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, **wrong}
+    assert stamped(of, place(of, "app"), secret).items() >= wrong.items()
+
+
 def test_the_set_is_named_as_the_convention_says() -> None:
     name = set_id("web", "prod")
     assert name.startswith("applyset-")

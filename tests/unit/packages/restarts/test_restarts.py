@@ -94,6 +94,34 @@ def test_a_key_that_is_not_used_restarts_nothing() -> None:
     assert cluster.put(config(x="2", y="2")) == ("ConfigMap/a:x",)
 
 
+def test_pods_that_started_with_other_data_than_the_last_restart_was_for_restart_for_that_data() -> None:
+    """The digest in the template was made of the data that comes back, but pods have seen other data since."""
+    cluster = Cluster(ONE, config(x="1"), config(x="1") | {"metadata": {"name": "b"}})
+    assert cluster.put(config(x="2")) == ("ConfigMap/a:x",)
+    for name in ("b", "a"):  # Each edit of the template starts the pods again, without a new digest.
+        cluster.workload["spec"]["template"]["spec"]["containers"][0]["env"][0]["valueFrom"]["configMapKeyRef"] |= {
+            "name": name
+        }
+        assert cluster.put(config(x="3")) == ()
+    before = cluster.template
+    assert cluster.put(config(x="2")) == ("ConfigMap/a:x",)
+    assert cluster.template != before
+    again = cluster.template
+    assert cluster.control().because == ()
+    assert cluster.template == again
+
+
+@pytest.mark.parametrize("skipped", ["true", "x"])
+def test_pods_restart_for_data_that_was_out_of_account_when_they_started(skipped: str) -> None:
+    cluster = Cluster(WHOLE, config(x="1"))
+    assert cluster.put(config(x="2")) == ("ConfigMap/a:x",)
+    assert cluster.put(skip(config(x="3"), skipped)) == ()
+    assert cluster.put(config(x="3")) == ()
+    before = cluster.template
+    assert cluster.put(config(x="2")) == ("ConfigMap/a:x",)
+    assert cluster.template != before
+
+
 @pytest.mark.parametrize("workload", [WHOLE, ONE])
 def test_what_appears_disappears_or_comes_back_as_it_was_restarts_nothing(workload: Body) -> None:
     cluster = Cluster(workload)
@@ -166,7 +194,7 @@ def test_another_key_or_a_record_that_cannot_be_read_restarts_nothing_and_is_rec
     cluster = Cluster(WHOLE, config(x="1"))
     cluster.key = Key(b"other")
     assert cluster.control().because == ()
-    for broken in ("{", "[]", '{"format": "0"}'):
+    for broken in ("{", "[]", '{"format": "0"}', "[" * 100_000):
         cluster.workload["metadata"]["annotations"][ANNOTATION_RECORD] = broken
         assert cluster.control().because == ()
     assert cluster.put(config(x="2")) == ("ConfigMap/a:x",)

@@ -38,6 +38,8 @@ _NEXT = {"ms": (1000, "s"), "s": (60, "m"), "m": (60, "h"), "h": (24, "d")} | {
 _SMALLER = {large: (factor, small) for small, (factor, large) in _NEXT.items()}
 _NAMES = {"aggs": "aggregations", "indexes": "indices"}
 """Keys that a request may have, and that the database answers by another name."""
+DEEPEST = 100
+"""Levels of a text of JSON that is compared as what it says: the comparison goes into each of them."""
 
 
 def stored_body(what: Declared, answer: object, body: Json) -> object | None:
@@ -107,14 +109,21 @@ def _with_both_routings(alias: Json) -> Json:
 
 
 def _read(value: object) -> object:
-    """Return what a text of JSON says, if it is an object; any other value as it is."""
+    """Return what a text of JSON says, if it is an object; any other value, and a deeply nested one, as it is."""
     if not isinstance(value, str):
         return value
     try:
         read: object = msgspec.json.decode(value)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return value
-    return cast("object", read) if isinstance(read, dict) else value
+    return cast("object", read) if isinstance(read, dict) and not _is_deep(cast("object", read)) else value
+
+
+def _is_deep(document: object) -> bool:
+    level = [document]
+    for _ in range(DEEPEST):
+        level = [inner for each in level for inner in _inner(each)]
+    return bool(level)
 
 
 def _with_sets(body: object) -> object:

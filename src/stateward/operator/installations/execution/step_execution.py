@@ -73,6 +73,7 @@ class StepExecution:
         await self._mark(kinds_of(work), sure=False)
         waits = [text for rendered in work.delete if (text := await self._applier.delete(rendered.body))]
         near: dict[tuple[str, str], Json] = {}
+        left = Stage.WAITING
         for rendered in work.apply:
             identity = rendered.identity
             if str(identity) in finished:
@@ -85,6 +86,8 @@ class StepExecution:
                 near[identity.kind, identity.name] = made.body
             waiting = self._waits(made)
             waits += waiting
+            if made.waits and not again:
+                left = Stage.RUNNING  # The old one goes: when it is gone, this run has not yet created its own.
             if (identity.group, identity.kind) in ONCE and not waiting:
                 finished.add(str(identity))
         for task in work.others:
@@ -93,7 +96,7 @@ class StepExecution:
                 waits += filter(None, [await self._tasks.carry_out(use, place, task)])
             elif (failed := _dummy(task)) is not None:
                 return failed
-        return Result(Stage.WAITING, "; ".join(waits)) if waits else Result(Stage.DONE)
+        return Result(left, "; ".join(waits)) if waits else Result(Stage.DONE)
 
     async def _refuse_unknown(self, rendered: Rendered) -> None:
         """Refuse to repeat a Job that was created and that Kubernetes has removed since, with an unknown outcome.

@@ -10,7 +10,7 @@ import pytest
 from stateward.api.kinds.search_object import ClusterKindName, ClusterReference, SearchObjectSpec
 from stateward.api.values.base import Json
 from stateward.engines.search.declared import decision, desired, pointers, preview, refusals, writes
-from stateward.engines.search.declared.comparison import contains, deviation, in_one_form
+from stateward.engines.search.declared.comparison import contains, deviation, in_one_form, normal
 from stateward.engines.search.declared.desired import Desired, Memory, Observed
 from stateward.engines.search.declared.identity import declared, problems
 from stateward.engines.search.declared.pointers import concealed
@@ -147,3 +147,15 @@ def test_items_of_a_filter_are_added_in_time_that_grows_with_their_number() -> N
     made = writes.write(wanted, Observed(answer, frozenset({"8.19.4"})))
     assert made.body is not None
     assert [len(made.body[key]) for key in ("add_items", "remove_items")] == [many, many]
+
+
+@pytest.mark.parametrize("levels", [500, 100_000])
+def test_a_text_of_deeply_nested_json_is_compared_as_text(levels: int) -> None:
+    """The admission webhook refuses deep bodies, but no deep texts in them."""
+    what = declared(spec(ClusterKindName.OPENSEARCH, object="storedScript/find"))
+
+    def script(inner: int) -> object:
+        return normal(what, {"script": {"lang": "mustache", "source": '{"a":' * levels + f"{inner}" + "}" * levels}})
+
+    assert deviation(what, script(1), script(1)) is None
+    assert deviation(what, script(1), script(2)) == "/script/source"

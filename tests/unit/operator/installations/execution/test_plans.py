@@ -7,10 +7,11 @@ import pytest
 
 from stateward.api.values.problem import errors
 from stateward.packages.format.reading import read_package
+from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.review.checks import check_package
 from stateward.simulation.apiserver.store import Event
 from tests.unit.operator.installations.world import World
-from tests.unit.packages.samples import files
+from tests.unit.packages.samples import OPERATOR, PARAMS, files
 
 
 @pytest.fixture
@@ -210,3 +211,82 @@ async def test_an_upgrade_with_a_value_of_another_plan_runs_both_and_is_ready_on
     assert status["installed"]["parameters"]["FILE"] == "new.sql"
     backup = world.there("Job", "backup-job")["spec"]["template"]["spec"]["containers"][0]
     assert backup["args"] == ["new.sql"]
+
+
+async def test_the_values_are_once_in_the_status_of_an_installation_that_matches_its_spec(world: World) -> None:
+    """Large values count towards the size that an object may have, and the spec has them too."""
+    world.package("shop-1.2.0")
+    world.install("shop-1.2.0", SETTINGS={"note": "once" * 8})
+    async with world.operator():
+        await world.until(world.ready)
+        assert str(world.status()).count("once" * 8) == 1
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: len(world.status()["history"]) == 2 and world.ready())
+        assert str(world.status()).count("once" * 8) == 1
+        world.install("shop-1.2.0", SETTINGS={"note": "twice" * 8})
+        await world.until(lambda: len(world.status()["history"]) == 3 and world.ready())
+        assert str(world.status()).count("twice" * 8) == 1
+        assert world.status()["installed"]["parameters"]["SETTINGS"] == {"note": "twice" * 8}
+
+
+@pytest.mark.parametrize("asked", ["2", 2])
+async def test_a_value_that_was_given_when_it_was_the_default_is_kept_by_an_upgrade_with_another_default(
+    world: World, asked: object
+) -> None:
+    """The disaster this prevents: an upgrade takes the new default for the current value, and changes a size twice."""
+    scale = "plans:\n  scale: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}\n"
+    trigger = ("{name: COUNT, type: integer, default: 2,", "{name: COUNT, type: integer, default: 5, trigger: scale,")
+    world.package("shop-1.2.0")
+    world.package(
+        "shop-1.3.0",
+        files(
+            {
+                "operator.yaml": OPERATOR.replace('"1.2.0"', '"1.3.0"').replace("plans:\n", scale),
+                "params.yaml": PARAMS.replace(*trigger),
+            }
+        ),
+    )
+    sizes: list[int] = []
+    world.install("shop-1.2.0")
+    async with world.operator():
+        await world.until(world.ready)
+        world.install("shop-1.2.0", COUNT=asked)
+        await asyncio.sleep(10)
+        assert world.ready()
+        assert len(world.status()["history"]) == 1
+        assert world.status()["installed"]["parameters"]["COUNT"] == asked
+        world.install("shop-1.2.0", COUNT="many")
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersInvalid")
+        assert world.status()["installed"]["parameters"]["COUNT"] == asked
+
+        def seen(kind: str, event: Event) -> None:
+            if kind == "apps/deployments" and event.new is not None:
+                sizes.append(event.new.doc["spec"]["replicas"])
+
+        world.store.subscribers.append(seen)
+        world.install("shop-1.3.0", COUNT=asked)
+        await world.until(lambda: world.status()["installed"]["version"] == "1.3.0" and world.ready())
+    assert [run["plan"] for run in world.status()["history"]] == ["deploy", "deploy"]
+    assert set(sizes) == {2}
+
+
+async def test_the_end_of_a_plan_is_not_ready_where_the_parameters_that_follow_need_different_plans(
+    world: World,
+) -> None:
+    """Tools that wait for Ready would take the change for made."""
+    scale = "plans:\n  scale: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}\n"
+    triggered = PARAMS.replace("{name: COUNT,", "{name: COUNT, trigger: scale,")
+    content = files({"operator.yaml": OPERATOR.replace("plans:\n", scale), "params.yaml": triggered})
+    world.package("shop-1.2.0", content)
+    world.install("shop-1.2.0")
+    said: list[bool] = []
+    async with world.operator():
+        await world.until(world.ready)
+        world.healthy = False
+        world.annotate(ANNOTATION_TRIGGER, "backup/1")
+        await world.until(lambda: world.status()["run"]["plan"] == "backup")
+        world.install("shop-1.2.0", COUNT=3, MODE="fast")
+        world.store.subscribers.append(lambda kind, _: said.append("swinst" in kind and world.ready()))
+        world.roll_out()
+        await world.until(lambda: world.condition("Stalled").get("reason") == "ParametersDisagree")
+    assert not any(said)

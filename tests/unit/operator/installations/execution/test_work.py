@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from stateward.kube.client.client import DeleteOptions, Preconditions
 from stateward.kube.objects.metadata import Key
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
@@ -329,3 +330,43 @@ async def test_a_job_without_a_time_to_live_that_a_user_removes_is_done_again(wo
         world.roll_out()
         await world.until(world.ready)
     assert world.jobs == {"job": 2}
+
+
+@pytest.mark.parametrize("finalizers", [[], ["example.com/last"]])
+async def test_a_changed_job_with_a_time_to_live_that_is_still_there_runs_again(
+    world: World, finalizers: list[str]
+) -> None:
+    """The operator itself removes the old one, and must not take it for one that Kubernetes has removed."""
+    world.package("other-1", together("600"))
+    world.package("other-2", together("700"))
+    world.install("other-1")
+    async with world.operator():
+        await world.until(world.ready)
+        stored = world.store.get("batch/jobs", Key(HOME, "job"))
+        assert stored is not None
+        world.context.change(stored, ("metadata", "finalizers"), finalizers)
+        world.install("other-2")
+        if finalizers:
+            await world.until(lambda: world.status()["run"]["steps"][0]["stage"] == "Running")
+            await asyncio.sleep(20)
+            expired(world)
+        await world.until(lambda: ended(world, 2))
+    assert world.jobs == {"job": 2}
+    assert world.there("Job", "job")["spec"]["ttlSecondsAfterFinished"] == 700
+
+
+async def test_a_job_that_kubernetes_is_removing_before_its_outcome_was_seen_is_not_repeated(world: World) -> None:
+    """It is removed in the foreground: first it is being deleted, with its pods, and then it is gone."""
+    world.package("other-1", together("0"))
+    world.healthy = False
+    world.install("other-1")
+    async with world.operator():
+        await world.until(lambda: world.status().get("run", {}).get("steps", [{}])[0].get("stage") == "Waiting")
+        stored = world.store.get("batch/jobs", Key(HOME, "job"))
+        assert stored is not None
+        going = world.context.change(stored, ("metadata", "finalizers"), ["foregroundDeletion"])
+        world.server.delete(stored.kind, stored.key, DeleteOptions(Preconditions(going.uid)))
+        await world.until(lambda: "is being deleted" in world.status()["activity"])
+        expired(world)
+        await world.until(lambda: world.condition("Stalled").get("reason") == "PlanFailed")
+    assert world.jobs == {"job": 1}

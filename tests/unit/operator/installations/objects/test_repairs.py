@@ -208,3 +208,19 @@ async def test_replicas_stay_as_an_autoscaler_sets_them_and_else_as_the_package_
         world.install("shop-1.2.0", COUNT=5)
         await world.until(world.ready)
         assert replicas() == (7 if target == "web" else 5)
+
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: %s\n"
+
+
+async def test_a_key_of_a_secret_that_a_package_no_longer_writes_as_text_goes(world: World) -> None:
+    tasks = [{"name": "one", "kind": "Apply", "spec": {"resources": ["one.yaml"]}}]
+    for version, data in (("1.0.0", "{user: me, old: word}"), ("2.0.0", "{user: me}")):
+        world.package(f"other-{version}", package(tasks, {"deploy": ["one"]}, version, one=SECRET % data))
+    world.install("other-1.0.0")
+    async with world.operator():
+        await world.until(world.ready)
+        assert world.there("Secret", "login")["data"] == {"user": "bWU=", "old": "d29yZA=="}
+        world.install("other-2.0.0")
+        await world.until(world.ready)
+    assert world.there("Secret", "login")["data"] == {"user": "bWU="}
