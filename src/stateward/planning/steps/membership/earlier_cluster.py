@@ -112,13 +112,15 @@ def recorded_voters(facts: Facts) -> list[Member]:
 def changed_volume(facts: Facts, member: Member) -> bool:
     """Return whether the volume is another one than the member joined with.
 
-    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know.
+    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know. Of a member
+    without a claim and without a pod nothing is left. The disaster this prevents: managers that keep their data in pods
+    are lost while one of them leaves, which has no pod any more, and the user is never asked for a new cluster.
     """
     if facts.ephemeral(member):
         return member.name not in facts.up
     record = facts.obs.records.get(member.name)
-    gone = member.claim is None and record is not None and record.volume != ""
-    return gone or facts.has_other_volume(member)
+    kept = member.claim is not None or (member.pod is not None and record is not None and record.volume == "")
+    return not kept or facts.has_other_volume(member)
 
 
 def others_may_vote(facts: Facts) -> bool:

@@ -217,3 +217,15 @@ def test_a_member_that_was_to_be_replaced_and_is_needed_asks_for_what_takes_its_
     world.edit(policy={"replacement": o.Replacement(keep=frozenset({"c-hot-0"}))}).ticks(5)
     world.edit(pools=[managers(), hot(3)]).run()
     assert "c-hot-0" in world.pods()
+
+
+def test_managers_that_keep_their_data_in_pods_are_lost_also_while_one_of_them_leaves() -> None:
+    """The disaster this prevents: the one that leaves has no pod any more, and no one is asked for a new cluster."""
+    world = settled(managers(ephemeral=True), hot(2)).edit(pools=[managers(1, ephemeral=True), hot(2)])
+    world.until(lambda w: (body := w.bodies["c-managers-2"]).pod is None and body.workload is not None)
+    for name in MANAGERS:
+        world.bodies[name].pod = None
+    world.edit(identity="", voters=set()).ticks(20)
+    assert "ManagersLost" in reasons(world)
+    world.edit(bootstrap_again=True).run()
+    assert world.did(a.GrantBootstrap)
