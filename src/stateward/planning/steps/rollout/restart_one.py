@@ -51,13 +51,9 @@ def step(facts: Facts, member: Member) -> StepResult:
 def stopping(facts: Facts, member: Member, process: Process) -> StepResult:
     """Return the next step of a member that is being stopped alone."""
     if process.state in UP:
-        problem = stop_problem(facts, member)
-        if problem is not None:
-            part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
-            return merge(part, StepResult(actions=moves_before_stop(facts, member)))
-        voting = vote_to_move(facts, member)
-        if voting is not None:
-            return voting
+        held = before_stop(facts, member)
+        if held is not None:
+            return held
         return merge(
             restart_intent(member, "is being stopped"),
             StepResult(actions=(*limit_allocation(facts, [member]), stop(member))),
@@ -68,6 +64,15 @@ def stopping(facts: Facts, member: Member, process: Process) -> StepResult:
         return kept_stopped(facts, member)
     text = "its process is stopped"
     return merge(StepResult(actions=(set_phase(member, Phase.START, text),)), start(facts, member, process))
+
+
+def before_stop(facts: Facts, member: Member) -> StepResult | None:
+    """Return what keeps the member's process running, or is done before it stops; None if it may stop now."""
+    problem = stop_problem(facts, member)
+    if problem is None:
+        return vote_to_move(facts, member)
+    part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
+    return merge(part, StepResult(actions=moves_before_stop(facts, member)))
 
 
 def vote_to_move(facts: Facts, member: Member) -> StepResult | None:
@@ -98,14 +103,9 @@ def starting(facts: Facts, member: Member, process: Process) -> StepResult:
     if outdated(member):
         # Members of a coordinated restart were all down already, and those before and after a reverted change may be
         # unable to talk.
-        alone = facts.phase(member) not in COORDINATED
-        problem = stop_problem(facts, member) if alone else None
-        if problem is not None:
-            part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
-            return merge(part, StepResult(actions=moves_before_stop(facts, member)))
-        voting = vote_to_move(facts, member) if alone else None
-        if voting is not None:
-            return voting
+        held = None if facts.phase(member) in COORDINATED else before_stop(facts, member)
+        if held is not None:
+            return held
         text = "is stopped again: it runs with another configuration than the one recorded for it"
         return merge(
             restart_intent(member, text), StepResult(actions=(*limit_allocation(facts, [member]), stop(member)))

@@ -25,7 +25,8 @@ def test_a_requested_restart_of_a_manager_waits_until_the_vote_of_another_one_ha
     made = set_phase(shrinking(), "c-managers-0", o.Phase.SCHEDULE)
     made.until(lambda w: bool(w.did(a.ExcludeVoters)))
     assert not made.did(a.StopProcess)
-    made.hooks.append(lambda _: made.available or not made.identity)
+    made.until(lambda w: not w.available or not w.plan().waits)
+    assert made.available
     made.run()
     assert made.did(a.StopProcess) == ["c-managers-0"]
     assert made.did(a.Release) == ["c-managers-2"]
