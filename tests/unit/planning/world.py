@@ -176,20 +176,28 @@ class World(Hands):
 
     def tick(self, *, act: bool = True) -> Plan:
         """Make and carry out one plan, write the status, and let ten seconds pass."""
-        observed = self.observe()
-        made = plan(observed, self.now)
+        observed, made = self.decide()
         for hook in self.hooks:
             hook(made)
         if act:
             self.check(observed, made)
-            for action in made.actions:
-                self.carry_out(action)
+            self.perform(made)
         self.status = status(observed, made, self.status, self.now)
         verdict = judged(self.status.observed_generation, self.status.observed_generation, self.status.conditions)
         stuck = stalled(self.status.conditions) is not None
         assert verdict == (FAILED if stuck else CURRENT if made.settled else IN_PROGRESS), self.status.conditions
         self.pass_time()
         return made
+
+    def decide(self) -> tuple[o.Observation, Plan]:
+        """Return what a round reads, and its plan."""
+        observed = self.observe()
+        return observed, plan(observed, self.now)
+
+    def perform(self, made: Plan) -> None:
+        """Carry out the actions of a plan."""
+        for action in made.actions:
+            self.carry_out(action)
 
     def pass_time(self) -> None:
         self.now += TICK
@@ -287,10 +295,13 @@ class World(Hands):
             assert not live or live - serving or alone or len(database.nodes) == 1 or self.only_data(database), (
                 f"{unit.name} loses its last live copy with {serving}"
             )
-        left = database.voters - serving
-        assert len(left) > len(database.voters) // 2 or len([n for n in database.nodes.values() if n.voting]) == 1, (
-            f"the quorum goes with {serving}"
-        )
+        ending = {n for n, m in members.items() if m.pod is not None and m.pod.terminating}
+        managers = {n.name for n in database.nodes.values() if n.voting} - ending
+        # A vote that this plan takes away is gone before a process stops.
+        taken = {n for x in made.actions if isinstance(x, a.ExcludeVoters) for n in x.members}
+        for voters in (database.voters, database.voters - taken):
+            left = (voters & database.nodes.keys()) - serving
+            assert len(left) > len(voters) // 2 or len(managers) == 1, f"the quorum goes with {serving}"
 
     def check_departures(self, observed: o.Observation, made: Plan) -> None:
         """A serving member is released only if its pool keeps as many serving members as its spec requests."""
