@@ -128,8 +128,10 @@ def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
     """
     claim, pod = member.claim, member.pod
     if claim is None:
-        waits = not facts.ephemeral(member)  # A pod that keeps its data itself takes no volume.
-        return creation_of(facts, pool, member.ordinal, member.name) if waits else StepResult()
+        # A member that has joined without a claim keeps its data in its pod, which takes no volume.
+        record = facts.obs.records.get(member.name)
+        complete = facts.ephemeral(member) and record is not None and not record.volume
+        return StepResult() if complete else creation_of(facts, pool, member.ordinal, member.name)
     why = claim_mismatch(pool, claim)
     if why is None or claim.capacity or claim.terminating or (pod is not None and pod.node):
         return StepResult()

@@ -15,7 +15,7 @@ from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters, state_volumes
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
@@ -109,7 +109,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
     if facts.database is None:
-        kept = kept_voters(facts) if lacks_managers(facts) else []
+        kept = (state_volumes(facts) if facts.formed else kept_voters(facts)) if lacks_managers(facts) else []
         # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
         gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None and facts.formed]
         rest = [m for m in facts.obs.members if m.present and not can_vote(facts, m) and not facts.formed]
@@ -148,12 +148,13 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         return Wait(member.name, "MayHoldLastCopy", f"{may_hold}, and it is being deleted")
     if pool is None:
         use = f"pool {member.pool}"
-    elif pool.ephemeral:
+    elif pool.ephemeral and what != _THIS_STATE:
         text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
         return Wait(member.name, "MayHoldLastCopy", text)
     else:
         roles = [role] if role == "data" or not lacks_roles(pool, member) else [role, "data"]
         lacks = (
+            f"storage.ephemeral: false for pool {pool.name}" if pool.ephemeral else "",
             *(lacks_role(pool, each) for each in roles),
             lacks_consent(facts, member),
             lacks_members(facts, scaling, member, pool),

@@ -274,3 +274,14 @@ def test_members_that_keep_data_in_pods_get_no_claims_when_their_pool_gets_manag
     assert reasons(world)["EarlierVolumes"].endswith("to form a new cluster on: add a member to pool hot")
     world.edit(pools=[mixed(3, "hot")]).until(lambda w: bool(w.did(a.RecordBootstrap)))
     assert world.did(a.RecordBootstrap) == ["c-hot-3"]
+
+
+def test_the_volume_of_the_only_manager_is_named_also_if_its_pool_is_to_keep_its_data_in_pods() -> None:
+    """The disaster this prevents: its StatefulSet is deleted while it is replaced, and nothing names its volume."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, ephemeral=True), hot(2)])
+    delete(world, "c-managers-0").ticks(70)
+    assert reasons(world)["PoolNeeded"] == (
+        "the kept volume of c-managers-0 may hold the state of this cluster; it can only be used with"
+        " storage.ephemeral: false for pool managers in the spec"
+    )
+    world.edit(pools=[managers(1), hot(2)]).run()
