@@ -27,6 +27,14 @@ def form_again(user: User, _: Wait) -> str:
     return "accepts a new cluster"
 
 
+def form_in_place_of_earlier(user: User, wait: Wait) -> str:
+    """Accept a new cluster in place of an earlier one whose managers are too few for an election."""
+    if "annotate the cluster" not in wait.message or user.world.majority_is_possible():
+        return ""
+    user.world.lossy = True
+    return form_again(user, wait)
+
+
 def give_managers_up(user: User, wait: Wait) -> str:
     """Accept a new cluster in place of one whose managers are lost."""
     world = user.world
@@ -107,6 +115,8 @@ def bring_pool_back(user: User, wait: Wait) -> str:
         spec = changed(spec, config={"config/a": "1"}, storage_class=storage_class)
     if "in members.keep" in wait.message:
         user.ask(keep=user.replacement.keep | {wait.subject})
+    if "storage.ephemeral: false" in wait.message:
+        spec = changed(spec, ephemeral=False)
     if "the role data" in wait.message:
         spec = changed(spec, data=True)
     if "the role of a manager" in wait.message:
@@ -149,6 +159,7 @@ def delete_lost_indices(user: User) -> list[str]:
 
 ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
     "BootstrapInterrupted": form_again,
+    "Bootstrapping": form_in_place_of_earlier,
     "ManagersLost": give_managers_up,
     "EarlierVolumes": delete_earlier_volumes,
     "NeverJoined": replace_undrained,

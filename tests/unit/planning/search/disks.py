@@ -194,7 +194,9 @@ class DiskWorld(World):
         if self.forms(body, pod, disk):
             self.identity, self.voters = f"identity-{next(self.ids)}", {body.name}
             pod.steps, disk.identity = 2, self.identity
+        allowed, self.may_form = self.may_form, False
         super().go_on(body, pod)
+        self.may_form = allowed
         if pod.steps >= 2:
             disk.identity = disk.identity or self.identity
             disk.voted, disk.data = pod.voting, disk.data or pod.data

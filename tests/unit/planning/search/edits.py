@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model import observation as o
 from stateward.planning.model.phase import SCHEDULED
-from tests.unit.planning.pools import GIB
+from tests.unit.planning.pools import GIB, PoolSpec
 from tests.unit.planning.search.disks import DiskWorld
 from tests.unit.planning.search.pools import RolePool, changed, is_valid, pool
 
@@ -37,7 +37,7 @@ class User:
 
     @pools.setter
     def pools(self, pools: Pools) -> None:
-        self.world.pools = [*pools]
+        self.world.pools = list[PoolSpec](pools)
 
     def edit(self, kind: str) -> str:
         """Make one edit of this kind, if it is possible now; return what the spec is then."""
