@@ -7,7 +7,7 @@ from stateward.planning.model.intent import Wait
 from stateward.planning.plan import Plan
 from tests.unit.planning.search.edits import MISSING_CLASS, User
 from tests.unit.planning.search.faults import lose
-from tests.unit.planning.search.pools import RolePool, changed, pool
+from tests.unit.planning.search.pools import changed, pool
 
 COUNT = re.compile(r"(\d+) members? of pool ")
 POOL = re.compile(r"add a member to pool (\w+)")
@@ -91,12 +91,9 @@ def withdraw_coordinated(user: User, _: Wait) -> str:
     for body in world.bodies.values():
         if body.pod is not None and body.pod.phase == "schedule-coordinated":
             body.pod.phase = ""
-    user.pools = [changed(p, config=without_security(p)) for p in user.pools]
+    user.security = {}
+    user.secure()
     return "takes the coordinated restart back"
-
-
-def without_security(spec: RolePool) -> dict[str, str]:
-    return {name: digest for name, digest in spec.config.items() if not name.startswith("security")}
 
 
 def withdraw_request(user: User, _: Wait) -> str:
@@ -125,6 +122,7 @@ def bring_pool_back(user: User, wait: Wait) -> str:
     if found is not None:
         spec = changed(spec, replicas=max(spec.replicas, int(found[1])))
     user.pools = list({**pools, name: spec}.values())
+    user.secure()
     return f"gives pool {name} what it needs: {wait.message}"
 
 

@@ -4,7 +4,7 @@ A process refuses to start without a role that its disk needs, and joins no othe
 second database beside one that could still elect ends the search.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -197,6 +197,8 @@ class DiskWorld(World):
         allowed, self.may_form = self.may_form, False
         super().go_on(body, pod)
         self.may_form = allowed
+        if pod.steps >= 2 and not self.is_heard(pod):
+            pod.ready, pod.steps = False, 0
         if pod.steps >= 2:
             disk.identity = disk.identity or self.identity
             disk.voted, disk.data = pod.voting, disk.data or pod.data
@@ -214,7 +216,13 @@ class DiskWorld(World):
         return self.may_form and not self.trouble(body, pod)
 
     def may_join(self, body: Body, pod: Pod) -> bool:
-        return self.disk(body.name).identity in ("", self.identity) and super().may_join(body, pod)
+        known = self.disk(body.name).identity in ("", self.identity)
+        return known and self.is_heard(pod) and super().may_join(body, pod)
+
+    def is_heard(self, pod: Pod) -> bool:
+        """Return whether a process has the security of most voters: others do not talk to them."""
+        voters = Counter(secured(other) for name, other in self.joined().items() if name in self.voters)
+        return not voters or secured(pod) == voters.most_common(1)[0][0]
 
     def bereft(self, body: Body, pod: Pod) -> bool:
         """Return what the world does, but for a pod that has served: its container keeps what it began with."""
@@ -280,6 +288,11 @@ class DiskWorld(World):
 def in_pod(pod: Pod) -> bool:
     """Return whether a pod keeps its data itself."""
     return isinstance(pod, SearchedPod) and pod.ephemeral
+
+
+def secured(pod: Pod) -> str:
+    """Return with which security a process runs: those of different security do not talk to each other."""
+    return (pod.given or pod.inputs).get("security/on", "")
 
 
 def has_served(pod: Pod) -> bool:

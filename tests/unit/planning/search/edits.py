@@ -30,6 +30,8 @@ class User:
         self.newest = 17
         """The newest minor version that was asked for."""
         self.previous: list[tuple[Pools, str]] = []
+        self.security: dict[str, str] = {}
+        """The settings of all pools that only change in all members together."""
 
     @property
     def pools(self) -> Pools:
@@ -50,11 +52,20 @@ class User:
             names = [p.name for p in pools]
             pools = [p for n, p in enumerate(pools) if p.name not in names[:n]]
             self.pools = pools if is_valid(pools) else before[0]
+            self.secure()
         else:
             OTHER_EDITS[kind](self)
         if (self.pools, world.version) != before and kind != "revert":
             self.previous.append(before)
         return f"edit {kind}: {described(world)}"
+
+    def secure(self) -> None:
+        """Give all pools the security of the cluster."""
+        pools, coordinated = list[RolePool](), frozenset({"security"})
+        for p in self.pools:
+            rest = {name: digest for name, digest in p.config.items() if not name.startswith("security")}
+            pools.append(changed(p, config={**rest, **self.security}, coordinated=coordinated))
+        self.pools = pools
 
     def members(self) -> list[str]:
         """Return the names of all members that are there, or that the spec asks for."""
@@ -158,11 +169,9 @@ def set_ephemeral(user: User, pools: Pools, i: int) -> None:
         pools[i] = changed(pools[i], ephemeral=not pools[i].ephemeral)
 
 
-def set_security(user: User, pools: Pools, _: int) -> None:
-    value = {"security/on": str(user.random.randint(1, 9))} if user.random.random() < 0.7 else {}
-    for i, p in enumerate(pools):
-        rest = {name: digest for name, digest in p.config.items() if not name.startswith("security")}
-        pools[i] = changed(p, config={**rest, **value}, coordinated=frozenset({"security"}))
+def set_security(user: User) -> None:
+    user.security = {"security/on": str(user.random.randint(1, 9))} if user.random.random() < 0.7 else {}
+    user.secure()
 
 
 def revert(user: User, pools: Pools, _: int) -> None:
@@ -188,7 +197,6 @@ EDITS_OF_POOLS: Mapping[str, Callable[[User, Pools, int], None]] = {
     "class": set_class,
     "size": set_size,
     "ephemeral": set_ephemeral,
-    "security": set_security,
     "revert": revert,
 }
 
@@ -261,4 +269,5 @@ OTHER_EDITS: Mapping[str, Callable[[User], None]] = {
     "pace": lambda user: user.policy(wait_between_removals=user.random.choice([0.0, 60.0])),
     "restarts": request_restarts,
     "phases": edit_phases,
+    "security": set_security,
 }

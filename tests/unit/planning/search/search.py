@@ -144,9 +144,9 @@ class Search:
         heal(world)
         world.edit(kept_stopped=frozenset(), expandable=True)
         for i, p in enumerate(self.user.pools):
-            security = {name: digest for name, digest in p.config.items() if name.startswith("security")}
             storage_class = None if p.storage_class == MISSING_CLASS else p.storage_class
-            world.pools[i] = changed(p, config={"config/a": "1", **security}, storage_class=storage_class)
+            world.pools[i] = changed(p, config={"config/a": "1"}, storage_class=storage_class)
+        self.user.secure()
         voting = [p for p in self.user.pools if p.voting and p.replicas]
         if sum(p.replicas for p in voting) < 2 and any(p.ephemeral for p in voting):
             # The only manager that keeps the state in its pod can never be changed.
