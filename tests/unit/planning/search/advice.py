@@ -150,7 +150,8 @@ def replace_lost_claims(user: User) -> list[str]:
 def delete_lost_indices(user: User) -> list[str]:
     """Delete indices of which no copy is left, where losses are accepted."""
     world = user.world
-    lost = [i for i in world.indices if not i.current and not i.copies] if world.lossy else []
+    red = [i for i in world.indices if not i.current and not any(copy.started for copy in i.copies)]
+    lost = red if world.lossy else []
     world.indices = [i for i in world.indices if i not in lost]
     return [f"deletes {index.name}" for index in lost]
 
