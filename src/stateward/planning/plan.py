@@ -318,7 +318,13 @@ def decommissions(facts: Facts, scaling: Scale, part: StepResult) -> StepResult:
 def other_work(facts: Facts, part: StepResult) -> OtherWork:
     """Return the work of earlier steps that a rolling change has to leave room for."""
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
-    return OtherWork(moving=moving, unvoting=min(part.exclude, default=None), drained=part.drain)
+    voters = facts.database.voters if facts.database is not None else frozenset[str]()
+    return OtherWork(
+        moving=moving,
+        unvoting=min(part.exclude, default=None),
+        drained=part.drain,
+        losing_votes=part.exclude & voters,
+    )
 
 
 Step = Callable[[Facts, Scale, StepResult], StepResult]

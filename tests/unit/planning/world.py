@@ -176,20 +176,28 @@ class World(Hands):
 
     def tick(self, *, act: bool = True) -> Plan:
         """Make and carry out one plan, write the status, and let ten seconds pass."""
-        observed = self.observe()
-        made = plan(observed, self.now)
+        observed, made = self.decide()
         for hook in self.hooks:
             hook(made)
         if act:
             self.check(observed, made)
-            for action in made.actions:
-                self.carry_out(action)
+            self.perform(made)
         self.status = status(observed, made, self.status, self.now)
         verdict = judged(self.status.observed_generation, self.status.observed_generation, self.status.conditions)
         stuck = stalled(self.status.conditions) is not None
         assert verdict == (FAILED if stuck else CURRENT if made.settled else IN_PROGRESS), self.status.conditions
         self.pass_time()
         return made
+
+    def decide(self) -> tuple[o.Observation, Plan]:
+        """Return what a round reads, and its plan."""
+        observed = self.observe()
+        return observed, plan(observed, self.now)
+
+    def perform(self, made: Plan) -> None:
+        """Carry out the actions of a plan."""
+        for action in made.actions:
+            self.carry_out(action)
 
     def pass_time(self) -> None:
         self.now += TICK
@@ -265,8 +273,8 @@ class World(Hands):
         self.check_departures(observed, made)
         self.check_undone(observed, made)
         deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod | a.StopProcess)}
-        if all((pod := members[n].pod) is not None and pod.phase in COORDINATED for n in deleted):
-            return
+        # Members that restart together by the user's wish may all be down.
+        deleted -= {n for n in deleted if (pod := members[n].pod) is not None and pod.phase in COORDINATED}
         serving = {n for n in deleted if (p := members[n].pod) is not None and p.ready}
         if not serving:
             return
@@ -283,14 +291,17 @@ class World(Hands):
             return
         for unit in database.units:
             live = {c.member for c in unit.copies if c.live}
-            alone = len(live) == 1 and unit.wanted == 1
+            alone = len(live) == 1 and (unit.wanted == 1 or observed.desired.sole_copy is o.SoleCopy.INTERRUPT)
             assert not live or live - serving or alone or len(database.nodes) == 1 or self.only_data(database), (
                 f"{unit.name} loses its last live copy with {serving}"
             )
-        left = database.voters - serving
-        assert len(left) > len(database.voters) // 2 or len([n for n in database.nodes.values() if n.voting]) == 1, (
-            f"the quorum goes with {serving}"
-        )
+        ending = {n for n, m in members.items() if m.pod is not None and m.pod.terminating}
+        managers = {n.name for n in database.nodes.values() if n.voting} - ending
+        # A vote that this plan takes away is gone before a process stops.
+        taken = {n for x in made.actions if isinstance(x, a.ExcludeVoters) for n in x.members}
+        for voters in filter(None, (database.voters, database.voters - taken)):
+            left = (voters & database.nodes.keys()) - serving
+            assert len(left) > len(voters) // 2 or len(managers) == 1, f"the quorum goes with {serving}"
 
     def check_departures(self, observed: o.Observation, made: Plan) -> None:
         """A serving member is released only if its pool keeps as many serving members as its spec requests."""

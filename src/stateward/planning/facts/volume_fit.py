@@ -73,9 +73,13 @@ def lacks_roles(pool: Pool, member: Member) -> bool:
     """Return whether the database does not start with the pool's roles on what the volume was made for.
 
     OpenSearch and Elasticsearch refuse data on a member without that role, and the state of indices on one that has
-    neither that role nor a vote.
+    neither that role nor a vote. Marks of what has been written count too. The disaster this prevents: a lost claim is
+    made again for the new roles of a pool while the pod that waits for it has the old ones, and writes data to it.
     """
-    return ("data" in member.made_for and not pool.data) or bool(member.made_for and not (pool.data or pool.voting))
+    claim = member.claim
+    marked = {"data": claim is not None and claim.data, "voting": claim is not None and claim.state}
+    roles = member.made_for | {role for role, there in marked.items() if there}
+    return ("data" in roles and not pool.data) or bool(roles and not (pool.data or pool.voting))
 
 
 def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:
@@ -91,8 +95,13 @@ def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:
 
 
 def usable(pool: Pool, member: Member) -> bool:
-    """Return whether a member of the pool could start with the volume, for any size and class."""
-    return member.claim is not None and not member.claim.terminating and not pool.ephemeral
+    """Return whether a member of the pool could start with the volume, for any size and class.
+
+    The disaster this prevents: a cluster is deleted while one of its pools gives the role data to another one, and
+    created again. Its members are created on their volumes with data, never start, and all others wait for them.
+    """
+    there = member.claim is not None and not member.claim.terminating
+    return there and not pool.ephemeral and not lacks_roles(pool, member)
 
 
 def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) -> bool:

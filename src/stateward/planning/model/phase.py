@@ -34,7 +34,7 @@ AFTER: Mapping[Phase, frozenset[Phase]] = {
     Phase.NONE: frozenset({*SCHEDULED, Phase.STOP, Phase.START}),
     Phase.SCHEDULE: frozenset({Phase.STOP, Phase.START, Phase.SCHEDULE_COORDINATED}),
     Phase.SCHEDULE_ROLLING: frozenset({Phase.STOP, Phase.START, Phase.SCHEDULE_COORDINATED}),
-    Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED, Phase.START}),
+    Phase.SCHEDULE_COORDINATED: frozenset({Phase.STOP_COORDINATED, Phase.STOP, Phase.START}),
     Phase.STOP: frozenset({Phase.START}),
     Phase.STOP_COORDINATED: frozenset({Phase.START_COORDINATED, Phase.NONE}),
     Phase.START: frozenset({Phase.NONE, Phase.SCHEDULE_COORDINATED}),
@@ -42,6 +42,7 @@ AFTER: Mapping[Phase, frozenset[Phase]] = {
 }
 """The phases that a plan may write over each; the drawing in docs/concepts.md is this.
 
+`schedule-coordinated` becomes `stop` where a user keeps the member stopped: the others restart without it.
 `stop-coordinated` ends at once in a pod without an agent whose pool was removed: no phase stops its process.
 """
 

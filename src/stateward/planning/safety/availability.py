@@ -92,12 +92,17 @@ def newcomers(facts: Facts) -> frozenset[str]:
 
 
 def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
-    """Return whether the remaining voters are a majority of the committed voting configuration."""
+    """Return whether the remaining voters are a majority of the voting configuration, now and without its exclusions.
+
+    A vote that is excluded leaves the configuration at any moment.
+    """
     database = facts.database
     if database is None:
         return False
-    remaining = {v for v in database.voters if v in database.nodes} - set(gone)
-    return len(remaining) > len(database.voters) // 2
+    remaining = (database.voters & database.nodes.keys()) - set(gone)
+    staying = database.voters - database.voting_exclusions
+    sizes = [(remaining & voters, voters) for voters in (database.voters, staying) if voters]
+    return bool(sizes) and all(len(left) > len(voters) // 2 for left, voters in sizes)
 
 
 def needs_vote_moved(facts: Facts, member: Member) -> bool:

@@ -29,6 +29,16 @@ def kept_voters(facts: Facts) -> list[Member]:
     return [m for m, claim in usable if claim.earlier and (facts.votes(m) or not m.made_for)]
 
 
+def state_volumes(facts: Facts) -> list[Member]:
+    """Return the members whose volumes hold the state of the cluster, also those that no member of their pool uses now.
+
+    The disaster this prevents: the managers' pool is to keep its data in pods, the StatefulSet of the only manager is
+    scaled to zero while it is replaced, and no message names its volume.
+    """
+    marked = [m for m in facts.obs.members if m.claim is not None and m.claim.state and is_usable(m.claim)]
+    return marked or kept_voters(facts)
+
+
 def electors(facts: Facts) -> list[Member]:
     """Return the members of the earlier cluster that run, and vote as they are now, the most promising first.
 
@@ -112,13 +122,15 @@ def recorded_voters(facts: Facts) -> list[Member]:
 def changed_volume(facts: Facts, member: Member) -> bool:
     """Return whether the volume is another one than the member joined with.
 
-    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know.
+    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know. Of a member
+    without a claim and without a pod nothing is left. The disaster this prevents: managers that keep their data in pods
+    are lost while one of them leaves, which has no pod any more, and the user is never asked for a new cluster.
     """
     if facts.ephemeral(member):
         return member.name not in facts.up
     record = facts.obs.records.get(member.name)
-    gone = member.claim is None and record is not None and record.volume != ""
-    return gone or facts.has_other_volume(member)
+    kept = member.claim is not None or (member.pod is not None and record is not None and record.volume == "")
+    return not kept or facts.has_other_volume(member)
 
 
 def others_may_vote(facts: Facts) -> bool:

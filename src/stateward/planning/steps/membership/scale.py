@@ -1,7 +1,8 @@
 """Decides which members join and which leave.
 
 Members keep their ordinals; a pool shrinks from the highest one. A member whose storage or roles can only change with a
-new member counts as leaving, so a new member is created beside it; one such replacement runs at a time.
+new member counts as leaving, so a new member is created beside it; one such replacement runs at a time, or two where
+the role data moves from one pool to another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -116,7 +117,9 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     """Return the member that is replaced now because of the spec, and all members that have no data to lose.
 
     A replacement in progress ends first: the next one starts when no object of the previous member, or of a failed one,
-    is left.
+    is left. Beside a member that gives its data away, one is replaced whose successor can take it. The disaster this
+    prevents: the role data moves from one pool to another one, and the last member of the first pool waits for a place
+    for its data, while the members of the second pool wait for the end of its replacement.
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
     rest = (m for m in facts.obs.members if m.present and m.name not in keep)
@@ -125,7 +128,21 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
     busy = bool(in_flight(facts.obs, removals))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
+    if any(loses_data_role(facts, n) for n in now):
+        now += [n for n in order if n not in now and gains_data_role(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
+
+
+def loses_data_role(facts: Facts, name: str) -> bool:
+    """Return whether a member holds data, and its pool no longer does."""
+    member = facts.members[name]
+    return facts.holds_data(member) and not facts.pools[member.pool].data
+
+
+def gains_data_role(facts: Facts, name: str) -> bool:
+    """Return whether a member holds no data, and the new member in its place will."""
+    member = facts.members[name]
+    return facts.pools[member.pool].data and not facts.holds_data(member)
 
 
 def replaced_because(facts: Facts, member: Member) -> str | None:

@@ -24,6 +24,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Unknown
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.model.process import AGENT_PATIENCE, Process, ProcessState
+from stateward.planning.safety.availability import needs_vote_moved
 from stateward.planning.steps.rollout.prepare import stage
 from stateward.planning.steps.rollout.stop_process import (
     UP,
@@ -50,10 +51,9 @@ def step(facts: Facts, member: Member) -> StepResult:
 def stopping(facts: Facts, member: Member, process: Process) -> StepResult:
     """Return the next step of a member that is being stopped alone."""
     if process.state in UP:
-        problem = stop_problem(facts, member)
-        if problem is not None:
-            part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
-            return merge(part, StepResult(actions=moves_before_stop(facts, member)))
+        held = before_stop(facts, member)
+        if held is not None:
+            return held
         return merge(
             restart_intent(member, "is being stopped"),
             StepResult(actions=(*limit_allocation(facts, [member]), stop(member))),
@@ -64,6 +64,27 @@ def stopping(facts: Facts, member: Member, process: Process) -> StepResult:
         return kept_stopped(facts, member)
     text = "its process is stopped"
     return merge(StepResult(actions=(set_phase(member, Phase.START, text),)), start(facts, member, process))
+
+
+def before_stop(facts: Facts, member: Member) -> StepResult | None:
+    """Return what keeps the member's process running, or is done before it stops; None if it may stop now."""
+    problem = stop_problem(facts, member)
+    if problem is None:
+        return vote_to_move(facts, member)
+    part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
+    return merge(part, StepResult(actions=moves_before_stop(facts, member)))
+
+
+def vote_to_move(facts: Facts, member: Member) -> StepResult | None:
+    """Return the moving of the member's vote if it has to move before its process stops; else None.
+
+    The disaster this prevents: the stop of a manager is recorded and not carried out yet, another manager loses its
+    vote meanwhile, and the remaining one alone is no majority of two.
+    """
+    if not needs_vote_moved(facts, member):
+        return None
+    part = waiting_intent(member, "VoteMoving", "its vote moves to another manager first", state=State.PREPARING)
+    return merge(part, StepResult(exclude=frozenset({member.name})))
 
 
 def kept_stopped(facts: Facts, member: Member) -> StepResult:
@@ -82,10 +103,9 @@ def starting(facts: Facts, member: Member, process: Process) -> StepResult:
     if outdated(member):
         # Members of a coordinated restart were all down already, and those before and after a reverted change may be
         # unable to talk.
-        problem = None if facts.phase(member) in COORDINATED else stop_problem(facts, member)
-        if problem is not None:
-            part = waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
-            return merge(part, StepResult(actions=moves_before_stop(facts, member)))
+        held = None if facts.phase(member) in COORDINATED else before_stop(facts, member)
+        if held is not None:
+            return held
         text = "is stopped again: it runs with another configuration than the one recorded for it"
         return merge(
             restart_intent(member, text), StepResult(actions=(*limit_allocation(facts, [member]), stop(member)))
@@ -166,6 +186,9 @@ def handle_silent_agent(facts: Facts, member: Member) -> StepResult:
             member, "AgentSilent", f"its agent does not answer: {why}; {problem}", state=State.RESTARTING
         )
         return merge(part, StepResult(actions=moves_before_stop(facts, member)))
+    voting = vote_to_move(facts, member)
+    if voting is not None:
+        return voting
     action = DeletePod(why=f"its agent does not answer: {why}", member=member.name, pod=pod.ref)
     return merge(part, StepResult(actions=(action,)))
 

@@ -42,14 +42,17 @@ class OtherWork(Struct, frozen=True):
     """The member whose vote is being moved."""
     drained: frozenset[str] = frozenset()
     """Members that no data may come to."""
+    losing_votes: frozenset[str] = frozenset()
+    """Members whose votes are being moved, and that are still in the voting configuration."""
 
 
 def roll(facts: Facts, taken: frozenset[str], elsewhere: OtherWork) -> StepResult:
     """Return what rolling changes do now."""
     changes = pending(facts, taken)
-    urgent = [facts.members[name] for name in changes if was_requested(facts, facts.members[name])]
-    first_part = next_step(facts, urgent, changes, elsewhere.drained) if urgent else StepResult()
-    waiting = [facts.members[name] for name in changes if facts.members[name] not in urgent]
+    asked = [facts.members[name] for name in changes if was_requested(facts, facts.members[name])]
+    waiting = [facts.members[name] for name in changes if facts.members[name] not in asked]
+    urgent, busy = clear_of_vote(facts, asked, changes, elsewhere)
+    first_part = merge(busy, next_step(facts, urgent, changes, elsewhere.drained) if urgent else StepResult())
     if first_part.actions:
         return merge(first_part, hold_all(waiting, changes, "NotSafeYet", f"{urgent[0].name} goes first"))
     return merge(first_part, apply_order(facts, waiting, changes, elsewhere))
@@ -221,6 +224,21 @@ def clear_of_other_work(
         busy = [m for m in voters if m.name == leader and len(voters) > 1]
         part = hold_all(busy, changes, "LeaderLast", "the elected manager is last in the rollout order")
     return [m for m in waiting if m not in busy], part
+
+
+def clear_of_vote(
+    facts: Facts, asked: list[Member], changes: Mapping[str, Change], elsewhere: OtherWork
+) -> tuple[list[Member], StepResult]:
+    """Split the members that the user wants restarted now into those that may go, and managers that wait for a vote.
+
+    The disaster this prevents: a restart of one of three managers is requested while they shrink to two. The vote of
+    the one that leaves moves away in the same moment, and the last one alone is no majority of two.
+    """
+    name = min(elsewhere.losing_votes, default=None)
+    busy = [m for m in asked if facts.votes(m)] if name is not None else []
+    return [m for m in asked if m not in busy], hold_all(
+        busy, changes, "VoteMoving", f"the vote of {name} is being moved"
+    )
 
 
 def pick(facts: Facts, candidates: Sequence[Member]) -> tuple[tuple[str, ...], dict[str, str]]:

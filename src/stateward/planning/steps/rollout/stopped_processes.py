@@ -26,6 +26,7 @@ from stateward.planning.steps.rollout.restart_one import (
     is_stopped,
     restart_intent,
     set_phase,
+    vote_to_move,
     waiting_intent,
 )
 from stateward.planning.steps.rollout.stop_process import UP, limit_allocation, stop, stop_problem
@@ -142,6 +143,9 @@ def stop_on_request(facts: Facts, member: Member) -> StepResult:
     problem = stop_problem(facts, member)
     if problem is not None:
         return waiting_intent(member, "NotSafeYet", problem, state=State.PREPARING)
+    voting = vote_to_move(facts, member)
+    if voting is not None:
+        return voting
     part = begin(member, Phase.STOP, why)
     return merge(part, StepResult(actions=(*limit_allocation(facts, [member]), stop(member, why))))
 

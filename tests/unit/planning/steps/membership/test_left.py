@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from stateward.api.kinds.status import ClusterStatus
 from stateward.planning.facts.facts import derive
+from stateward.planning.facts.volume_fit import lacks_roles
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.steps.membership.kept_volumes import marks
 from tests.unit.planning.pools import GIB
 from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
-from tests.unit.planning.world import World, hot, managers, mixed, settled
+from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
 
 def replaced() -> World:
@@ -156,3 +157,17 @@ def test_members_that_lose_a_role_leave_marked_volumes() -> None:
     world = settled(mixed(3), hot(2), indices=((2,),)).edit(pools=[managers(3, "all"), hot(2)])
     world.until(lambda w: bool(w.did(a.DeleteMember)))
     assert marked(world) >= set(world.did(a.DeleteMember))
+
+
+@pytest.mark.parametrize(("mark", "name"), [("data", "hot"), ("state", "managers")])
+def test_a_volume_whose_mark_names_a_role_that_its_pool_no_longer_has_starts_no_member(mark: str, name: str) -> None:
+    """The disaster this prevents: a lost claim is made again for the new roles while the pod has the old ones."""
+    world = settled(managers(), hot(2), indices=((2,),))
+    claim = world.bodies[f"c-{name}-0"].claim
+    assert claim is not None
+    assert getattr(claim, mark)
+    claim.made_for = frozenset()
+    member = next(m for m in made_again(world).observe().members if m.name == f"c-{name}-0")
+    now = managers(name="hot") if mark == "data" else gateway(name="managers")
+    assert lacks_roles(now.desired(world.version, world.version), member)
+    assert not lacks_roles(mixed(name=name).desired(world.version, world.version), member)

@@ -269,3 +269,11 @@ def test_a_node_that_takes_no_pods_is_no_room() -> None:
     assert frees_place(member(taints=("a",)), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
     assert not frees_place(member(node_ready=False), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
     assert not frees_place(member(node=""), "Unschedulable: 0/3 nodes are available: 3 Insufficient memory.")
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_the_role_data_moves_from_one_pool_to_another_one(copies: int) -> None:
+    """The disaster this prevents: each pool waits for the replacement of a member of the other one."""
+    world = settled(managers(), hot(2, "a"), gateway(2, "b"), indices=((copies,), (copies,)))
+    world.edit(pools=[managers(), gateway(2, "a"), hot(2, "b")]).run()
+    assert {c.member.rpartition("-")[0] for index in world.indices for c in index.copies} == {"c-b"}

@@ -275,3 +275,13 @@ def test_a_stopped_process_is_started_also_if_the_spec_allows_no_restarts_in_pod
     set_phase(made, "c-hot-1", o.Phase.NONE).run()
     assert made.did(a.StopProcess) == ["c-hot-1"]
     assert made.did(a.StartProcess) == ["c-hot-1"]
+
+
+def test_a_member_that_hangs_and_is_kept_stopped_does_not_wait_for_the_restart_of_all() -> None:
+    made = set_phase(world(), "c-hot-1", o.Phase.SCHEDULE_COORDINATED)
+    pod = made.bodies["c-hot-1"].pod
+    assert pod is not None
+    pod.ready, pod.steps, pod.given = False, 0, {"config/a": "hangs"}
+    made.edit(hang={("config/a", "hangs")}, kept_stopped=frozenset({"c-hot-1"})).ticks(3)
+    assert states(made)["c-hot-1"] == "Stopped"
+    made.edit(kept_stopped=frozenset()).run()

@@ -1,0 +1,84 @@
+"""A restart of one manager while the vote of another one moves leaves the managers their majority."""
+
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.plan import Plan
+from stateward.planning.safety.availability import quorum_without
+from tests.unit.planning.steps.rollout.test_restart import set_phase, waits, world
+from tests.unit.planning.world import World, hot, managers
+
+
+def shrinking() -> World:
+    """Return a cluster whose three managers are about to become two."""
+    return world(managers(3), hot(2)).edit(pools=[managers(2), hot(2)])
+
+
+def kinds(made: Plan) -> set[str]:
+    return {type(action).__name__ for action in made.actions}
+
+
+def test_a_requested_restart_of_a_manager_waits_until_the_vote_of_another_one_has_moved() -> None:
+    """The disaster this prevents: two of three managers are left, one of them stops, and no majority is there."""
+    made = set_phase(shrinking(), "c-managers-0", o.Phase.SCHEDULE)
+    made.until(lambda w: bool(w.did(a.ExcludeVoters)))
+    assert not made.did(a.StopProcess)
+    made.until(lambda w: not w.available or not w.plan().waits)
+    assert made.available
+    made.run()
+    assert made.did(a.StopProcess) == ["c-managers-0"]
+    assert made.did(a.Release) == ["c-managers-2"]
+
+
+def test_the_wait_of_a_requested_restart_names_the_manager_whose_vote_moves() -> None:
+    made = set_phase(shrinking(), "c-managers-0", o.Phase.SCHEDULE)
+    assert ("c-managers-0", "VoteMoving") in waits(made)
+    data = set_phase(shrinking(), "c-hot-0", o.Phase.SCHEDULE)
+    data.ticks(2)
+    assert data.did(a.StopProcess) == ["c-hot-0"], "members without a vote do not wait for it"
+
+
+def interrupted(phase: str) -> World:
+    """Return a cluster of two managers, the voting one of which is recorded as restarting and still runs."""
+    made = shrinking().until(lambda w: bool(w.did(a.Release))).ticks(1)
+    assert made.voters == {"c-managers-0"}
+    made.log.clear()
+    pod = made.bodies["c-managers-0"].pod
+    assert pod is not None
+    pod.phase, pod.begun = phase, True
+    return made
+
+
+def test_a_manager_whose_stop_was_recorded_gives_its_vote_away_before_it_stops() -> None:
+    made = interrupted("stop")
+    first = made.plan()
+    assert "StopProcess" not in kinds(first)
+    assert ("c-managers-0", "VoteMoving") in waits(made)
+    made.until(lambda w: bool(w.did(a.StopProcess)))
+    assert made.voters == {"c-managers-1"}
+    made.run()
+    assert made.available
+    assert not made.exclusions
+
+
+def test_a_manager_that_runs_with_another_configuration_gives_its_vote_away_before_it_stops_again() -> None:
+    made = interrupted("start")
+    pod = made.bodies["c-managers-0"].pod
+    assert pod is not None
+    pod.runs = "another"
+    assert "StopProcess" not in kinds(made.plan())
+    made.run()
+    assert "c-managers-0" in made.did(a.StopProcess)
+
+
+def test_a_vote_that_is_excluded_counts_for_no_majority() -> None:
+    made = world(managers(3), hot(2))
+    seen = made.observe()
+    assert isinstance(seen.database, o.Database)
+    assert quorum_without(derive(seen, made.now), {"c-managers-0"})
+    excluded = replace(seen.database, voting_exclusions=frozenset({"c-managers-2"}))
+    facts = derive(replace(seen, database=excluded), made.now)
+    assert not quorum_without(facts, {"c-managers-0"})
+    assert quorum_without(facts, {"c-managers-2"})
