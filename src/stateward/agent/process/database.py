@@ -96,7 +96,11 @@ class Database:
             session.signal_group(self.facts.pid, number)
 
     def reaped(self, pid: int, status: int) -> None:
-        """Record that a child has ended."""
+        """Record that a child has ended.
+
+        After the end of the leader, a shell, nothing passes signals on to processes in other groups. The disaster this
+        prevents: the shell is killed, the database behind it serves until the end of the grace period, and is killed.
+        """
         if pid != self.facts.pid or self._leader_gone:
             return
         code = os.waitstatus_to_exitcode(status)
@@ -107,6 +111,7 @@ class Database:
             self.facts = self.facts._replace(state=State.EXITED)
             session.signal_group(pid, signal.SIGTERM)
             self._loop.spawn(self._see_off(pid, State.EXITED))
+        session.signal_others(pid, signal.SIGTERM)
 
     async def _see_off(self, leader: int, outcome: State) -> None:
         """Wait until no process of the session is left.
