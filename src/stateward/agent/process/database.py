@@ -37,6 +37,8 @@ class Facts(NamedTuple):
     restarts: int = 0
     checksum: str | None = None
     """The checksum of the configuration that the process was started with."""
+    held: bool = False
+    """Whether a stop was requested before the first start, so that only a start request starts the process."""
 
 
 class Database:
@@ -79,6 +81,16 @@ class Database:
             self.facts = self.facts._replace(state=State.RUNNING)
             say("the process has started")
             self._changed()
+
+    def hold(self) -> None:
+        """Record a stop request that comes before the first start.
+
+        The disaster this prevents: the agent waits for the configuration of a new pod and reports that the process is
+        stopped, the operator continues because of that, and later the process starts by itself.
+        """
+        if self.facts.started_at is None and not self.facts.held:
+            self.facts = self.facts._replace(held=True)
+            say("a stop was requested: the process stays stopped until a start request")
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         """Send the process a signal to end, and kill it after the grace period. Repeated calls change nothing."""
