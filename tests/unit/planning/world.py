@@ -299,7 +299,7 @@ class World(Hands):
         managers = {n.name for n in database.nodes.values() if n.voting} - ending
         # A vote that this plan takes away is gone before a process stops.
         taken = {n for x in made.actions if isinstance(x, a.ExcludeVoters) for n in x.members}
-        for voters in (database.voters, database.voters - taken):
+        for voters in filter(None, (database.voters, database.voters - taken)):
             left = (voters & database.nodes.keys()) - serving
             assert len(left) > len(voters) // 2 or len(managers) == 1, f"the quorum goes with {serving}"
 
