@@ -51,3 +51,14 @@ def test_no_copy_of_a_shard_stops_by_itself_when_the_others_are_stopped_together
     found = stops_with_others(made)
     made.run()
     assert not found
+
+
+def test_no_manager_that_a_user_wants_restarted_stops_while_another_one_is_stopped_by_a_coordinated_request() -> None:
+    made = world(max_unavailable=None)
+    for name, phase in (("c-managers-0", "schedule-coordinated"), ("c-managers-1", "schedule")):
+        pod = made.bodies[name].pod
+        assert pod is not None
+        pod.phase = phase
+    found = stops_with_others(made)
+    made.run()
+    assert not found
