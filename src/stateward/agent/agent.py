@@ -23,6 +23,7 @@ from stateward.agent.serving.probes import Probes
 from stateward.agent.serving.server import Server, listen
 
 _PATIENCE = 300.0  # seconds for the configuration of a new pod to arrive; Kubernetes takes up to about two minutes
+_WAITING = "waiting for the configuration that this pod was made for"
 _LAST_WORDS = 1.0  # seconds to send open answers before the agent ends
 
 
@@ -131,22 +132,37 @@ class Agent:
     async def _boot(self) -> None:
         """Start the process of a new pod with the pod's configuration, once it has arrived.
 
-        This may take minutes, and a stop request may arrive meanwhile.
+        This may take minutes, and a request to stop or start may arrive meanwhile.
         """
-        say("waiting for the configuration that this pod was made for")
+        said = _WAITING
+        say(said)
         deadline = seconds_from_now(_PATIENCE)
-        while self._database.facts.started_at is None and not self._leaving:
-            now = self._launcher.due()
-            if now is not None:
-                self._launcher.boot(now)
-                if now.stays_stopped:
-                    say(f"restart phase {now.value}: the process stays stopped")
-                    return
-            elif seconds_from_now(0) >= deadline:
-                say("the configuration is not the one that this pod was made for")
+        while self._database.facts == Facts() and not self._leaving:
+            problem = self._boot_problem()
+            if problem is None:
+                return
+            if problem != said:
+                say(problem)
+                said = problem
+            if seconds_from_now(0) >= deadline:
+                say("the configuration is not the one that this pod was made for" if said == _WAITING else "giving up")
+                self._replacement.ending = True  # a process that starts now would be killed at once
                 self._exit_code = 1
                 return
             await sleep(0.5)
+
+    def _boot_problem(self) -> str | None:
+        """Act on the restart phase if the configuration has arrived; otherwise return what is missing."""
+        try:
+            now = self._launcher.due()
+            if now is None:
+                return _WAITING
+            self._launcher.boot(now)
+        except UnreadableError as error:  # perhaps the disk is full, for now
+            return str(error)
+        if now.stays_stopped:
+            say(f"restart phase {now.value}: the process stays stopped")
+        return None
 
     def _leave(self, number: int) -> None:
         self._leaving = self._replacement.ending = True

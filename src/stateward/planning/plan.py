@@ -41,7 +41,7 @@ from stateward.planning.steps.membership.replacement import replacement
 from stateward.planning.steps.membership.scale import Scale, scale
 from stateward.planning.steps.membership.surge import departures
 from stateward.planning.steps.rollout.default_intent import default_intent
-from stateward.planning.steps.rollout.restart_all import restart_all
+from stateward.planning.steps.rollout.restart_all import after, restart_all
 from stateward.planning.steps.rollout.restart_one import cannot_finish
 from stateward.planning.steps.rollout.restarts_in_progress import continue_restarts
 from stateward.planning.steps.rollout.rolling_change import OtherWork, roll
@@ -344,7 +344,7 @@ STEPS: Mapping[str, Step] = {
     "decommission": decommissions,
     "repair": lambda facts, _scaling, part: repair(facts, claimed(part), part.drain),
     "coordinated restart": lambda facts, _scaling, part: restart_all(facts, claimed(part)),
-    "rolling change": lambda facts, _scaling, part: roll(facts, claimed(part), other_work(facts, part)),
+    "rolling change": lambda facts, _scaling, part: roll(after(facts, part), claimed(part), other_work(facts, part)),
     "volume changes": lambda facts, _scaling, _part: volumes(facts),
     "database upkeep": lambda facts, _scaling, _part: configure_database(facts),
     "first restore": lambda facts, _scaling, _part: first_restore(facts),

@@ -37,6 +37,8 @@ class Facts(NamedTuple):
     restarts: int = 0
     checksum: str | None = None
     """The checksum of the configuration that the process was started with."""
+    held: bool = False
+    """Whether a stop was requested before the first start, so that only a start request starts the process."""
 
 
 class Database:
@@ -80,6 +82,16 @@ class Database:
             say("the process has started")
             self._changed()
 
+    def hold(self) -> None:
+        """Record a stop request that comes before the first start.
+
+        The disaster this prevents: the agent waits for the configuration of a new pod and reports that the process is
+        stopped, the operator continues because of that, and later the process starts by itself.
+        """
+        if self.facts.started_at is None and not self.facts.held:
+            self.facts = self.facts._replace(held=True)
+            say("a stop was requested: the process stays stopped until a start request")
+
     def stop(self, number: int = signal.SIGTERM) -> None:
         """Send the process a signal to end, and kill it after the grace period. Repeated calls change nothing."""
         leader = self.facts.pid
@@ -96,7 +108,11 @@ class Database:
             session.signal_group(self.facts.pid, number)
 
     def reaped(self, pid: int, status: int) -> None:
-        """Record that a child has ended."""
+        """Record that a child has ended.
+
+        After the end of the leader, a shell, nothing passes signals on to processes in other groups. The disaster this
+        prevents: the shell is killed, the database behind it serves until the end of the grace period, and is killed.
+        """
         if pid != self.facts.pid or self._leader_gone:
             return
         code = os.waitstatus_to_exitcode(status)
@@ -107,6 +123,7 @@ class Database:
             self.facts = self.facts._replace(state=State.EXITED)
             session.signal_group(pid, signal.SIGTERM)
             self._loop.spawn(self._see_off(pid, State.EXITED))
+        session.signal_others(pid, signal.SIGTERM)
 
     async def _see_off(self, leader: int, outcome: State) -> None:
         """Wait until no process of the session is left.

@@ -15,7 +15,12 @@ def keep(files: Mapping[str, bytes], directory: Path) -> None:
 
     Without a kept copy, a database that crashes while a newer configuration is pending would come back with the newer
     one, alone among members with the old.
+
+    What is kept already is not written again. The disaster this prevents: a full disk keeps a database down that has
+    crashed, although its configuration is complete.
     """
+    if kept(directory) == files:
+        return
     new = directory / "new"
     remove(new)
     new.mkdir(mode=0o700, parents=True)

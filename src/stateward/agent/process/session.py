@@ -10,7 +10,7 @@ _PROC = Path("/proc")
 
 def members(session: int) -> list[int]:
     """Return the ids of the session's running processes, without zombies."""
-    return [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit() and _belongs(entry, session)]
+    return list(_groups(session))
 
 
 def kill(session: int) -> None:
@@ -26,11 +26,30 @@ def signal_group(leader: int, number: int) -> None:
         os.killpg(leader, number)
 
 
-def _belongs(entry: Path, session: int) -> bool:
+def signal_others(session: int, number: int) -> None:
+    """Send a signal to the session's processes outside of its leader's group, which `signal_group` does not reach."""
+    for pid, group in _groups(session).items():
+        if group != session:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def _groups(session: int) -> dict[int, int]:
+    """Return the process groups of the session's running processes, by process id."""
+    found: dict[int, int] = {}
+    for entry in _PROC.iterdir():
+        group = _group(entry, session) if entry.name.isdigit() else None
+        if group is not None:
+            found[int(entry.name)] = group
+    return found
+
+
+def _group(entry: Path, session: int) -> int | None:
+    """Return the process group of a running process; None if it has ended or is of another session."""
     try:
         text = (entry / "stat").read_text(errors="replace")
     except OSError:
-        return False  # ended meanwhile
+        return None  # ended meanwhile
     # The second field is the program's name, which may contain spaces and parentheses.
-    state, _parent, _group, its_session = text.rpartition(")")[2].split()[:4]
-    return int(its_session) == session and state not in "ZX"
+    state, _parent, group, its_session = text.rpartition(")")[2].split()[:4]
+    return int(group) if int(its_session) == session and state not in "ZX" else None

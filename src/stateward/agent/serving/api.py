@@ -45,6 +45,7 @@ class Api:
         if head.path.endswith("/start"):
             return self._start(body.get("checksum"))
         if head.path.endswith("/stop"):
+            self._database.hold()
             self._database.stop()
         if head.path.endswith("/replace"):
             return await self._replace(body.get("path"))

@@ -324,8 +324,8 @@ ADVICE = {
         " policy or a right",
     ),
     "StepRefused": Advice(
-        "the database accepts the step. Steps that do not depend on it continue",
-        "read the database's reason in the message",
+        "the database, or the member's agent, accepts the step. Steps that do not depend on it continue",
+        "read the reason in the message",
     ),
     "StillListed": Advice(
         "the database no longer lists the member's process",

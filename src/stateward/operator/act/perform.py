@@ -1,4 +1,4 @@
-"""Performs a plan: its actions in their order, and the remaining ones after the database has refused one.
+"""Performs a plan: its actions in their order, and the remaining ones after the database or an agent has refused one.
 
 Any other failure ends the round: it is then unknown whether the state still matches the plan. A refusal shows that it
 does. So it ends only what depends on the refused step, and is reported until the step succeeds. A pod that is not
@@ -19,7 +19,7 @@ from stateward.operator.act.act import Actor, NotOwnedError
 from stateward.operator.act.agent_requests import AgentRequests
 from stateward.operator.act.announce import Announcer
 from stateward.operator.act.shared_objects import SharedObjects
-from stateward.operator.databases.agents import AgentError
+from stateward.operator.databases.agents import AgentError, AgentRefusedError
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.pod_rights.policy import NOT_ALLOWED, PodNotAllowed
@@ -42,7 +42,7 @@ class Outcome:
     """What came of a plan: what was refused, and what went wrong, after which the rest is left for the next round."""
 
     refused: tuple[str, ...] = ()
-    """What the database refuses, and below what the pod policy does not allow."""
+    """What the database and agents refuse, and below what the pod policy does not allow."""
     barred: tuple[str, ...] = ()
     failure: Exception | None = None
     tightened: bool = False
@@ -77,10 +77,10 @@ def is_refused(failure: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RefusedAction:
-    """An action that was refused, by the database or by the pod policy."""
+    """An action that was refused, by the database, by an agent or by the pod policy."""
 
     action: Action
-    error: RefusedError | PodNotAllowed
+    error: RefusedError | AgentRefusedError | PodNotAllowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Performer:
         except (ApiError, EngineError, AgentError, NotOwnedError) as error:
             failure = error  # The queue logs it when the round has ended.
         barred = tuple(refusal_text(held) for held in refused if isinstance(held.error, PodNotAllowed))
-        refusals = tuple(refusal_text(h) for h in refused if isinstance(h.error, RefusedError))
+        refusals = tuple(refusal_text(h) for h in refused if not isinstance(h.error, PodNotAllowed))
         return Outcome(refusals, barred, failure, tightened=known and not closed)
 
     async def _all(
@@ -134,11 +134,11 @@ class Performer:
             try:
                 with span("action", kind=type(action).__name__, member=member, why=action.why):
                     await self.actor.carry_out(action, existing, target)
-            except (RefusedError, PodNotAllowed) as error:
+            except (RefusedError, AgentRefusedError, PodNotAllowed) as error:
                 if isinstance(error, RefusedError) and not error.lasting:
                     raise
                 refused.append(RefusedAction(action, error))
-                _log.warning("the database refuses a step; steps that do not depend on it continue", why=str(error))
+                _log.warning("a step is refused; steps that do not depend on it continue", why=str(error))
                 continue
             self._done(action, existing)
 
@@ -153,4 +153,6 @@ def refusal_text(held: RefusedAction) -> str:
     """Return a refusal as a person reads it, on one line."""
     words = " ".join(str(held.error).split())[:WORDS]
     subject = "the database refuses a step" if isinstance(held.error, RefusedError) else "a step is not taken"
+    if isinstance(held.error, AgentRefusedError):
+        subject = f"the agent of {getattr(held.action, 'member', '')} refuses a step"
     return f"{subject} ({held.action.why}): {words}"

@@ -31,6 +31,10 @@ class AgentError(Exception):
     """What an agent did not do or answer, in words a person understands."""
 
 
+class AgentRefusedError(AgentError):
+    """The agent understood the request and did nothing; it may refuse it for a long time, because of a full disk."""
+
+
 class MutualRejectionError(AgentError):
     """Operator and agent reject each other: the agent does not accept the token, or has another name."""
 
@@ -141,7 +145,7 @@ class HttpAgents:
                 content = await response.content.read(LARGEST)
                 if response.status not in (200, 202):
                     said = content.decode(errors="replace")[:300]
-                    kind = UnauthorizedError if response.status == UNAUTHORIZED else AgentError
+                    kind = UnauthorizedError if response.status == UNAUTHORIZED else AgentRefusedError
                     raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
                 return content
         except aiohttp.ClientConnectorCertificateError as error:

@@ -35,7 +35,7 @@ class Agent:
         self.ended = False
         self._state = ProcessState.STOPPED
         self._running = ""
-        self._leaving = False
+        self._leaving = self._held = False
         self._launcher = launcher
         self._context = launcher.context
         self._since = self._context.now
@@ -75,7 +75,8 @@ class Agent:
     # Requests of the operator.
 
     def stop_process(self) -> None:
-        """Stop the database; a second request changes nothing."""
+        """Stop the database, or keep one stopped that was not started yet; a second request changes nothing."""
+        self._held = True
         if self.state in UP and self.child is not None:
             self._context.count("process stopped in its pod")
             self._state = ProcessState.STOPPING
@@ -115,7 +116,7 @@ class Agent:
 
     def _boot(self, phase: Phase) -> None:
         """Start the database of a new container: with the kept configuration, or else with that of the pod."""
-        if self.ended or self._leaving or self.child is not None:
+        if self.ended or self._leaving or self._held or self.child is not None:
             return
         kept, files = self._launcher.kept.get(self.container.uid), self.container.shown()
         if phase.takes_new_configuration or kept is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from stateward.engines.connection.base import UnreachableError
-from stateward.operator.databases.agents import PATIENCE, Access, AgentError, Peer
+from stateward.operator.databases.agents import PATIENCE, Access, AgentError, AgentRefusedError, Peer
 from stateward.operator.security.credentials import agent_name
 from stateward.planning.model.process import Process
 from stateward.simulation.cluster.agents import UP, Agent, Agents, Refused
@@ -42,7 +42,7 @@ class WorldAgents:
         try:
             agent.start_process(checksum)
         except Refused as error:
-            raise AgentError(f"its agent at {peer.address} refuses: 409, {error}") from error
+            raise AgentRefusedError(f"its agent at {peer.address} refuses: 409, {error}") from error
         self._wire.command_done("start process")
         await self._back()
 

@@ -93,3 +93,13 @@ def test_it_ends_when_the_configuration_does_not_come(pod: Pod) -> None:
     pod.run(WAITS, *expecting(pod, NEW))
     pod.expect("not the one that this pod was made for")
     assert pod.wait() == 1
+
+
+def test_a_process_that_comes_back_needs_no_space_for_what_is_kept_already(pod: Pod) -> None:
+    """A full disk would keep the process down, although its configuration is complete."""
+    options = expecting(pod, OLD)
+    pod.run(WAITS, *options).expect("up")
+    pod.close()
+    (pod.root / "kept" / "new").write_text("nothing can be written where the next copy begins")
+    pod.run(WAITS, *options).expect("up")
+    assert pod.get()["runningChecksum"] == configuration.checksum(OLD)

@@ -44,6 +44,23 @@ def test_a_crash_of_the_database_is_the_crash_of_the_container(isolated: Pod) ->
     assert isolated.wait() == 139
 
 
+def test_the_end_of_a_shell_is_told_to_a_database_in_another_group(isolated: Pod) -> None:
+    """A signal to the shell's group does not reach it, and the shell passes on no more signals."""
+    database = "(trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done)"
+    isolated.run(f"set -m; {database} & wait").expect("up")
+    os.kill(int(_children(isolated)[0]), signal.SIGKILL)
+    isolated.expect("told")
+    assert isolated.wait() == 137
+
+
+def test_a_shell_that_ends_on_a_stop_leaves_no_database_in_another_group_without_a_signal(isolated: Pod) -> None:
+    database = "(trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done)"
+    isolated.run(f"trap 'exit 0' TERM; set -m; {database} & wait").expect("up")
+    isolated.post("stop")
+    isolated.expect("told")
+    isolated.expect("the process is stopped")
+
+
 def test_a_killed_shell_does_not_hide_a_database_in_another_group(isolated: Pod) -> None:
     """The leader is killed; its children get SIGTERM, then SIGKILL, and only then the agent exits with its code."""
     isolated.run("set -m; (trap '' TERM; echo up; exec sleep 300) & wait", "--grace", "0.3")

@@ -11,6 +11,7 @@ import pytest
 from stateward.agent.process import configuration, handover
 from stateward.agent.process.database import Facts, State
 from tests.unit.agent.pod import ISOLATED, WAITS, Pod
+from tests.unit.agent.process.test_expected import NEW, expecting
 
 
 @pytest.fixture
@@ -47,6 +48,21 @@ def test_process_1_is_replaced_and_keeps_the_process_and_all_that_is_known(pod: 
     pod.expect("got SIGUSR1")
     pod.signal(signal.SIGTERM)
     assert pod.wait() == 7
+
+
+def test_a_process_that_was_stopped_before_its_first_start_stays_stopped_under_the_newer_agent(
+    pod: Pod, newer: Path
+) -> None:
+    pod.run(WAITS, *_options(pod), *expecting(pod, NEW)).expect("waiting for the configuration")
+    pod.post("stop")
+    pod.expect("stays stopped")
+    assert _replace(pod, newer) == 202
+    pod.listening()
+    (pod.config / "database.yml").write_bytes(NEW["database.yml"])
+    assert pod.post("start", {"checksum": configuration.checksum(NEW)})[0] == 200
+    pod.expect("up")
+    later = pod.seen[next(i for i, line in enumerate(pod.seen) if "becoming the agent" in line) :]
+    assert not any("restart phase" in line for line in later)
 
 
 def test_a_stopped_process_stays_stopped_under_the_newer_agent(pod: Pod, newer: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from stateward.engines.connection.base import NO, EngineError, RefusedError, UnreachableError
 from stateward.kube.objects.errors import FieldCause
 from stateward.operator.act.perform import Outcome, Performer
+from stateward.operator.databases.agents import AgentError, AgentRefusedError
 from stateward.operator.pod_rights.policy import PodNotAllowed
 from stateward.operator.runtime.metrics import Metrics
 from stateward.planning.model import actions as a
@@ -56,7 +57,13 @@ async def perform(
 ) -> tuple[list[a.Action], Outcome]:
     """Carry out steps of which some fail, named by their kind."""
     bad = {step: failing[type(step).__name__] for step in steps if type(step).__name__ in failing}
-    applier = Hands(bad, closed=closed)
+    return await perform_with(Hands(bad, closed=closed), *steps, failure=failure)
+
+
+async def perform_with(
+    applier: Hands, *steps: a.Action, failure: Exception | None = None
+) -> tuple[list[a.Action], Outcome]:
+    """Carry out steps of which some fail."""
     family: Any = SimpleNamespace(kind=SimpleNamespace(engine="opensearch"), target=repr)
     agent_requests: Any = SimpleNamespace(credentials=applier)
     anyone: Any = applier
@@ -118,6 +125,26 @@ async def test_a_write_that_the_api_server_refuses_needs_a_person(error: Excepti
     _, outcome = await perform(DELETE, DeletePod=error)
     (wait,) = outcome.waits("c")
     assert (wait.reason, wait.stalled) == ("StepFailed", stalled)
+
+
+async def test_an_agent_that_refuses_a_start_keeps_no_other_member_stopped() -> None:
+    """The disaster this prevents: all members restart together, and the full disk of the first keeps all stopped."""
+    other = a.StartProcess(why="it is there", member="c-hot-1", address="10.0.0.1", checksum="x")
+    refusal = AgentRefusedError("its agent at 10.0.0.2 refuses: 503, the configuration could not be kept")
+    done, outcome = await perform_with(Hands({START: refusal}, closed=True), START, other, RECORD)
+    assert done == [other, RECORD]
+    assert outcome.failure is None
+    (wait,) = outcome.waits("c")
+    assert (wait.reason, wait.stalled) == ("StepRefused", False)
+    assert wait.message == f"the agent of c-hot-2 refuses a step (it is there): {refusal}"
+
+
+async def test_an_agent_that_does_not_answer_ends_the_round() -> None:
+    """The next round hears that it is silent, and plans without it."""
+    error = AgentError("its agent at 10.0.0.2 did not answer in time")
+    done, outcome = await perform(START, RECORD, StartProcess=error)
+    assert done == []
+    assert outcome.failure is error
 
 
 async def test_pods_that_are_not_allowed_keep_no_other_member_from_being_started() -> None:

@@ -10,7 +10,15 @@ import pytest
 
 from stateward import pki
 from stateward.operator.databases import agents
-from stateward.operator.databases.agents import Access, AgentError, HttpAgents, MutualRejectionError, Peer, open_agents
+from stateward.operator.databases.agents import (
+    Access,
+    AgentError,
+    AgentRefusedError,
+    HttpAgents,
+    MutualRejectionError,
+    Peer,
+    open_agents,
+)
 from stateward.planning.model.process import ProcessState
 from tests.unit.agent.authority import Authority
 from tests.unit.agent.pod import TOKEN, WAITS, Pod
@@ -54,7 +62,7 @@ async def test_a_process_is_stopped_and_started_with_what_was_requested(
     await client.stop(access, PEER)
     await asyncio.to_thread(pod.expect, "the process is stopped")
     assert (await client.ask(access, PEER)).state is ProcessState.STOPPED
-    with pytest.raises(AgentError, match="409"):
+    with pytest.raises(AgentRefusedError, match="409"):
         await client.start(access, PEER, "sha256:other")
     await client.start(access, PEER, said.mounted)
     assert (await client.ask(access, PEER)).running == said.mounted

@@ -58,8 +58,9 @@ def repair(facts: Facts, taken: frozenset[str], drained: frozenset[str]) -> Step
         if change is None or not broken(facts, member):
             continue
         problem = unsafe(facts, member, change)
-        if problem and can_repair_in_pod(facts, member, change):
-            part = merge(part, repair_in_pod(facts, member, change))
+        gentle = part_in_pod(facts, member, change) if problem and can_repair_in_pod(facts, member) else None
+        if gentle is not None:
+            part = merge(part, repair_in_pod(facts, member, gentle))
             continue
         if problem:
             part = merge(part, StepResult(waits=(Wait(member.name, "RepairNotSafe", problem),)))
@@ -163,11 +164,27 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     return lost_with_pod(facts, member) if facts.ephemeral(member) else None
 
 
-def can_repair_in_pod(facts: Facts, member: Member, change: Change) -> bool:
+def can_repair_in_pod(facts: Facts, member: Member) -> bool:
     """Return whether a member that must keep its pod, because the pod holds its data, can be repaired inside it."""
-    gentle = change.effect is Effect.RESTART or not disrupts(change.effect)
     blocked = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
-    return gentle and blocked is None and facts.managed(member) and bool(facts.trouble(member))
+    return blocked is None and facts.managed(member) and bool(facts.trouble(member))
+
+
+def part_in_pod(facts: Facts, member: Member, change: Change) -> Change | None:
+    """Return the part of a change that the next start of the process applies; None if there is none left.
+
+    The disaster this prevents: a bad setting is corrected together with the template, and the process with the last
+    copy of a shard, whose pod may not be deleted, never gets the corrected setting.
+    """
+    if change.effect is Effect.RESTART or not disrupts(change.effect):
+        return change
+    if member.pod is None:
+        return None
+    pool = facts.pools[member.pool]
+    coming = (member.config or {}) if facts.phase(member) in STARTING else member.pod.inputs
+    names = differing(coming, written_target(facts, member, pool))
+    gentle = tuple(name for name in names if effect_of(pool, name) is Effect.RESTART)
+    return Change(Effect.RESTART, gentle) if gentle else None
 
 
 def repair_in_pod(facts: Facts, member: Member, change: Change) -> StepResult:

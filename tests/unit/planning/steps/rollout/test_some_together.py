@@ -1,0 +1,64 @@
+"""A coordinated restart of some members, while others have a change of their own that restarts them one by one."""
+
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.model.phase import COORDINATED
+from stateward.planning.plan import Plan
+from tests.unit.planning.steps.rollout.test_restart import NEW, changed, phases, world
+from tests.unit.planning.world import World, hot, managers
+
+
+def stops_with_others(made: World) -> set[str]:
+    """Return the members that stop by themselves in a plan in which, or after which, others stop together."""
+    found: set[str] = set()
+
+    def look(plan: Plan) -> None:
+        together = {x.member for x in plan.actions if isinstance(x, a.SetPhase) and x.phase in COORDINATED}
+        together |= {b.name for b in made.bodies.values() if b.pod is not None and b.pod.phase == "stop-coordinated"}
+        alone = {x.member for x in plan.actions if isinstance(x, a.StopProcess | a.DeletePod)} - together
+        if together:
+            found.update(alone)
+
+    made.hooks.append(look)
+    return found
+
+
+def test_no_other_member_stops_in_the_plan_that_begins_to_stop_some_together() -> None:
+    """The disaster this prevents: two of three managers, or all copies of a shard, are down together."""
+    made = changed(world(indices=((3,), (2,))), schedule=o.Schedule("schedule-coordinated", ("managers",)))
+    made.until(lambda w: "stop" in phases(w))
+    found = stops_with_others(made)
+    made.run()
+    assert not found
+
+
+def test_no_other_manager_stops_when_one_is_stopped_by_a_coordinated_request() -> None:
+    made = world().edit(pools=[managers(config=NEW), hot()])
+    pod = made.bodies["c-managers-0"].pod
+    assert pod is not None
+    pod.phase = "schedule-coordinated"
+    found = stops_with_others(made)
+    made.run()
+    assert not found
+
+
+def test_no_copy_of_a_shard_stops_by_itself_when_the_others_are_stopped_together() -> None:
+    made = world(indices=((2,), (2,)), max_unavailable=None).edit(pools=[managers(), hot(config=NEW)])
+    for name in ("c-hot-0", "c-hot-1"):
+        pod = made.bodies[name].pod
+        assert pod is not None
+        pod.phase = "schedule-coordinated"
+    found = stops_with_others(made)
+    made.run()
+    assert not found
+
+
+def test_no_manager_that_a_user_wants_restarted_stops_while_another_one_is_stopped_by_a_coordinated_request() -> None:
+    made = world(max_unavailable=None)
+    for name, phase in (("c-managers-0", "schedule-coordinated"), ("c-managers-1", "schedule")):
+        pod = made.bodies[name].pod
+        assert pod is not None
+        pod.phase = phase
+    found = stops_with_others(made)
+    made.run()
+    assert not found
