@@ -124,6 +124,8 @@ class Pool(Struct, frozen=True):
     """
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
+    stateless: bool = False
+    """Whether its members never hold data, although the database excludes them like those that do."""
     electable: bool = True
     """Whether its members can be elected, if they vote: others vote and never lead."""
 

@@ -1,7 +1,7 @@
 """A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
-from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster, ProcessClass
 from stateward.api.values.quantity import parse_bytes
 from stateward.api.values.version import parse_version
 from stateward.engines.foundationdb.spec import security
@@ -91,4 +91,5 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         growth=growth(storage),
         storage_class=None if storage.ephemeral else storage.storage_class,
         tier=TIERS[pool.spec.process_class],
+        stateless=pool.spec.process_class is ProcessClass.STATELESS,
     )

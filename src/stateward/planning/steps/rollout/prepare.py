@@ -131,8 +131,21 @@ def needs_empty(facts: Facts, member: Member) -> bool:
 
 
 def loses_with_pod(facts: Facts, member: Member) -> bool:
-    """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
-    return facts.ephemeral(member) and (facts.holds_data(member) or facts.votes(member))
+    """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod.
+
+    A member without state loses nothing, unless it was made for something else or still holds data.
+    """
+    if not facts.ephemeral(member) or facts.votes(member):
+        return facts.ephemeral(member)
+    return facts.holds_data(member) and not (is_stateless(facts, member) and not facts.units_of(member.name))
+
+
+def is_stateless(facts: Facts, member: Member) -> bool:
+    """Return whether the member is of a pool without state, and was made for it."""
+    pool, made = facts.pools.get(member.pool), member.pod or member.workload
+    if pool is None or made is None or not pool.stateless:
+        return False
+    return all(made.inputs.get(name) == pool.inputs.get(name) for name in pool.retained)
 
 
 def is_drained(facts: Facts, member: Member) -> bool:

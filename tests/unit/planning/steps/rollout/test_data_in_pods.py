@@ -1,6 +1,9 @@
 """A coordinated restart deletes no pod that holds data or the state of the cluster."""
 
+from dataclasses import dataclass
+
 import pytest
+from msgspec.structs import replace
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -69,3 +72,27 @@ def test_members_with_volumes_and_without_agents_still_restart_together() -> Non
     made.run()
     assert len(made.did(a.DeletePod)) == 5
     assert changed(world()).run()
+
+
+@dataclass(frozen=True)
+class StatelessSpec(PoolSpec):
+    """A pool whose members hold no data, although they count as members with data."""
+
+    def desired(self, version: str, deployed: str) -> o.Pool:
+        return replace(super().desired(version, deployed), stateless=True, retained=frozenset({"storage/class"}))
+
+
+def test_members_without_state_restart_together_without_agents() -> None:
+    made = settled(managers(), hot(2), StatelessSpec("proxies", 2, data=True, ephemeral=True))
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.run()
+    assert len(made.did(a.DeletePod)) == 7
+
+
+def test_members_that_hold_data_are_not_stateless_because_their_pool_is_from_now_on() -> None:
+    """They were made for the class of before, so their data is lost with their pods."""
+    made = settled(managers(), hot(2, ephemeral=True, config={"storage/class": "a"}))
+    made.edit(pools=[managers(), StatelessSpec("hot", 2, data=True, ephemeral=True, config={"storage/class": "b"})])
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.tick()
+    assert {w.subject for w in made.plan().waits if w.reason == "DataInPod"} == {"c-hot-0", "c-hot-1"}
