@@ -1,7 +1,7 @@
 """A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
-from stateward.api.kinds.foundationdb import FoundationDBCluster, ProcessClass
+from stateward.api.kinds.foundationdb import FoundationDBCluster, ProcessClass, Redundancy
 from stateward.api.values.quantity import parse_bytes
 from stateward.api.values.version import parse_version
 from stateward.engines.foundationdb.spec import security
@@ -32,7 +32,8 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         pools=tuple(_pool(pool, version) for pool in resolve(cluster)),
         # Only the database knows which members may be down together, so they change one at a time.
         max_unavailable=1,
-        sole_copy=SoleCopy.WAIT,
+        # With one copy of everything a restart is the only way: data is unavailable in between, not lost.
+        sole_copy=SoleCopy.INTERRUPT if cluster.spec.redundancy is Redundancy.SINGLE else SoleCopy.WAIT,
         formed_by_word=True,
         connection_secret=cluster_file(cluster),
         surge=Surge(update.surge.value),
