@@ -79,6 +79,17 @@ async def test_with_one_copy_of_everything_members_still_change_one_after_the_ot
         scenario.check()
 
 
+async def test_stateless_members_without_volumes_change_where_no_other_can_take_over() -> None:
+    """With one copy of everything there are no spare members, so the database lets none of them be drained."""
+    stateless = {"name": "stateless", "processClass": "stateless", "replicas": 2, "storage": {"ephemeral": True}}
+    with Scenario(redundancy="single", pools=[*pools(storage=3, log=3)[:2], stateless]).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version="7.1.67")
+        assert await scenario.settled(7200.0), scenario.doing
+        assert await scenario.excluded() == []
+        scenario.check()
+
+
 async def test_members_of_a_machine_that_stays_away_are_replaced() -> None:
     with Scenario(replacement={"enabled": True, "after": "10m"}).logged() as scenario:
         await scenario.begin()

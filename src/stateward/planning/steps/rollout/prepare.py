@@ -126,18 +126,19 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
 
 
 def needs_empty(facts: Facts, member: Member) -> bool:
-    """Return whether the member may hold data that would be lost with its pod."""
-    return facts.ephemeral(member) and facts.holds_data(member)
+    """Return whether the member may hold data that would be lost with its pod.
+
+    A member without state holds none, unless it was made for something else or the database says so. The disaster this
+    prevents: the database does not let it be drained, because no other one can take over, and it is never restarted.
+    """
+    if not facts.ephemeral(member) or not facts.holds_data(member):
+        return False
+    return bool(facts.units_of(member.name)) or not is_stateless(facts, member)
 
 
 def loses_with_pod(facts: Facts, member: Member) -> bool:
-    """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod.
-
-    A member without state loses nothing, unless it was made for something else or still holds data.
-    """
-    if not facts.ephemeral(member) or facts.votes(member):
-        return facts.ephemeral(member)
-    return facts.holds_data(member) and not (is_stateless(facts, member) and not facts.units_of(member.name))
+    """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
+    return needs_empty(facts, member) or (facts.ephemeral(member) and facts.votes(member))
 
 
 def is_stateless(facts: Facts, member: Member) -> bool:
