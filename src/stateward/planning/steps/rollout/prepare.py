@@ -142,11 +142,9 @@ def loses_with_pod(facts: Facts, member: Member) -> bool:
 
 
 def is_stateless(facts: Facts, member: Member) -> bool:
-    """Return whether the member is of a pool without state, and was made for it."""
-    pool, made = facts.pools.get(member.pool), member.pod or member.workload
-    if pool is None or made is None or not pool.stateless:
-        return False
-    return all(made.inputs.get(name) == pool.inputs.get(name) for name in pool.retained)
+    """Return whether the member was made to hold no data, whatever its pool asks for now, or without its pool."""
+    made, stateless = member.pod or member.workload, facts.obs.desired.stateless
+    return made is not None and bool(stateless) and stateless.items() <= made.inputs.items()
 
 
 def is_drained(facts: Facts, member: Member) -> bool:

@@ -1,9 +1,6 @@
 """A coordinated restart deletes no pod that holds data or the state of the cluster."""
 
-from dataclasses import dataclass
-
 import pytest
-from msgspec.structs import replace
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
@@ -74,25 +71,26 @@ def test_members_with_volumes_and_without_agents_still_restart_together() -> Non
     assert changed(world()).run()
 
 
-@dataclass(frozen=True)
-class StatelessSpec(PoolSpec):
-    """A pool whose members hold no data, although they count as members with data."""
+def proxies(kind: str) -> PoolSpec:
+    """Return a pool whose members count as members with data; those of the class `stateless` hold none."""
+    return PoolSpec("proxies", 2, data=True, ephemeral=True, config={"storage/class": kind})
 
-    def desired(self, version: str, deployed: str) -> o.Pool:
-        return replace(super().desired(version, deployed), stateless=True, retained=frozenset({"storage/class"}))
+
+def settled_with(pool: PoolSpec) -> World:
+    made = settled(managers(), hot(2), pool)
+    made.policy = {**made.policy, "stateless": {"storage/class": "stateless"}}
+    return made
 
 
 def test_members_without_state_restart_together_without_agents() -> None:
-    made = settled(managers(), hot(2), StatelessSpec("proxies", 2, data=True, ephemeral=True))
+    made = settled_with(proxies("stateless"))
     made.schedule = o.Schedule("schedule-coordinated")
     made.run()
     assert len(made.did(a.DeletePod)) == 7
 
 
-def test_members_that_hold_data_are_not_stateless_because_their_pool_is_from_now_on() -> None:
-    """They were made for the class of before, so their data is lost with their pods."""
-    made = settled(managers(), hot(2, ephemeral=True, config={"storage/class": "a"}))
-    made.edit(pools=[managers(), StatelessSpec("hot", 2, data=True, ephemeral=True, config={"storage/class": "b"})])
+def test_members_that_were_made_to_hold_data_are_not_without_state_because_their_pool_is_from_now_on() -> None:
+    made = settled_with(proxies("storage")).edit(pools=[managers(), hot(2), proxies("stateless")])
     made.schedule = o.Schedule("schedule-coordinated")
     made.tick()
-    assert {w.subject for w in made.plan().waits if w.reason == "DataInPod"} == {"c-hot-0", "c-hot-1"}
+    assert {w.subject for w in made.plan().waits if w.reason == "DataInPod"} == {"c-proxies-0", "c-proxies-1"}
