@@ -64,6 +64,30 @@ async def test_pods_without_agents_are_all_recreated_at_once() -> None:
         assert scenario.unavailable < 120
 
 
+async def test_stateless_members_without_volumes_and_without_agents_change_with_the_others() -> None:
+    """They hold no data that the deletion of all pods together could lose."""
+    stateless = {"name": "stateless", "processClass": "stateless", "replicas": 3, "storage": {"ephemeral": True}}
+    with Scenario(pools=[*pools()[:2], stateless]).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version=NEW)
+        assert await scenario.settled(7200.0), scenario.doing
+        arrived(scenario)
+        assert scenario.unavailable < 120
+
+
+@pytest.mark.parametrize("left", [[], [{"name": "other", "processClass": "stateless", "storage": {"ephemeral": True}}]])
+async def test_a_stateless_pool_without_volumes_may_be_removed_as_all_are_about_to_change(left: list[Json]) -> None:
+    """Its members take part: they hold no data, whether or not they still have a pool."""
+    stateless = {"name": "stateless", "processClass": "stateless", "replicas": 2, "storage": {"ephemeral": True}}
+    with Scenario(pools=[*pools()[:2], stateless]).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version=NEW)
+        assert await scenario.until(lambda: in_phase(scenario, "schedule-coordinated"), 7200.0), scenario.doing
+        scenario.edit(pools=[*pools()[:2], *({**pool, "replicas": 2} for pool in left)])
+        assert await scenario.settled(7200.0), scenario.doing
+        arrived(scenario)
+
+
 @pytest.mark.parametrize("nth", [23, 83, 143, 163, 183, 223])
 async def test_the_operator_may_die_after_every_write(nth: int) -> None:
     with Scenario(seed=nth, agents=True).logged() as scenario:

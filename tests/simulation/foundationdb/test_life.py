@@ -67,6 +67,29 @@ async def test_a_compatible_upgrade_is_one_member_after_the_other() -> None:
         scenario.check()
 
 
+@pytest.mark.parametrize("agents", [False, True])
+async def test_with_one_copy_of_everything_members_still_change_one_after_the_other(*, agents: bool) -> None:
+    """The data of a member is unavailable while it restarts, and there is no other way to restart it."""
+    with Scenario(agents=agents, redundancy="single", pools=pools(storage=3, log=3)).logged() as scenario:
+        await scenario.begin()
+        for version in ("7.1.67", "7.3.63"):
+            scenario.edit(version=version)
+            assert await scenario.settled(7200.0), scenario.doing
+            assert {p["version"] for p in (await scenario.processes()).values()} == {version}
+        scenario.check()
+
+
+async def test_stateless_members_without_volumes_change_where_no_other_can_take_over() -> None:
+    """With one copy of everything there are no spare members, so the database lets none of them be drained."""
+    stateless = {"name": "stateless", "processClass": "stateless", "replicas": 2, "storage": {"ephemeral": True}}
+    with Scenario(redundancy="single", pools=[*pools(storage=3, log=3)[:2], stateless]).logged() as scenario:
+        await scenario.begin()
+        scenario.edit(version="7.1.67")
+        assert await scenario.settled(7200.0), scenario.doing
+        assert await scenario.excluded() == []
+        scenario.check()
+
+
 async def test_members_of_a_machine_that_stays_away_are_replaced() -> None:
     with Scenario(replacement={"enabled": True, "after": "10m"}).logged() as scenario:
         await scenario.begin()

@@ -197,6 +197,8 @@ class Desired(Struct, frozen=True):
     """The snapshot with which a new cluster begins, as a clause such as `nightly-* of backups`; empty without one."""
     snapshot_gate: SnapshotGate | None = None
     """The snapshot that an upgrade needs before it begins; None if it needs none."""
+    stateless: Inputs = {}
+    """The inputs of members that never hold data, although the database excludes them like those that do."""
     formed_by_word: bool = False
     """Whether a command creates the database, rather than a first member with a bootstrap grant."""
     order: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.api.kinds.foundationdb import Redundancy
 from stateward.engines.foundationdb.database.commands import MARK, Outcome, Printed, judge
 from stateward.engines.foundationdb.database.exclusion import missing_data_problem
 from stateward.engines.foundationdb.database.status import Status
@@ -44,6 +45,24 @@ async def test_coordinators_move_away_from_a_member_that_is_not_drained(model: M
     assert database.draining == database.voting_exclusions == frozenset()
     await model.engine.exclude_voters(model.target(), frozenset({"ledger-storage-0"}))
     assert len([c for c in model.commands if c.startswith("coordinators")]) == 1
+
+
+async def test_coordinators_move_away_where_there_are_more_than_the_redundancy_needs() -> None:
+    """Those that a higher redundancy needed stay until one of their members leaves."""
+    model = await Model(cluster(redundancy="triple")).made()
+    before, leaving = model.target(), "ledger-storage-0"
+    assert len((await model.seen()).voters) == 5
+    spec = msgspec.structs.replace(before.cluster.spec, redundancy=Redundancy.DOUBLE)
+    target = msgspec.structs.replace(before, cluster=msgspec.structs.replace(before.cluster, spec=spec))
+    await model.engine.configure(target)
+    await model.settle(60.0)
+    await model.engine.drain(target, frozenset({leaving}))
+    await model.settle(60.0)
+    database = await model.engine.observe(target)
+    assert isinstance(database, Database)
+    assert database.draining == {leaving}
+    assert len(database.voters) == 3
+    assert leaving not in database.voters
 
 
 async def test_a_coordinator_stays_while_no_member_can_take_over_and_keeps_no_other_member() -> None:

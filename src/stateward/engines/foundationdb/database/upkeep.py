@@ -53,11 +53,14 @@ def current_coordinators(target: FoundationTarget, status: Status) -> frozenset[
 
 
 def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str], leaving: frozenset[str]) -> str:
-    """Return why coordinators cannot move away from leaving members, as a clause; empty if they can."""
+    """Return why coordinators cannot move away from leaving members, as a clause; empty if they can.
+
+    There may be more than the redundancy mode needs, from a higher one: then as many as it needs are enough.
+    """
     if not coordinators & leaving:
         return ""
     choice = desired_coordinators(target, candidates(target, seen, leaving), coordinators)
-    if len(choice.members) >= len(coordinators):
+    if len(choice.members) >= min(len(coordinators), coordinator_count(target)):
         return ""
     names = ", ".join(sorted(coordinators & leaving))
     return f"coordinators cannot move away from {names}: {choice.problem}"

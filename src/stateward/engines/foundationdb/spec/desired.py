@@ -1,13 +1,13 @@
 """A cluster's desired state for planning: all defaults filled in, and the inputs of each pool."""
 
 from stateward.api.kinds.cluster import InPlace, Retention, UpdatePolicy, VolumePolicy, VolumeShrink
-from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.kinds.foundationdb import FoundationDBCluster, Redundancy
 from stateward.api.values.quantity import parse_bytes
 from stateward.api.values.version import parse_version
 from stateward.engines.foundationdb.spec import security
 from stateward.engines.foundationdb.spec.build import Build
 from stateward.engines.foundationdb.spec.identity import cluster_file
-from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, inputs
+from stateward.engines.foundationdb.spec.inputs import COORDINATED, EFFECTS, RETAINED, STATELESS, inputs
 from stateward.engines.foundationdb.spec.pools import TIERS, ResolvedPool, resolve
 from stateward.engines.pods.pods import TEMPLATE_REVISION
 from stateward.engines.pods.replacement import replacement, wait_between_removals
@@ -32,7 +32,9 @@ def desired(cluster: FoundationDBCluster) -> Desired:
         pools=tuple(_pool(pool, version) for pool in resolve(cluster)),
         # Only the database knows which members may be down together, so they change one at a time.
         max_unavailable=1,
-        sole_copy=SoleCopy.WAIT,
+        # With one copy of everything a restart is the only way: data is unavailable in between, not lost.
+        sole_copy=SoleCopy.INTERRUPT if cluster.spec.redundancy is Redundancy.SINGLE else SoleCopy.WAIT,
+        stateless=STATELESS,
         formed_by_word=True,
         connection_secret=cluster_file(cluster),
         surge=Surge(update.surge.value),

@@ -44,6 +44,8 @@ RETAINED = frozenset({CLASS, EPHEMERAL, PROCESSES})
 """Inputs that a member keeps for its life: its processes find their data on the volume by them."""
 MOST = 16
 """Maximum of processes per member."""
+STATELESS: Inputs = {CLASS: digest(CLASS, ProcessClass.STATELESS.value)}
+"""Inputs of members that never hold data."""
 _CLASSES = {digest(CLASS, each.value): each for each in ProcessClass}
 _COUNTS = {digest(PROCESSES, count): count for count in range(2, MOST + 1)}
 

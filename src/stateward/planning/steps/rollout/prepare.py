@@ -126,13 +126,25 @@ def unprepared(facts: Facts, member: Member, change: Change) -> str | None:
 
 
 def needs_empty(facts: Facts, member: Member) -> bool:
-    """Return whether the member may hold data that would be lost with its pod."""
-    return facts.ephemeral(member) and facts.holds_data(member)
+    """Return whether the member may hold data that would be lost with its pod.
+
+    A member without state holds none, unless it was made for something else or the database says so. The disaster this
+    prevents: the database does not let it be drained, because no other one can take over, and it is never restarted.
+    """
+    if not facts.ephemeral(member) or not facts.holds_data(member):
+        return False
+    return bool(facts.units_of(member.name)) or not is_stateless(facts, member)
 
 
 def loses_with_pod(facts: Facts, member: Member) -> bool:
     """Return whether the data of the member, or the state of the cluster that it holds, is lost with its pod."""
-    return facts.ephemeral(member) and (facts.holds_data(member) or facts.votes(member))
+    return needs_empty(facts, member) or (facts.ephemeral(member) and facts.votes(member))
+
+
+def is_stateless(facts: Facts, member: Member) -> bool:
+    """Return whether the member was made to hold no data, whatever its pool asks for now, or without its pool."""
+    made, stateless = member.pod or member.workload, facts.obs.desired.stateless
+    return made is not None and bool(stateless) and stateless.items() <= made.inputs.items()
 
 
 def is_drained(facts: Facts, member: Member) -> bool:

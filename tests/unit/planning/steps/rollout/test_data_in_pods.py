@@ -133,3 +133,28 @@ def test_a_pod_with_the_last_copy_that_no_setting_repairs_is_reported() -> None:
     made.edit(pools=[managers(1), hot(1, ephemeral=True, config={"config/a": "bad", "template/a": "1"})]).ticks(30)
     assert not made.did(a.DeletePod)
     assert any("may hold the last copy" in w.message for w in made.plan().waits)
+
+
+def proxies(kind: str) -> PoolSpec:
+    """Return a pool whose members count as members with data; those of the class `stateless` hold none."""
+    return PoolSpec("proxies", 2, data=True, ephemeral=True, config={"storage/class": kind})
+
+
+def settled_with(pool: PoolSpec) -> World:
+    made = settled(managers(), hot(2), pool)
+    made.policy = {**made.policy, "stateless": {"storage/class": "stateless"}}
+    return made
+
+
+def test_members_without_state_restart_together_without_agents() -> None:
+    made = settled_with(proxies("stateless"))
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.run()
+    assert len(made.did(a.DeletePod)) == 7
+
+
+def test_members_that_were_made_to_hold_data_are_not_without_state_because_their_pool_is_from_now_on() -> None:
+    made = settled_with(proxies("storage")).edit(pools=[managers(), hot(2), proxies("stateless")])
+    made.schedule = o.Schedule("schedule-coordinated")
+    made.tick()
+    assert {w.subject for w in made.plan().waits if w.reason == "DataInPod"} == {"c-proxies-0", "c-proxies-1"}
