@@ -122,6 +122,7 @@ DECLARED_ADVICE = {
     "RulesInCharge": Advice(
         "the pool has no scaling.rules", "remove the rules in the cluster, or delete the PoolScale: one of them decides"
     ),
+    "SecretEmpty": Advice("the key of the Secret has a password", "write the password into the Secret"),
     "SecretMissing": Advice("the Secret and its key exist", "create them, or correct the names"),
     "SecretNotAllowed": Advice(
         "the label on the Secret allows it", "have the Secret's owner set the label in the message"

@@ -35,6 +35,11 @@ class StoredSecret:
     def _key(self) -> Key:
         return Key(self._owner.namespace, self._metadata["name"])
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a Secret, as far as it was read or written."""
+        return self._version is not None
+
     async def read(self) -> None:
         """Read the content, empty if there is no Secret; raises TakenError if it belongs to another, ApiError."""
         self._version, self.texts, self.unreadable = None, {}, frozenset()

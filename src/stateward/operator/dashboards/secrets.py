@@ -157,7 +157,7 @@ class SecretKeeper:
         Raises TakenError, EngineError, ApiError.
         """
         await self._stored.read()
-        if not c.has_credentials(self._stored.texts):
+        if self._stored.exists and not c.has_credentials(self._stored.texts):
             return
         if self._of.target.access is not None:
             if product_of(self._of.cluster) is ELASTICSEARCH:
@@ -166,7 +166,8 @@ class SecretKeeper:
                         await self._delete_token(name)
             elif (user := await self._user()) is not None and c.is_ours(user, self._owner):
                 await self._ask(lambda session: session.command("DELETE", c.USER_PATH))
-        await self._stored.write(c.without_credentials(self._stored.texts))
+        if self._stored.exists:
+            await self._stored.write(c.without_credentials(self._stored.texts))
 
     # OpenSearch.
 

@@ -243,8 +243,11 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             for pointer in pointers
             for name in values_at(body, pointer)
         }
-        for other in self.others():
-            if other.spec.object in needed and other.status.claim not in _WRITTEN:
+        others = self.others()
+        # Of two resources that declare the same, the one that is in charge has written it, and the other never will.
+        needed -= {other.spec.object for other in others if other.status.claim in _WRITTEN}
+        for other in others:
+            if other.spec.object in needed:
                 message = f"waits for {other.spec.object} of the SearchObject {other.metadata.name}"
                 raise StopError(Outcome(Stage.WORKING, "DependencyPending", message))
 

@@ -128,8 +128,7 @@ class UserReconciliation(Reconciliation[SearchUser]):
             name = self._rotation(secret).current
             if given.secret_name is None:
                 return name, secret.password_of(name)
-            source = ObjectKey(self.live.metadata.namespace, given.secret_name)
-            return name, await text_of(self.tools.api, source, given.key, self.where.name, "spec.password")
+            return name, await self._given(given.secret_name)
         except (TakenError, NoValueError) as error:
             raise StopError(_unusable(error)) from error
 
@@ -166,12 +165,22 @@ class UserReconciliation(Reconciliation[SearchUser]):
         """Return the password of a user, and the Secret; a new one is in the Secret before the database has it."""
         given = self.live.spec.password
         if given.secret_name is not None:
-            source = ObjectKey(self.live.metadata.namespace, given.secret_name)
-            return await text_of(self.tools.api, source, given.key, self.where.name, "spec.password"), secret
+            return await self._given(given.secret_name), secret
         if password := secret.password_of(username):
             return password, secret
         password = new_password()
         return password, await write_secret(self.tools.api, self.live, secret, prepared(secret, username, password))
+
+    async def _given(self, name: str) -> str:
+        """Return the password of a given Secret; raises NoValueError, ApiError.
+
+        The disaster this prevents: the database keeps the password of before when it gets none, and applications are
+        given the empty one.
+        """
+        source, key = ObjectKey(self.live.metadata.namespace, name), self.live.spec.password.key
+        if password := await text_of(self.tools.api, source, key, self.where.name, "spec.password"):
+            return password
+        raise NoValueError("SecretEmpty", f"spec.password: the key {key} of the Secret {name} is empty")
 
     async def _write_user(self, target: Target, username: str, password: str) -> None:
         """Write the user into the database; raises StopError with the reason why that is not done."""

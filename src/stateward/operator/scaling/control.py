@@ -104,7 +104,9 @@ class ScalingControl:
             return
         meta = scale.metadata
         exact = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        patch: dict[str, Any] = {"metadata": exact, "status": msgspec.to_builtins(status)}
+        # A field that is left out has its default: without null, a merge would leave there what was written before.
+        whole = {each.encode_name: None for each in msgspec.structs.fields(status)} | msgspec.to_builtins(status)
+        patch: dict[str, Any] = {"metadata": exact, "status": whole}
         key, api = key_of(scale), self._setting.api
         with suppress(NotFound):
             written = await api.patch(POOL_SCALES, key, patch, kind=PatchKind.MERGE, subresource="status")

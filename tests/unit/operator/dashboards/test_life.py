@@ -138,6 +138,24 @@ async def test_a_removed_block_removes_its_objects_and_nothing_else(kind: Cluste
     assert world.told().count("DashboardsRemoved") == 1
 
 
+@BOTH
+async def test_credentials_whose_secret_is_gone_are_removed_from_the_database(
+    kind: ClusterKind, old: str, new: str
+) -> None:
+    assert new
+    world = World(kind=kind, version=old)
+    world.ask_for()
+    async with world.operator():
+        await world.until(world.available)
+    world.delete("/secrets", "logs-dashboards-keys")
+    world.edit(dashboards=None)
+    async with world.operator():
+        await world.until(lambda: not world.status())
+    assert USER_PATH not in world.database.objects.by_path
+    assert world.database.tokens == {}
+    assert world.owned() == []
+
+
 async def test_a_deleted_cluster_takes_its_dashboards_with_it() -> None:
     world = World()
     world.ask_for()

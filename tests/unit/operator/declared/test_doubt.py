@@ -84,6 +84,17 @@ async def test_a_role_mapping_waits_for_the_role_of_its_name() -> None:
         await world.until(lambda: world.condition("Reconciling").get("reason") == "DependencyPending")
 
 
+async def test_an_object_does_not_wait_for_the_second_declaration_of_one_that_is_there() -> None:
+    world = World()
+    world.declare("role", object="role/reader", body={})
+    async with world.operator():
+        await world.until(lambda: world.is_ready("role"))
+        world.declare("double", object="role/reader", body={})
+        await world.until(lambda: world.stalled("double") == "Conflict")
+        world.declare(object="roleMapping/reader", body={"users": ["ann"]})
+        await world.until(world.is_ready)
+
+
 async def test_two_users_never_share_one_name_in_the_database() -> None:
     """The second of two rotated users is called like a third one that does not rotate."""
     world = UsersWorld()

@@ -73,6 +73,24 @@ async def test_the_status_follows_the_cluster() -> None:
     assert world.server.get(KIND, WEB).doc["status"]["replicas"] == 4
 
 
+async def test_members_that_are_gone_are_not_ready_any_longer() -> None:
+    """An autoscaler must not measure pods by the selector of a cluster that is gone."""
+    world = World()
+    world.scales(scale("web", 4))
+    world.clusters(cluster(SCALES, status(4, 4, 4)))
+    await world.control.reconcile(WEB)
+    assert world.server.get(KIND, WEB).doc["status"]["readyReplicas"] == 4
+    world.listed(world.server.get(KIND, WEB).view(PoolScale))
+    world.clusters(cluster(SCALES, status(4, 4, 0)))
+    await world.control.reconcile(WEB)
+    assert world.server.get(KIND, WEB).doc["status"].get("readyReplicas", 0) == 0
+    world.listed(world.server.get(KIND, WEB).view(PoolScale))
+    world.clusters()
+    await world.control.reconcile(WEB)
+    left = world.server.get(KIND, WEB).doc["status"]
+    assert (left.get("readyReplicas", 0), left.get("selector", ""), left["replicas"]) == (0, "", 4)
+
+
 async def test_a_cluster_that_is_not_known_yet_is_not_missing() -> None:
     world = World()
     world.scales(scale("web", 4))

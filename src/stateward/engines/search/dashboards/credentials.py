@@ -2,7 +2,7 @@
 
 The state is the Secret with keys and credentials. A password is in it before the database has it, and is used once the
 database has taken it. A token comes from the database, and its name is in the Secret before: one whose answer was lost
-is deleted and made again. So a Secret without any of them says that the database has none.
+is deleted and made again. So a Secret without any of them says that the database has none; a lost one says nothing.
 """
 
 import hashlib
