@@ -30,7 +30,7 @@ from stateward.planning.model.phase import STARTING, Phase
 from stateward.planning.safety.availability import needs_vote_moved, other_managers, quorum_without, voting_members
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.safety.sole_copies import moves_for, sole_verdict
-from stateward.planning.steps.rollout.prepare import is_drained, needs_empty, stage
+from stateward.planning.steps.rollout.prepare import is_drained, loses_with_pod, needs_empty, stage
 from stateward.planning.steps.rollout.restart_one import set_phase
 
 PODLESS = 60.0
@@ -161,7 +161,7 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     if problem is not None or member.pod is None or member.name not in facts.obs.records:
         return problem
-    return lost_with_pod(facts, member) if facts.ephemeral(member) else None
+    return lost_with_pod(facts, member) if loses_with_pod(facts, member) else None
 
 
 def can_repair_in_pod(facts: Facts, member: Member) -> bool:

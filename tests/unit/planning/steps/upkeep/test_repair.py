@@ -379,3 +379,13 @@ def test_a_part_that_needs_no_new_pod_is_no_reason_to_recreate_a_member_that_mus
         assert change.effect is o.Effect.REPLACE
     else:
         assert change == Change(o.Effect.RECREATE, because)
+
+
+def test_a_broken_member_without_data_in_its_pod_is_repaired_while_the_database_does_not_answer() -> None:
+    """The disaster this prevents: the pod holds nothing, and its corrected setting waits for the whole database."""
+    world = settled(managers(), hot(2), gateway(ephemeral=True)).edit(crash={("config/a", "bad")})
+    bad = gateway(ephemeral=True, config={"config/a": "bad"})
+    world.edit(pools=[managers(), hot(2), bad]).until(lambda w: len(w.did(a.DeletePod)) == 1).ticks(8)
+    world.log.clear()
+    world.edit(answers=False, pools=[managers(), hot(2), gateway(ephemeral=True)]).ticks(10)
+    assert world.did(a.DeletePod) == ["c-gateway-0"]
