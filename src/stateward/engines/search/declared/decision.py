@@ -48,7 +48,10 @@ class Decision:
     claim: str = ""
     drift: str = ""
     stored: str = ""
-    """For a claim before cluster settings are reset: the digest of what the database stores of those surely set."""
+    """For a claim after which nothing counts as written: the digest of what the database stores now.
+
+    Before cluster settings are reset, that of those surely set.
+    """
 
 
 def decide(desired: Desired, observed: Observed, stored_digest: str, sure_digest: str = "") -> Decision:
@@ -68,6 +71,8 @@ def decide(desired: Desired, observed: Observed, stored_digest: str, sure_digest
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
     if body is not None and (theirs := _theirs(desired, body)) is not None:
         return theirs
+    if body is not None and desired.takes_over:
+        return _unchangeable(desired, body) or Decision(Do.CLAIM, claim=Claim.ADOPTING, stored=stored_digest)
     before = _before_reset(desired, body, sure_digest, desired.given_up(frozenset()))
     return before or _claimed(desired, observed, body, stored_digest)
 
