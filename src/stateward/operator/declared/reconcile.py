@@ -305,7 +305,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
             self._record_stored(decision)
 
     def _record_stored(self, decision: Decision) -> None:
-        """Note what the database stores before settings are reset: none of them surely counts as applied any more."""
+        """Note what is stored before settings are reset or an object is replaced: nothing is applied any more."""
         self.keep(replace(self.live.status, applied="", stored=decision.stored))
 
     def _record(self, desired: Desired, written: Written, target: Target) -> None:

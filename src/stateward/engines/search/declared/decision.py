@@ -48,7 +48,10 @@ class Decision:
     claim: str = ""
     drift: str = ""
     stored: str = ""
-    """For a claim before cluster settings are reset: the digest of what the database stores of those surely set."""
+    """For a claim after which nothing counts as written: the digest of what the database stores now.
+
+    Before cluster settings are reset, that of those surely set.
+    """
 
 
 def decide(desired: Desired, observed: Observed, stored_digest: str, sure_digest: str = "") -> Decision:
@@ -66,10 +69,17 @@ def decide(desired: Desired, observed: Observed, stored_digest: str, sure_digest
     desired = rolled_on(desired, observed)
     if not desired.memory.claim:
         return Decision(Do.CLAIM, claim=Claim.CREATING) if body is None else _unclaimed(desired, body)
-    if body is not None and (theirs := _theirs(desired, body)) is not None:
-        return theirs
+    if body is not None and (ended := _theirs(desired, body) or _taken_over(desired, body, stored_digest)) is not None:
+        return ended
     before = _before_reset(desired, body, sure_digest, desired.given_up(frozenset()))
     return before or _claimed(desired, observed, body, stored_digest)
+
+
+def _taken_over(desired: Desired, body: object, stored_digest: str) -> Decision | None:
+    """Return what comes before the body replaces an object that was merged into; None if it does not do so."""
+    if not desired.takes_over:
+        return None
+    return _unchangeable(desired, body) or Decision(Do.CLAIM, claim=Claim.ADOPTING, stored=stored_digest)
 
 
 def _alias(desired: Desired, observed: Observed, body: object | None, stored_digest: str) -> Decision | None:

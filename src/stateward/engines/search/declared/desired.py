@@ -65,6 +65,11 @@ class Desired:
         return frozenset(settings_of(self.sent)) if self.what.kind.write is Write.SETTINGS else frozenset()
 
     @property
+    def takes_over(self) -> bool:
+        """Whether the object was merged into, and the body is to replace it since an edit."""
+        return self.memory.claim == Claim.MERGED and self.existing is Existing.ADOPT
+
+    @property
     def surely_set(self) -> "Desired":
         """The same for no settings but those that the resource has surely set, still declared or not."""
         known = self.memory

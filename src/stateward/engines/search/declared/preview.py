@@ -79,7 +79,7 @@ def differences(desired: Desired, observed: Observed) -> list[FieldChange]:
     body, wanted = comparable(desired, stored(desired, observed) or {}), comparable(desired, desired.body)
     body, wanted = without_defaults(desired.what, body, wanted), without_defaults(desired.what, wanted, body)
     claim = desired.memory.claim
-    merged = claim == Claim.MERGED or (not claim and desired.existing is Existing.MERGE)
+    merged = (claim == Claim.MERGED and not desired.takes_over) or (not claim and desired.existing is Existing.MERGE)
     whole = not merged and desired.what.kind.write is not Write.UPDATE
     return [_shown(*change) for change in islice(_changes(body, wanted, None, whole=whole), MOST)]
 
