@@ -273,8 +273,8 @@ class World(Hands):
         self.check_departures(observed, made)
         self.check_undone(observed, made)
         deleted = {x.member for x in made.actions if isinstance(x, a.DeletePod | a.StopProcess)}
-        if all((pod := members[n].pod) is not None and pod.phase in COORDINATED for n in deleted):
-            return
+        # Members that restart together by the user's wish may all be down.
+        deleted -= {n for n in deleted if (pod := members[n].pod) is not None and pod.phase in COORDINATED}
         serving = {n for n in deleted if (p := members[n].pod) is not None and p.ready}
         if not serving:
             return
@@ -291,7 +291,7 @@ class World(Hands):
             return
         for unit in database.units:
             live = {c.member for c in unit.copies if c.live}
-            alone = len(live) == 1 and unit.wanted == 1
+            alone = len(live) == 1 and (unit.wanted == 1 or observed.desired.sole_copy is o.SoleCopy.INTERRUPT)
             assert not live or live - serving or alone or len(database.nodes) == 1 or self.only_data(database), (
                 f"{unit.name} loses its last live copy with {serving}"
             )

@@ -95,8 +95,13 @@ def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:
 
 
 def usable(pool: Pool, member: Member) -> bool:
-    """Return whether a member of the pool could start with the volume, for any size and class."""
-    return member.claim is not None and not member.claim.terminating and not pool.ephemeral
+    """Return whether a member of the pool could start with the volume, for any size and class.
+
+    The disaster this prevents: a cluster is deleted while one of its pools gives the role data to another one, and
+    created again. Its members are created on their volumes with data, never start, and all others wait for them.
+    """
+    there = member.claim is not None and not member.claim.terminating
+    return there and not pool.ephemeral and not lacks_roles(pool, member)
 
 
 def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) -> bool:

@@ -82,8 +82,18 @@ def form_anew(facts: Facts) -> StepResult:
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
     member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
-    volumes = (new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral)
-    return merge(*volumes, formed_by(facts, member) if member is not None else StepResult())
+    part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral))
+    if member is not None:
+        return merge(part, formed_by(facts, member))
+    joined = next((m for m in electable(facts) if has_earlier_data(facts, m)), None)
+    return part if part.actions or joined is None else StepResult(waits=(no_empty_volume(facts, joined),))
+
+
+def has_earlier_data(facts: Facts, member: Member) -> bool:
+    """Return whether a member has joined a cluster that is lost with the volume or in the pod that it has now."""
+    record, claim = facts.obs.records.get(member.name), member.claim
+    kept = claim is not None and record is not None and not claim.terminating and record.volume == claim.ref.uid
+    return kept or (record is not None and facts.ephemeral(member) and not facts.pools[member.pool].ephemeral)
 
 
 def may_form(facts: Facts, member: Member) -> bool:
@@ -118,7 +128,10 @@ def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
     """
     claim, pod = member.claim, member.pod
     if claim is None:
-        return creation_of(facts, pool, member.ordinal, member.name)
+        # A member that has joined without a claim keeps its data in its pod, which takes no volume.
+        record = facts.obs.records.get(member.name)
+        complete = facts.ephemeral(member) and record is not None and not record.volume
+        return StepResult() if complete else creation_of(facts, pool, member.ordinal, member.name)
     why = claim_mismatch(pool, claim)
     if why is None or claim.capacity or claim.terminating or (pod is not None and pod.node):
         return StepResult()
@@ -319,6 +332,23 @@ def volumes_kept(facts: Facts, holding: Sequence[Member]) -> Wait:
         f" the claims, then the pods: kubectl delete pvc {claims} --wait=false"
         f"{f' && kubectl delete pod {pods}' if pods else ''}; the operator then creates new volumes"
     )
+    return Wait(facts.obs.name, "EarlierVolumes", text, stalled=True)
+
+
+def no_empty_volume(facts: Facts, member: Member) -> Wait:
+    """Return the call for a person who has agreed to a new cluster that no manager has an empty volume for.
+
+    The disaster this prevents: all managers are lost while the role of managers goes to a pool with data. Its members
+    have joined the lost cluster with their volumes, so none of them may form a new one, and no message says so.
+    """
+    claim, pod = member.claim, member.pod
+    text = f"no manager has an empty volume to form a new cluster on: add a member to pool {member.pool}"
+    if claim is not None:
+        text += (
+            f", or give up the data of {member.name}, which has joined the lost cluster: kubectl delete pvc"
+            f" {claim.ref.name} --wait=false{f' && kubectl delete pod {pod.ref.name}' if pod is not None else ''};"
+            " the operator then creates a new volume"
+        )
     return Wait(facts.obs.name, "EarlierVolumes", text, stalled=True)
 
 

@@ -29,6 +29,16 @@ def kept_voters(facts: Facts) -> list[Member]:
     return [m for m, claim in usable if claim.earlier and (facts.votes(m) or not m.made_for)]
 
 
+def state_volumes(facts: Facts) -> list[Member]:
+    """Return the members whose volumes hold the state of the cluster, also those that no member of their pool uses now.
+
+    The disaster this prevents: the managers' pool is to keep its data in pods, the StatefulSet of the only manager is
+    scaled to zero while it is replaced, and no message names its volume.
+    """
+    marked = [m for m in facts.obs.members if m.claim is not None and m.claim.state and is_usable(m.claim)]
+    return marked or kept_voters(facts)
+
+
 def electors(facts: Facts) -> list[Member]:
     """Return the members of the earlier cluster that run, and vote as they are now, the most promising first.
 

@@ -8,14 +8,14 @@ shard stays on a volume with a higher number.
 
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
-from stateward.planning.facts.volume_fit import unfit
+from stateward.planning.facts.volume_fit import lacks_roles, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters, state_volumes
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
@@ -109,8 +109,11 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
     if facts.database is None:
-        kept = kept_voters(facts) if lacks_managers(facts) else []
-        held = [m for m in kept if m in idle or (m.present and not can_vote(facts, m) and not facts.formed)]
+        kept = (state_volumes(facts) if facts.formed else kept_voters(facts)) if lacks_managers(facts) else []
+        # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
+        gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None and facts.formed]
+        rest = [m for m in facts.obs.members if m.present and not can_vote(facts, m) and not facts.formed]
+        held = [m for m in kept if m in [*idle, *gone, *rest] and (m.pool, m.ordinal) not in coming]
         what = _THIS_STATE if facts.formed else _STATE
         return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", what)))
     missing = lost_units(facts.database)
@@ -145,11 +148,17 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
         return Wait(member.name, "MayHoldLastCopy", f"{may_hold}, and it is being deleted")
     if pool is None:
         use = f"pool {member.pool}"
-    elif pool.ephemeral:
+    elif pool.ephemeral and what != _THIS_STATE:
         text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
         return Wait(member.name, "MayHoldLastCopy", text)
     else:
-        lacks = (lacks_role(pool, role), lacks_consent(facts, member), lacks_members(facts, scaling, member, pool))
+        roles = [role] if role == "data" or not lacks_roles(pool, member) else [role, "data"]
+        lacks = (
+            f"storage.ephemeral: false for pool {pool.name}" if pool.ephemeral else "",
+            *(lacks_role(pool, each) for each in roles),
+            lacks_consent(facts, member),
+            lacks_members(facts, scaling, member, pool),
+        )
         use = " and ".join(part for part in lacks if part)
     if not use:
         return None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from stateward.planning.facts.change import change_of, downgrade_problem, staged
-from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.actions import Action, SetPhase
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
@@ -69,6 +69,9 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     in_pods = tuple(data_in_pod(m) for m in members if not facts.managed(m) and loses_with_pod(facts, m))
     if in_pods:
         return (), in_pods
+    left = left_out(facts, members)
+    if left is not None:
+        return (), (left,)
     if facts.crossing is ProtocolSwitch.SWITCHED:
         part = switch(facts)
         if part.actions or part.waits:
@@ -83,6 +86,27 @@ def preparation(facts: Facts, members: Sequence[Member]) -> tuple[tuple[Action, 
     if others:
         return (), (Wait(facts.obs.name, "RestartsFirst", f"{', '.join(others)} is being restarted first"),)
     return (), tuple(wait for m in members if (wait := unprepared(facts, m)) is not None)
+
+
+def left_out(facts: Facts, members: Sequence[Member]) -> Wait | None:
+    """Return the wait for a member of a removed pool that could not talk to the others after their change; or none.
+
+    The disaster this prevents: one edit turns encryption on and gives the data pool another name. Its members do not
+    get the change, so after the restart of all others no shard has a started copy, and the data cannot move either.
+    """
+    changes = [change for m in members if m.pool in facts.pools and (change := change_of(facts, m)).coordinated]
+    if not changes or facts.crossing:
+        return None
+    removed = (m for m in facts.obs.members if m.alive and m.pool not in facts.pools and facts.took_part(m.name))
+    member = next((m for m in removed if facts.holds_data(m) or facts.votes(m)), None)
+    if member is None:
+        return None
+    text = (
+        f"{member.name} leaves before all others restart together to apply {changes[0].describe()}, because it would"
+        f" not be able to talk to them; if it cannot leave, only with pool {member.pool} in the spec it gets the change"
+    )
+    stalled = facts.seconds_waited(member.name, "PoolNeeded") > OVERDUE
+    return Wait(member.name, "PoolNeeded", text, stalled=stalled)
 
 
 def data_in_pod(member: Member) -> Wait:

@@ -233,6 +233,22 @@ def test_a_member_is_never_created_on_a_volume_whose_data_its_pool_has_no_role_f
     assert "c-hot-3" in {x.member for x in world.plan().actions if isinstance(x, a.Create)}
 
 
+def test_a_manager_is_never_created_on_a_volume_with_data_while_no_database_answers() -> None:
+    """The disaster this prevents: it never starts without the role, and all others wait for it."""
+    world = made_again(cluster(3)).edit(pools=[managers(), managers(2, "hot"), hot(2, "warm")])
+    created = {x.member for x in world.plan().actions if isinstance(x, a.Create)}
+    assert "c-hot-3" in created
+    assert not created & {"c-hot-0", "c-hot-1", "c-hot-2"}
+
+
+def test_a_kept_volume_with_state_and_data_asks_for_both_roles() -> None:
+    world = made_again(settled(mixed(), indices=((2,),))).edit(pools=[managers(name="all"), hot(2)])
+    told = needed(world)["c-all-0"].message
+    assert "; it can only be used with the role data for pool all in the spec" in told
+    world.edit(pools=[mixed(), hot(2)]).run()
+    assert {"c-all-0", "c-all-1", "c-all-2"} <= world.pods().keys()
+
+
 def test_members_of_a_removed_pool_that_get_no_pod_ask_for_the_pool_while_the_database_needs_them() -> None:
     world = made_again(cluster(2)).edit(answers=False, refused_inputs={("template/priority", "bad")})
     world.edit(pools=[managers(config={"template/priority": "bad"}), hot(2)]).ticks(2)

@@ -8,6 +8,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.bootstrap import form_anew
+from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.steps.membership.test_bootstrap import lose_volume, reasons
 from tests.unit.planning.steps.membership.test_created_again import without_managers
 from tests.unit.planning.steps.membership.test_left import made_again
@@ -229,3 +230,58 @@ def test_managers_that_keep_their_data_in_pods_are_lost_also_while_one_of_them_l
     assert "ManagersLost" in reasons(world)
     world.edit(bootstrap_again=True).run()
     assert world.did(a.GrantBootstrap)
+
+
+def test_the_only_manager_with_a_vote_that_a_user_scaled_to_zero_is_asked_for() -> None:
+    """The disaster this prevents: it looks like one that was released, and its replacement is decided already."""
+    world = settled(managers(1), hot(2)).edit(policy={"replacement": o.Replacement(replace=frozenset(MANAGERS[:1]))})
+    world.until(lambda w: "c-managers-1" in w.bodies)
+    workload = world.bodies["c-managers-0"].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.ticks(70)
+    assert reasons(world)["PoolNeeded"].endswith("; it can only be used with c-managers-0 in members.keep in the spec")
+    world.edit(policy={"replacement": o.Replacement(keep=frozenset(MANAGERS[:1]))}, pools=[managers(2), hot(2)]).run()
+    assert "c-managers-0" in world.did(a.Create)
+
+
+def all_lost(world: World, *pools: PoolSpec) -> World:
+    """Lose the volumes of all managers while the spec asks for other pools, and let the user accept that."""
+    delete(world, *MANAGERS, volumes=True).edit(identity="", voters=set(), pools=list(pools)).ticks(3)
+    return world.edit(bootstrap_again=True).ticks(30)
+
+
+def test_a_pool_with_data_that_gets_the_role_after_all_managers_were_lost_has_no_empty_volume() -> None:
+    """The disaster this prevents: its members have joined the lost cluster, and no message says what is needed."""
+    world = all_lost(settled(managers(), hot(3)), mixed(2, "hot"))
+    assert not world.did(a.RecordBootstrap)
+    assert reasons(world)["EarlierVolumes"] == (
+        "no manager has an empty volume to form a new cluster on: add a member to pool hot, or give up the data of"
+        " c-hot-0, which has joined the lost cluster: kubectl delete pvc data-c-hot-0 --wait=false && kubectl delete"
+        " pod c-hot-0-0; the operator then creates a new volume"
+    )
+    added = world.copy().edit(pools=[mixed(3, "hot")]).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    assert added.did(a.RecordBootstrap) == ["c-hot-3"]
+    world.bodies["c-hot-0"].claim = None
+    world.kill("c-hot-0").until(lambda w: bool(w.did(a.RecordBootstrap)))
+    assert world.did(a.RecordBootstrap) == ["c-hot-0"]
+
+
+def test_members_that_keep_data_in_pods_get_no_claims_when_their_pool_gets_managers_with_volumes() -> None:
+    """The disaster this prevents: with such a claim they count as managers that have kept their volumes."""
+    world = all_lost(settled(managers(), hot(3, ephemeral=True)), mixed(2, "hot"))
+    assert not world.did(a.Create)
+    assert reasons(world)["EarlierVolumes"].endswith("to form a new cluster on: add a member to pool hot")
+    world.edit(pools=[mixed(3, "hot")]).until(lambda w: bool(w.did(a.RecordBootstrap)))
+    assert world.did(a.RecordBootstrap) == ["c-hot-3"]
+
+
+def test_the_volume_of_the_only_manager_is_named_also_if_its_pool_is_to_keep_its_data_in_pods() -> None:
+    """The disaster this prevents: its StatefulSet is deleted while it is replaced, and nothing names its volume."""
+    world = settled(managers(1), hot(2)).edit(pools=[managers(1, ephemeral=True), hot(2)])
+    delete(world, "c-managers-0").ticks(70)
+    assert reasons(world)["PoolNeeded"] == (
+        "the kept volume of c-managers-0 may hold the state of this cluster; it can only be used with"
+        " storage.ephemeral: false for pool managers in the spec"
+    )
+    world.edit(pools=[managers(1), hot(2)]).run()

@@ -1,5 +1,7 @@
 """A coordinated restart deletes no pod that holds data or the state of the cluster."""
 
+import dataclasses
+
 import pytest
 
 from stateward.planning.model import actions as a
@@ -99,3 +101,35 @@ def test_a_pod_with_the_last_copy_that_no_setting_repairs_is_reported() -> None:
     made.edit(pools=[managers(1), hot(1, ephemeral=True, config={"config/a": "bad", "template/a": "1"})]).ticks(30)
     assert not made.did(a.DeletePod)
     assert any("may hold the last copy" in w.message for w in made.plan().waits)
+
+
+def secured(*pools: PoolSpec) -> list[PoolSpec]:
+    """Return the pools with a change that only works in all members together."""
+    return [dataclasses.replace(p, config={"security/on": "1"}, coordinated=frozenset({"security"})) for p in pools]
+
+
+def test_members_of_a_removed_pool_are_not_left_out_of_a_change_without_which_they_cannot_talk_to_the_others() -> None:
+    """The disaster this prevents: encryption is turned on, the data pool gets another name, and no copy is left."""
+    made = settled(managers(), hot(2), indices=((2,), (2,))).edit(hang={("security/on", "1")})
+    renamed = secured(managers(), hot(2, "warm"))
+    made.edit(pools=renamed).ticks(30)
+    (wait,) = [w for w in made.plan().waits if w.reason == "PoolNeeded"]
+    assert wait.message == (
+        "c-hot-0 leaves before all others restart together to apply security/on, because it would not be able to talk"
+        " to them; if it cannot leave, only with pool hot in the spec it gets the change"
+    )
+    assert not wait.stalled
+    assert not made.did(a.DeletePod)
+    made.ticks(40)
+    assert [w.stalled for w in made.plan().waits if w.reason == "PoolNeeded"] == [True]
+    made.edit(pools=[*renamed, *secured(hot(2))], hang=set()).run()
+    assert {"c-hot-0", "c-hot-1", "c-managers-0"} <= set(made.did(a.DeletePod))
+    made.edit(pools=renamed).run()
+    assert "c-hot-0" in made.did(a.Release)
+
+
+def test_a_removed_pool_leaves_before_the_others_restart_together() -> None:
+    made = settled(managers(), hot(2), hot(1, "warm"), indices=((2,), (2,)))
+    made.edit(pools=secured(managers(), hot(2))).run()
+    kinds = [type(x) for _, x in made.log]
+    assert kinds.index(a.Release) < kinds.index(a.DeletePod)

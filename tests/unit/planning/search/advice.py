@@ -1,0 +1,173 @@
+"""A user who does what the waits advise, and nothing else."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from stateward.planning.model.intent import Wait
+from stateward.planning.plan import Plan
+from tests.unit.planning.search.edits import MISSING_CLASS, User
+from tests.unit.planning.search.faults import lose
+from tests.unit.planning.search.pools import changed, pool
+
+COUNT = re.compile(r"(\d+) members? of pool ")
+POOL = re.compile(r"add a member to pool (\w+)")
+VERSION = re.compile(r"set spec\.version to (\S+)")
+
+
+def follow(user: User, made: Plan) -> list[str]:
+    """Do what each wait of a plan advises; return what was done."""
+    done = [text for wait in made.waits if wait.reason in ADVICE and (text := ADVICE[wait.reason](user, wait))]
+    return [*done, *give_up_minority(user), *replace_lost_claims(user), *delete_lost_indices(user)]
+
+
+def form_again(user: User, _: Wait) -> str:
+    if user.world.bootstrap_again:
+        return ""
+    user.world.bootstrap_again = True
+    return "accepts a new cluster"
+
+
+def form_in_place_of_earlier(user: User, wait: Wait) -> str:
+    """Accept a new cluster in place of an earlier one whose managers are too few for an election."""
+    if "annotate the cluster" not in wait.message or user.world.majority_is_possible():
+        return ""
+    user.world.lossy = True
+    return form_again(user, wait)
+
+
+def give_managers_up(user: User, wait: Wait) -> str:
+    """Accept a new cluster in place of one whose managers are lost."""
+    world = user.world
+    running = (name for name, body in world.bodies.items() if body.pod is not None and name in world.voters)
+    if not world.available and not any(world.disk(name).identity == world.identity for name in running):
+        world.forget_database()
+        world.lossy = True
+    return form_again(user, wait)
+
+
+def delete_earlier_volumes(user: User, wait: Wait) -> str:
+    words = {word.rstrip(";") for word in wait.message.split()}
+    named = [b for b in user.world.bodies.values() if b.claim is not None and f"data-{b.name}" in words]
+    for body in named:
+        lose(user.world, body)
+    found = POOL.search(wait.message)
+    if found is not None and not named:
+        user.pools = [changed(p, replicas=p.replicas + (p.name == found[1])) for p in user.pools]
+        return f"adds a member to pool {found[1]}"
+    return f"deletes the volumes of {', '.join(b.name for b in named)}" if named else ""
+
+
+def replace_undrained(user: User, wait: Wait) -> str:
+    before = user.replacement.undrained
+    if wait.subject in before:
+        return ""
+    user.ask(undrained=before | {wait.subject})
+    return f"replaces {wait.subject} undrained"
+
+
+def accept_loss(user: User, wait: Wait) -> str:
+    user.ask(accepted=user.replacement.accepted | {wait.subject})
+    return f"accepts the loss of {wait.subject}"
+
+
+def set_version(user: User, wait: Wait) -> str:
+    found = VERSION.search(wait.message)
+    if found is None:
+        return ""
+    user.world.version = found[1]
+    return f"sets version {found[1]}"
+
+
+def ask_for_fewer_copies(user: User, _: Wait) -> str:
+    for index in user.world.indices:
+        index.wanted = max(1, index.wanted - 1)
+    return "asks for fewer copies"
+
+
+def withdraw_coordinated(user: User, _: Wait) -> str:
+    """Take a request and a change back that need a restart of all members together."""
+    world = user.world
+    world.schedule = None
+    for body in world.bodies.values():
+        if body.pod is not None and body.pod.phase == "schedule-coordinated":
+            body.pod.phase = ""
+    user.security = {}
+    user.secure()
+    return "takes the coordinated restart back"
+
+
+def withdraw_request(user: User, _: Wait) -> str:
+    user.world.schedule = None
+    return "takes the request for restarts back"
+
+
+def bring_pool_back(user: User, wait: Wait) -> str:
+    """Give a pool the members and roles that a wait asks for."""
+    name = wait.subject.removeprefix("c-").rpartition("-")[0]
+    pools = {p.name: p for p in user.pools}
+    known = [p for before, _ in user.previous for p in before if p.name == name]
+    spec = pools.get(name) or (known[-1] if known else pool(name, 1, voting=True, data=True))
+    if name not in pools:
+        storage_class = None if spec.storage_class == MISSING_CLASS else spec.storage_class
+        spec = changed(spec, config={"config/a": "1"}, storage_class=storage_class)
+    if "in members.keep" in wait.message:
+        user.ask(keep=user.replacement.keep | {wait.subject})
+    if "storage.ephemeral: false" in wait.message:
+        spec = changed(spec, ephemeral=False)
+    if "the role data" in wait.message:
+        spec = changed(spec, data=True)
+    if "the role of a manager" in wait.message:
+        spec = changed(spec, voting=True)
+    found = COUNT.search(wait.message)
+    if found is not None:
+        spec = changed(spec, replicas=max(spec.replicas, int(found[1])))
+    user.pools = list({**pools, name: spec}.values())
+    user.secure()
+    return f"gives pool {name} what it needs: {wait.message}"
+
+
+def give_up_minority(user: User) -> list[str]:
+    """Give the volumes of managers up that are too few for an election: no wait can know that the others are lost."""
+    world = user.world
+    if world.identity or world.status.bootstrap is None or not world.status.bootstrap.formed:
+        return []
+    left = [b for name, b in world.bodies.items() if world.disk(name).identity and world.disk(name).voted]
+    for body in left:
+        lose(world, body)
+    return [f"gives up {body.name} of a cluster without a majority" for body in left]
+
+
+def replace_lost_claims(user: User) -> list[str]:
+    """Replace members of a database that answers whose claims are lost."""
+    world = user.world
+    if not (world.answers and world.available and world.status.bootstrap and world.status.bootstrap.formed):
+        return []
+    missing = "Unschedulable: persistentvolumeclaim"
+    lost = [b.name for b in world.bodies.values() if b.pod is not None and b.pod.trouble.startswith(missing)]
+    return [text for name in lost if (text := replace_undrained(user, Wait(name, "", "")))]
+
+
+def delete_lost_indices(user: User) -> list[str]:
+    """Delete indices of which no copy is left, where losses are accepted."""
+    world = user.world
+    red = [i for i in world.indices if not i.current and not any(copy.started for copy in i.copies)]
+    lost = red if world.lossy else []
+    world.indices = [i for i in world.indices if i not in lost]
+    return [f"deletes {index.name}" for index in lost]
+
+
+ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
+    "BootstrapInterrupted": form_again,
+    "Bootstrapping": form_in_place_of_earlier,
+    "ManagersLost": give_managers_up,
+    "EarlierVolumes": delete_earlier_volumes,
+    "NeverJoined": replace_undrained,
+    "NotInCluster": replace_undrained,
+    "WouldLoseLastCopy": accept_loss,
+    "CannotGoBack": set_version,
+    "ShrinkRefused": ask_for_fewer_copies,
+    "RestartPoolUnknown": withdraw_request,
+    "DataInPod": withdraw_coordinated,
+    "PoolNeeded": bring_pool_back,
+}
+"""By the reason of a wait: what the user does, and says that it did; empty if there is nothing left to do."""

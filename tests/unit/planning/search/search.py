@@ -1,0 +1,187 @@
+"""One search: a cluster, some edits and faults, the end of all faults, and a user who follows the advice."""
+
+import traceback
+from collections.abc import Iterator
+from enum import StrEnum
+from random import Random
+
+from stateward.operator.clusters.status_writer import is_urgent
+from stateward.planning.model import observation as o
+from stateward.planning.report.status import status
+from tests.unit.planning.search.advice import follow
+from tests.unit.planning.search.disks import DiskWorld
+from tests.unit.planning.search.edits import BAD, EDITS_OF_POOLS, HANGING, MISSING_CLASS, OTHER_EDITS, User, described
+from tests.unit.planning.search.faults import FAULTS, fail, heal
+from tests.unit.planning.search.pools import changed, random_pools
+
+LIMIT = 900
+"""Rounds until the cluster must have settled after the last fault."""
+PATIENCE = 30
+"""Rounds between two looks of the user at what waits."""
+
+
+class Profile(StrEnum):
+    """What happens mostly: changes of members, or restarts of processes in their pods."""
+
+    MEMBERS = "members"
+    RESTARTS = "restarts"
+
+
+RARE_IN_RESTARTS = frozenset(
+    {"zero", "add", "add managers", "class", "ephemeral", "swap names", "swap roles", "first name", "consent", "pace"}
+    | {"created again", "volume lost", "all managers lost", "most managers lost", "claim deleted", "does not form"}
+)
+"""Edits and faults that do not occur in the profile of restarts."""
+OFTEN: dict[Profile, tuple[str, ...]] = {
+    Profile.MEMBERS: ("config", "scale", "rename", "remove", "class", "revert", "evict", "node lost"),
+    Profile.RESTARTS: (
+        "config",
+        "stop",
+        "revert",
+        "restarts",
+        "restarts",
+        "phases",
+        "security",
+        "container",
+        "mute agent",
+    ),
+}
+"""Edits and faults that occur more often, once more for each time that they are here."""
+
+
+class Search:
+    """One search, made from one number."""
+
+    def __init__(self, seed: int, profile: Profile) -> None:
+        self.random = random = Random(seed)  # noqa: S311 - nothing here is secret
+        self.profile = profile
+        self.story: list[tuple[float, str]] = []
+        losses = random.random() < 0.35
+        pools = random_pools(random)
+        agents = random.random() < (0.85 if profile is Profile.RESTARTS else 0.5)
+        copies = tuple((random.choice([1, 2, 2, 2]),) for _ in range(random.randint(0, 4)))
+        budget = random.choice([1, 1, 2, None])
+        self.world = DiskWorld(*pools, zones=random.choice([0, 0, 3]), max_unavailable=budget)
+        self.world.edit(agents=agents, crash={BAD}, hang={HANGING}, unprovided={MISSING_CLASS})
+        self.world.accepts_losses = self.world.lossy = losses
+        self.user = User(self.world, random, accepts_losses=losses)
+        if random.random() < 0.7:  # otherwise the edits and faults come before the cluster is formed
+            self.world.run()
+            self.world.index(*copies).run()
+            self.world.log.clear()
+
+    def note(self, text: str) -> None:
+        if text:
+            self.story.append((self.world.now, text))
+
+    def run(self) -> None:
+        """Run the search; raises AssertionError if a promise is broken, or the cluster does not settle."""
+        for _ in range(self.random.randint(2, 9)):
+            self.disturb()
+            for _ in range(self.random.choice([0, 0, 1, 1, 2, 3, 5, 12, 40])):
+                self.step()
+            if self.random.random() < 0.75:
+                heal(self.world)
+                self.note("all that can end by itself has ended")
+        self.settle()
+        self.check_end()
+
+    def disturb(self) -> None:
+        """Make one edit, or let something fail."""
+        edits, faults = self.choices([*EDITS_OF_POOLS, *OTHER_EDITS]), self.choices(list(FAULTS))
+        if self.random.random() < 0.6:
+            self.note(self.user.edit(self.random.choice(edits)))
+        else:
+            self.note(fail(self.world, self.random, self.random.choice(faults)))
+
+    def choices(self, kinds: list[str]) -> list[str]:
+        often = [kind for kind in OFTEN[self.profile] if kind in kinds]
+        if self.profile is Profile.RESTARTS:
+            kinds = [kind for kind in kinds if kind not in RARE_IN_RESTARTS]
+        return kinds + often
+
+    def step(self) -> None:
+        """Let one round pass; now and then the operator dies in the middle of it."""
+        if self.random.random() < 0.08:
+            self.die()
+        else:
+            self.world.tick()
+
+    def die(self) -> None:
+        """Carry out the first actions of a round, and forget it: the status has only what is written before them."""
+        world, count = self.world, self.random.randint(0, 3)
+        observed, made = world.decide()
+        world.check(observed, made)
+        after = status(observed, made, world.status, world.now)
+        if made.needs_live and is_urgent(world.status, after):
+            world.status = after
+        for action in made.actions[:count]:
+            if world.lag and world.is_outdated(action):
+                break
+            world.wrote = world.now
+            world.carry_out(action)
+        self.note(f"the operator died after {count} of {len(made.actions)} actions")
+        world.pass_time()
+
+    def settle(self) -> None:
+        """End all faults, correct what can never start, and let the user follow the advice until nothing waits."""
+        self.correct()
+        self.note(f"the end: {described(self.world)}")
+        calm = 0
+        for n in range(LIMIT):
+            made = self.world.tick()
+            calm = calm + 1 if made.settled else 0
+            if calm >= 3:
+                return
+            if n % PATIENCE == PATIENCE - 1:
+                for text in follow(self.user, made):
+                    self.note(f"the user {text}")
+        raise AssertionError(f"not settled after {LIMIT} rounds:\n{self.world.story()}\n{described(self.world)}")
+
+    def correct(self) -> None:
+        """End all faults, and ask for something that is possible."""
+        world = self.world
+        heal(world)
+        world.edit(kept_stopped=frozenset(), expandable=True)
+        for i, p in enumerate(self.user.pools):
+            storage_class = None if p.storage_class == MISSING_CLASS else p.storage_class
+            world.pools[i] = changed(p, config={"config/a": "1"}, storage_class=storage_class)
+        self.user.secure()
+        voting = [p for p in self.user.pools if p.voting and p.replicas]
+        if sum(p.replicas for p in voting) < 2 and any(p.ephemeral for p in voting):
+            # The only manager that keeps the state in its pod can never be changed.
+            self.user.pools = [changed(p, replicas=3) if p in voting else p for p in self.user.pools]
+        self.user.policy(paused=False, replace_on_shrink=True, sole_copy=o.SoleCopy.MOVE)
+        self.user.policy(replacement=o.Replacement())
+
+    def check_end(self) -> None:
+        """Check that the cluster is what the spec asks for, and that nothing is left to undo."""
+        world = self.world
+        assert len(world.pods()) == sum(p.replicas for p in world.pools), f"{sorted(world.pods())} serve"
+        assert set(world.pods().values()) <= {world.version}, f"{world.pods()} are not all {world.version}"
+        assert world.allocation is o.Allocation.ALL
+        assert not world.draining | world.exclusions
+        assert world.lossy or all(index.copies for index in world.indices), "settled while a shard is missing"
+
+    def told(self) -> Iterator[str]:
+        """Yield the story: edits, faults and actions with the seconds at which they happened."""
+        actions = [
+            (
+                when,
+                f"    {type(x).__name__} {getattr(x, 'member', '')} {x.why} {sorted(getattr(x, 'members', ())) or ''}",
+            )
+            for when, x in self.world.log
+        ]
+        for when, text in sorted([*self.story, *actions], key=lambda event: event[0]):
+            yield f"{when - 1_000_000:7.0f} {text.rstrip()}"
+
+
+def search(seed: int, profile: Profile) -> str:
+    """Run one search; return its story and what is wrong, or nothing if nothing is."""
+    made = Search(seed, profile)
+    try:
+        made.run()
+    except Exception as error:  # noqa: BLE001 - an error of the planner is a finding like any other
+        where = traceback.format_exception(error)[-2].strip()
+        return "\n".join([*made.told(), f"seed {seed}, profile {profile}: {error!r:.200}\n{error}\n{where}"])
+    return ""
