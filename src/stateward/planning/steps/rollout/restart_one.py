@@ -34,6 +34,7 @@ from stateward.planning.steps.rollout.stop_process import (
     outdated,
     stop,
     stop_problem,
+    with_alive,
 )
 
 REVERT_PATIENCE = 120.0
@@ -81,7 +82,7 @@ def vote_to_move(facts: Facts, member: Member) -> StepResult | None:
     The disaster this prevents: the stop of a manager is recorded and not carried out yet, another manager loses its
     vote meanwhile, and the remaining one alone is no majority of two.
     """
-    if not needs_vote_moved(facts, member):
+    if not needs_vote_moved(with_alive(facts), member):
         return None
     part = waiting_intent(member, "VoteMoving", "its vote moves to another manager first", state=State.PREPARING)
     return merge(part, StepResult(exclude=frozenset({member.name})))

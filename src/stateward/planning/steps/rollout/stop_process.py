@@ -40,10 +40,8 @@ def stop_problem(facts: Facts, member: Member) -> str | None:
     operator stops between writing the phase and stopping the process, and before its successor continues, other members
     have stopped; or all members with an outdated configuration stop at once, and with them every copy of their shards.
     """
-    going = [facts.members[name] for name in sorted(facts.going)]
-    alive = [m for m in going if (is_running(m) or is_mute(facts, m)) and serves(m, facts.database)]
-    names = frozenset(m.name for m in alive)
-    facts = structs.replace(facts, up=facts.up | names, down=facts.down - names)
+    alive = alive_in_restart(facts)
+    facts = with_alive(facts)
     problem = problem_alone(facts, member)
     if problem is not None or not serves(member, facts.database) or facts.phase(member) in COORDINATED:
         return problem
@@ -53,6 +51,18 @@ def stop_problem(facts: Facts, member: Member) -> str | None:
     due = (m for m in alive if is_to_stop(facts, m) and problem_alone(facts, m) is None)
     first = next((m.name for m in due), member.name)
     return None if first == member.name else f"{first} is stopped first"
+
+
+def alive_in_restart(facts: Facts) -> list[Member]:
+    """Return the members whose restart has not ended, and that serve: their processes have not stopped, or are back."""
+    going = [facts.members[name] for name in sorted(facts.going)]
+    return [m for m in going if (is_running(m) or is_mute(facts, m)) and serves(m, facts.database)]
+
+
+def with_alive(facts: Facts) -> Facts:
+    """Return the facts in which members that serve count as up also while their restart has not ended."""
+    names = frozenset(m.name for m in alive_in_restart(facts))
+    return structs.replace(facts, up=facts.up | names, down=facts.down - names)
 
 
 def problem_alone(facts: Facts, member: Member) -> str | None:

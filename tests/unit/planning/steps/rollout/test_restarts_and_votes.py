@@ -82,3 +82,17 @@ def test_a_vote_that_is_excluded_counts_for_no_majority() -> None:
     facts = derive(replace(seen, database=excluded), made.now)
     assert not quorum_without(facts, {"c-managers-0"})
     assert quorum_without(facts, {"c-managers-2"})
+
+
+def test_a_vote_moves_also_to_a_manager_whose_own_restart_has_not_been_recorded_as_finished() -> None:
+    """The disaster this prevents: the only voter stops, though the other manager serves and could vote."""
+    made = world(managers(2), hot(2))
+    (voter,) = made.voters
+    for body in made.bodies.values():
+        if body.pool == "managers" and body.pod is not None:
+            body.pod.phase, body.pod.begun = ("stop" if body.name == voter else "start"), True
+    made.tick()
+    assert voter not in made.did(a.StopProcess)
+    assert voter in made.exclusions
+    made.run()
+    assert voter in made.did(a.StopProcess)
