@@ -8,6 +8,7 @@ it loads all modules before the agent begins to work. Nothing is patched: the co
 
 import hashlib
 import json
+import marshal
 import py_compile
 import shutil
 import subprocess
@@ -21,6 +22,8 @@ from stateward.agent import VERSION
 from stateward.agent.process import handover, kept
 
 _SECONDS = 20
+_PYC_HEAD = 16
+"""Bytes before the code of a compiled module (PEP 552)."""
 _UNCHECKED = py_compile.PycInvalidationMode.UNCHECKED_HASH
 _INVENTORY = """
 import json, sys
@@ -85,8 +88,23 @@ def _same(new: Path, old: Path) -> bool:
     names = ({path.relative_to(each) for path in each.rglob("*")} for each in (new, old))
     found = next(names)
     return found == next(names) and all(
-        (new / name).read_bytes() == (old / name).read_bytes() for name in found if (new / name).is_file()
+        _content(new / name) == _content(old / name) for name in found if (new / name).is_file()
     )
+
+
+def _content(path: Path) -> object:
+    """Return what a file holds; of a compiled module its code, which may be written in more than one way.
+
+    Python writes a constant once or twice, as it is used elsewhere in the process that compiles. The disaster this
+    prevents: an init container runs again, and the copy that an agent runs from is removed although nothing differs.
+    """
+    data = path.read_bytes()
+    if path.suffix != ".pyc":
+        return data
+    try:
+        return data[:_PYC_HEAD], marshal.loads(data[_PYC_HEAD:])  # noqa: S302 - compiled here, or damaged
+    except (EOFError, ValueError, TypeError):
+        return data
 
 
 def _parts() -> Iterator[Part]:

@@ -1,5 +1,6 @@
 """The copy runs where there is nothing: no Python, no shell, no libraries."""
 
+import marshal
 import os
 import re
 import subprocess
@@ -30,15 +31,30 @@ def test_copying_again_changes_nothing_and_takes_little(release: Path) -> None:
     assert sum(now[:4]) - sum(used[:4]) < 2  # seconds of processor, also those of the children
 
 
-@pytest.mark.parametrize("name", ["ld.so", "lib/python*/stateward/agent/agent.py"])
+def test_a_module_that_was_compiled_in_another_way_is_no_damage(release: Path, tmp_path: Path) -> None:
+    """The disaster this prevents: the copy that an agent runs from is removed although nothing in it differs."""
+    subprocess.run(["cp", "-a", str(release), str(tmp_path)], check=True)
+    (compiled,) = (tmp_path / release.name).glob("lib/python*/stateward/agent/__pycache__/agent.*.pyc")
+    data = compiled.read_bytes()
+    compiled.chmod(0o644)
+    compiled.write_bytes(data[:16] + marshal.dumps(marshal.loads(data[16:]), 2))  # noqa: S302
+    assert compiled.read_bytes() != data
+    before = (tmp_path / release.name).stat().st_ino
+    assert transplant.copy(tmp_path).stat().st_ino == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ld.so", "lib/python*/stateward/agent/agent.py", "lib/python*/stateward/agent/__pycache__/agent.*.pyc"],
+)
 def test_a_copy_that_a_power_failure_has_damaged_is_replaced(release: Path, tmp_path: Path, name: str) -> None:
     subprocess.run(["cp", "-a", str(release), str(tmp_path)], check=True)
     damaged = next((tmp_path / release.name).glob(name)).resolve()
-    whole = damaged.read_bytes()
+    whole = transplant._content(damaged)
     damaged.chmod(0o644)
     damaged.write_bytes(b"")
     assert transplant.copy(tmp_path) == tmp_path / release.name
-    assert damaged.read_bytes() == whole
+    assert transplant._content(damaged) == whole
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the root directory")

@@ -135,36 +135,6 @@ def test_a_removed_pool_leaves_before_the_others_restart_together() -> None:
     assert kinds.index(a.Release) < kinds.index(a.DeletePod)
 
 
-def crashed_with_a_bad_setting() -> World:
-    """The last copy of each shard is in a pod whose process restarted with a setting with which it does not start."""
-    made = World(managers(1), hot(1, ephemeral=True)).edit(agents=True, crash={("config/a", "bad")}).run()
-    made.index((1,)).run().edit(pools=[managers(1), hot(1, ephemeral=True, config={"config/a": "bad"})])
-    body = made.bodies["c-hot-0"]
-    assert body.pod is not None
-    body.pod.phase = "schedule"
-    made.until(lambda w: w.bodies["c-hot-0"].pod is not None and "Crash" in w.bodies["c-hot-0"].pod.trouble)
-    made.log.clear()
-    return made
-
-
-@pytest.mark.parametrize("more", [{}, {"template/a": "1"}], ids=["setting", "setting and template"])
-def test_a_bad_setting_is_reverted_in_a_pod_with_the_last_copy_also_if_another_change_needs_a_new_pod(
-    more: dict[str, str],
-) -> None:
-    """The disaster this prevents: the corrected setting never reaches the only process that has the data."""
-    made = crashed_with_a_bad_setting()
-    made.edit(pools=[managers(1), hot(1, ephemeral=True, config={"config/a": "1", **more})])
-    made.until(lambda w: w.pods().keys() >= {"c-hot-0"})
-    assert not made.did(a.DeletePod)
-
-
-def test_a_pod_with_the_last_copy_that_no_setting_repairs_is_reported() -> None:
-    made = crashed_with_a_bad_setting()
-    made.edit(pools=[managers(1), hot(1, ephemeral=True, config={"config/a": "bad", "template/a": "1"})]).ticks(30)
-    assert not made.did(a.DeletePod)
-    assert any("may hold the last copy" in w.message for w in made.plan().waits)
-
-
 def proxies(kind: str) -> PoolSpec:
     """Return a pool whose members count as members with data; those of the class `stateless` hold none."""
     return PoolSpec("proxies", 2, data=True, ephemeral=True, config={"storage/class": kind})
