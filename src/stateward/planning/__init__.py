@@ -10,5 +10,6 @@ Nothing here does I/O, reads a clock or draws a random number. Each room imports
     report    status, conditions and pending removals for users
 
 Read `model.observation`, then `plan`, then the step that you care about. `after_refusal` decides which actions of a
-plan still run after the API server or the database has refused one of them.
+plan still run after the API server or the database has refused one of them; `refusals` names what is refused in the
+spec.
 """

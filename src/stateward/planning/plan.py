@@ -13,7 +13,6 @@ from msgspec import Struct
 from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts, derive
 from stateward.planning.facts.removals import Removals, is_released
-from stateward.planning.facts.upgrade_order import members_ahead, newer, newest_joined_version, parse, upgrading
 from stateward.planning.model.actions import (
     Action,
     Create,
@@ -27,8 +26,9 @@ from stateward.planning.model.actions import (
 )
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
 from stateward.planning.model.member import Member
-from stateward.planning.model.observation import Observation, PoolSize, ProtocolSwitch, Refusal, Removal, Unknown
+from stateward.planning.model.observation import Observation, PoolSize, ProtocolSwitch, Removal, Unknown
 from stateward.planning.model.security import CERTIFICATES
+from stateward.planning.refusals import refusal_waits
 from stateward.planning.safety.disruption_budget import Budget, budgets, stops_serving
 from stateward.planning.steps.membership.automatic_scaling import pool_sizes
 from stateward.planning.steps.membership.bootstrap import bootstrap
@@ -203,42 +203,6 @@ def cannot_end(facts: Facts, member: Member) -> bool:
     if pod is None or not is_released(member):
         return False
     return not pod.node_ready or (pod.terminating and facts.now > pod.gone_by + ENDING)
-
-
-def refusal_waits(obs: Observation) -> tuple[Refusal, ...]:
-    """Return the waits for everything that is refused: by the driver, by validation, or as a downgrade.
-
-    An invalid spec does not count as a request for its version.
-    """
-    blocked = unreadable(obs)
-    if blocked is not None:
-        return (*obs.desired.refusals, blocked)
-    passed = members_ahead(obs)
-    if not passed or not obs.desired.pools:
-        return obs.desired.refusals
-    names = ", ".join(m.name for m in passed)
-    version = max((newest_joined_version(obs, m) for m in passed), key=parse)
-    text = (
-        f"{names} {'has' if len(passed) == 1 else 'have'} already joined with {version}, and data"
-        " cannot be downgraded to"
-        f" {obs.desired.version}; set spec.version to {version} or later"
-    )
-    return (*obs.desired.refusals, Refusal("spec.version", "CannotGoBack", text, everything=False))
-
-
-def unreadable(obs: Observation) -> Refusal | None:
-    """Return the refusal of a version that cannot read the data, as the database reports its age.
-
-    The disaster this prevents: the first member with the new version does not join, and what it has written into its
-    volume keeps it from coming back with the old version. Once a member has joined with such a version, nothing is
-    refused: to stop half-way would be worse.
-    """
-    if isinstance(obs.database, Unknown) or obs.database.barrier is None or not upgrading(obs):
-        return None
-    barrier, nodes = obs.database.barrier, obs.database.nodes.values()
-    if newer(barrier.version, obs.desired.version) or not all(newer(barrier.version, n.version) for n in nodes):
-        return None
-    return Refusal("spec.version", "DataTooOld", f"{obs.desired.version}: {barrier.why}")
 
 
 def runs_first(action: Action) -> bool:
