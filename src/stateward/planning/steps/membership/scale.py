@@ -117,9 +117,10 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     """Return the member that is replaced now because of the spec, and all members that have no data to lose.
 
     A replacement in progress ends first: the next one starts when no object of the previous member, or of a failed one,
-    is left. Beside a member that gives its data away, one is replaced whose successor can take it. The disaster this
-    prevents: the role data moves from one pool to another one, and the last member of the first pool waits for a place
-    for its data, while the members of the second pool wait for the end of its replacement.
+    is left. Beside a member that gives its data away, one is replaced whose successor can take it, and the other way
+    round. The disasters this prevents: the role data moves from one pool to another one, and the last member of the
+    first pool waits for a place for its data, while the members of the second pool wait for the end of its replacement;
+    or the member of the second pool leaves first, and the new one of the first pool is deleted again and again.
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
     rest = (m for m in facts.obs.members if m.present and m.name not in keep)
@@ -128,8 +129,10 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
     busy = bool(in_flight(facts.obs, removals))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
-    if any(loses_data_role(facts, n) for n in now):
-        now += [n for n in order if n not in now and gains_data_role(facts, n)][:1]
+    losing = any(loses_data_role(facts, n) for n in now)
+    if losing or any(gains_data_role(facts, n) for n in now):
+        other = gains_data_role if losing else loses_data_role
+        now += [n for n in order if n not in now and other(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
 

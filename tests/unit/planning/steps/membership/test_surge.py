@@ -277,3 +277,27 @@ def test_the_role_data_moves_from_one_pool_to_another_one(copies: int) -> None:
     world = settled(managers(), hot(2, "a"), gateway(2, "b"), indices=((copies,), (copies,)))
     world.edit(pools=[managers(), gateway(2, "a"), hot(2, "b")]).run()
     assert {c.member.rpartition("-")[0] for index in world.indices for c in index.copies} == {"c-b"}
+
+
+@pytest.mark.parametrize("slow", ["", "a", "b"])
+@pytest.mark.parametrize(("votes", "voted"), [((False, False), (False, False)), ((True, True), (False, True))])
+def test_no_new_member_leaves_again_while_the_role_data_moves(
+    slow: str, votes: tuple[bool, bool], voted: tuple[bool, bool]
+) -> None:
+    """The disaster this prevents: of two members that are replaced at once, one forgets its new member in between."""
+
+    def pools(voting: tuple[bool, bool], *, moved: bool) -> list[PoolSpec]:
+        one = PoolSpec("a", 2, voting=voting[0], data=not moved)
+        return [managers(), one, PoolSpec("b", 2, voting=voting[1], data=moved)]
+
+    world = settled(*pools(votes, moved=False), indices=((1,), (2,)))
+    before = frozenset(world.bodies)
+    world.edit(pools=pools(voted, moved=True))
+    for _ in range(300):
+        made = world.tick()
+        new = {name for name in world.bodies if name.startswith(f"c-{slow}-")} - before if slow else set[str]()
+        world.unschedulable = {n for n in new if (pod := world.bodies[n].pod) and world.now < pod.created + 100}
+        if made.settled:
+            break
+    assert made.settled
+    assert not set(world.did(a.Release)) - before
