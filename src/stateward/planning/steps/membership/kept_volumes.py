@@ -111,7 +111,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     if facts.database is None:
         kept = (state_volumes(facts) if facts.formed else kept_voters(facts)) if lacks_managers(facts) else []
         # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
-        gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None and facts.formed]
+        gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None]
         rest = [m for m in facts.obs.members if m.present and not can_vote(facts, m) and not facts.formed]
         held = [m for m in kept if m in [*idle, *gone, *rest] and (m.pool, m.ordinal) not in coming]
         what = _THIS_STATE if facts.formed else _STATE

@@ -266,6 +266,18 @@ def test_the_only_manager_with_a_vote_that_a_user_scaled_to_zero_is_asked_for() 
     assert "c-managers-0" in world.did(a.Create)
 
 
+def test_earlier_managers_that_a_user_scaled_to_zero_are_asked_for_also_in_a_cluster_that_was_created_again() -> None:
+    """The disaster this prevents: the one that is left waits for their votes, and no message names them."""
+    world = made_again(settled(managers(), hot(2))).until(lambda w: bool(w.did(a.Create)))
+    for name in MANAGERS[:2]:
+        workload = world.bodies[name].workload
+        assert workload is not None
+        workload.replicas = 0
+    world.edit(pools=[managers(1), hot(2)]).ticks(80)
+    assert reasons(world)["PoolNeeded"].startswith("the kept volume of c-managers-1 may hold the state of an earlier")
+    world.edit(pools=[managers(3), hot(2)]).run()
+
+
 def all_lost(world: World, *pools: PoolSpec) -> World:
     """Lose the volumes of all managers while the spec asks for other pools, and let the user accept that."""
     delete(world, *MANAGERS, volumes=True).edit(identity="", voters=set(), pools=list(pools)).ticks(3)
