@@ -227,6 +227,19 @@ def test_kept_volumes_of_a_pool_that_lost_its_role_are_asked_for_while_a_shard_i
     assert asked.endswith("it can only be used with the role data for pool warm in the spec")
 
 
+def test_a_kept_volume_that_only_its_mark_shows_to_hold_data_is_asked_for_while_a_shard_is_missing() -> None:
+    """The disaster this prevents: the claim was made again for other roles, and no message says where the shard is."""
+    world = made_again(settled(managers(), hot(2), hot(1, "warm"), indices=((1,), (1,), (1,))))
+    claim = world.bodies["c-warm-0"].claim
+    assert claim is not None
+    claim.made_for = frozenset({"voting"})
+    world.edit(pools=[managers(), hot(2), managers(0, "warm")]).ticks(40)
+    asked = needed(world)["c-warm-0"].message
+    assert asked.endswith("it can only be used with the role data for pool warm in the spec")
+    world.edit(pools=[managers(), hot(2), mixed(1, "warm")]).run()
+    assert "c-warm-0" in world.did(a.Create)
+
+
 def test_a_member_is_never_created_on_a_volume_whose_data_its_pool_has_no_role_for() -> None:
     world = made_again(cluster(3)).edit(pools=[managers(), gateway(2, "hot", ephemeral=False)])
     assert "c-hot-0" not in {x.member for x in world.plan().actions if isinstance(x, a.Create)}
