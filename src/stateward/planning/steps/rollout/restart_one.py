@@ -181,7 +181,7 @@ def handle_silent_agent(facts: Facts, member: Member) -> StepResult:
     if pod is None or not can_recreate(facts, member):
         return part
     # The stop was recorded, and it is unknown whether it was carried out: the process may still serve.
-    problem = stop_problem(facts, member)
+    problem = None if is_last_to_stop(facts, member) else stop_problem(facts, member)
     if problem is not None:
         part = waiting_intent(
             member, "AgentSilent", f"its agent does not answer: {why}; {problem}", state=State.RESTARTING
@@ -192,6 +192,15 @@ def handle_silent_agent(facts: Facts, member: Member) -> StepResult:
         return voting
     action = DeletePod(why=f"its agent does not answer: {why}", member=member.name, pod=pod.ref)
     return merge(part, StepResult(actions=(action,)))
+
+
+def is_last_to_stop(facts: Facts, member: Member) -> bool:
+    """Return whether the member stops together with others, and no other one serves any more.
+
+    The disaster this prevents: two managers change together to certificates that the other one does not accept, and the
+    one with the vote, whose agent is silent, waits for the other one, which cannot join it.
+    """
+    return facts.phase(member) is Phase.STOP_COORDINATED and not with_alive(facts).up - {member.name}
 
 
 def recreate_pod(facts: Facts, member: Member, why: str) -> StepResult:

@@ -80,9 +80,13 @@ def coordinated(facts: Facts, together: Sequence[Member], late: Sequence[Member]
 def out_of_reach(facts: Facts, member: Member) -> bool:
     """Return whether the others continue without a member: its agent stays silent, and its pod cannot be recreated.
 
-    The disaster this prevents: a machine fails while all members are stopped, and all stay stopped.
+    The disaster this prevents: a machine fails while all members are stopped, and all stay stopped. A vote that moves
+    is on the way to a new pod.
     """
-    return has_agent(member) and is_mute(facts, member) and not handle_silent_agent(facts, member).actions
+    if not has_agent(member) or not is_mute(facts, member):
+        return False
+    part = handle_silent_agent(facts, member)
+    return not part.actions and not part.exclude
 
 
 def has_agent(member: Member) -> bool:

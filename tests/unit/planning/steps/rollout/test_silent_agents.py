@@ -100,3 +100,46 @@ def test_one_whose_process_does_not_end_does_not_keep_all_others_stopped() -> No
     world.undying = ""
     world.run()
     assert all(b.pod and not b.pod.phase and b.pod.inputs.items() >= tls.items() for b in world.bodies.values())
+
+
+def two_managers_with_a_silent_voter(*, talk: bool) -> World:
+    """Return two managers, of which the one with the vote has a silent agent, before a change of all together."""
+    world = World(managers(2), hot(2))
+    world.agents = True
+    world.run().index((2,)).run()
+    (voter,) = world.voters
+    old = world.bodies[voter].pod
+    assert old is not None
+
+    def between(_: object) -> None:
+        there = world.bodies[voter].pod
+        same = there is not None and there.uid == old.uid
+        world.edit(mute={voter} if same else set(), hang={("security/on", "1")} if same and not talk else set())
+
+    world.hooks.append(between)
+    world.edit(mute={voter}).ticks(40).log.clear()
+    together = frozenset({"security"})
+    changed = (replace(p, config={"security/on": "1"}, coordinated=together) for p in world.pools)
+    return world.edit(pools=list(changed))
+
+
+def test_a_voter_with_a_silent_agent_is_recreated_with_all_others_and_waits_for_none() -> None:
+    """The disaster this prevents: the other manager cannot join it, and it waits until the other one is back."""
+    for talk in (True, False):
+        world = two_managers_with_a_silent_voter(talk=talk)
+        (voter,) = world.voters
+        world.run()
+        assert world.did(a.DeletePod) == [voter]
+        assert voter not in world.did(a.Release)
+
+
+def test_a_voter_with_a_silent_agent_gives_its_vote_away_once_the_others_are_back() -> None:
+    """The disaster this prevents: it counts as out of reach because of its vote, which then nothing moves."""
+    world = two_managers_with_a_silent_voter(talk=True)
+    (voter,) = world.voters
+    pod = world.bodies[voter].pod
+    assert pod is not None
+    pod.phase, pod.begun = o.Phase.STOP_COORDINATED.value, True
+    world.edit(pools=[managers(2), hot(2)]).run()
+    kinds = [type(x) for _, x in world.log]
+    assert kinds.index(a.ExcludeVoters) < kinds.index(a.DeletePod)
