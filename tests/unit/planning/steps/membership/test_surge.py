@@ -293,6 +293,7 @@ def test_no_new_member_leaves_again_while_the_role_data_moves(
     world = settled(*pools(votes, moved=False), indices=((1,), (2,)))
     before = frozenset(world.bodies)
     world.edit(pools=pools(voted, moved=True))
+    made = world.tick()
     for _ in range(300):
         made = world.tick()
         new = {name for name in world.bodies if name.startswith(f"c-{slow}-")} - before if slow else set[str]()
