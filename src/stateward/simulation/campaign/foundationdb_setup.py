@@ -58,7 +58,7 @@ FOUNDATIONDB_PROFILES = (
     UNPLACEABLE,
     Profile(
         "full disks",
-        edits=("member replacement requested", "pool shrunk", "pool grown", "pool added", "pool removed"),
+        edits=("member replacement requested", "pool shrunk", "pool grown", "pool added", "redundancy changed"),
         frequent_faults={"user edit": 3.0, "disks almost full": 5.0},
     ),
     Profile(
@@ -79,6 +79,8 @@ FOUNDATIONDB_PROFILES = (
             "unsatisfiable node selector",
             "paused or resumed",
             "processes of a member changed",
+            "redundancy changed",
+            "pool removed",
             "invalid edit",
             "volumes grown",
             "storage class changed",
@@ -135,7 +137,7 @@ class FoundationDBSetup:
         """Return the initial spec."""
         pools = [
             pool_of("storage", "storage", rng.randint(4, 5)),
-            pool_of("log", "log", rng.randint(3, 4)),
+            pool_of("log", "log", rng.randint(3, 5)),
             pool_of("stateless", "stateless", rng.randint(2, 3)),
         ]
         return {"version": VERSIONS[0], "pools": pools, **(deepcopy(profile.spec) if profile is not None else {})}

@@ -42,7 +42,8 @@ def _database(world: World, cluster: FoundationDBCluster, members: set[str]) -> 
     if any(shard.target or len(shard.holders) < factor for shard in state.shards):
         yield "data is being installed"
     coordinators = {name.partition(".")[0] for name in state.coordinators}
-    if len(coordinators) != COORDINATORS[cluster.spec.redundancy] or not coordinators <= set(map(names.pod, members)):
+    # After a change to a lower redundancy there may be more.
+    if len(coordinators) < COORDINATORS[cluster.spec.redundancy] or not coordinators <= set(map(names.pod, members)):
         yield f"coordinators are {', '.join(sorted(coordinators))}"
 
 

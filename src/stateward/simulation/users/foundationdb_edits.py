@@ -1,5 +1,7 @@
 """Edits of a FoundationDB cluster's spec; edits of members and volumes are those of all engines."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 from stateward.api.values.base import Json
@@ -15,6 +17,8 @@ ABSENT, BROKEN = "7.1.99", "7.1.98"
 LEAST = {"storage": 4, "log": 3, "stateless": 2}
 """The smallest requested pools: one member more than two replicas on different nodes need."""
 MOST = {"storage": 7, "log": 5, "stateless": 4}
+LEAST_TRIPLE = {"storage": 5, "log": 5, "stateless": 3}
+"""The smallest pools with which a cluster can have three copies of everything and five coordinators."""
 
 
 def _version(draft: Draft) -> bool:
@@ -82,6 +86,23 @@ def _processes(draft: Draft) -> bool:
     return True
 
 
+def _redundancy(draft: Draft) -> bool:
+    """Switch between two and three copies of everything."""
+    triple = draft.spec.get("redundancy", "double") == "double"
+    if triple and not holds_three_copies(draft.pools):
+        return False
+    draft.spec["redundancy"] = "triple" if triple else "double"
+    return True
+
+
+def holds_three_copies(pools: Sequence[Json]) -> bool:
+    """Return whether pools have enough members for the redundancy `triple`."""
+    total = Counter[str]()
+    for pool in pools:
+        total[pool["processClass"]] += pool["replicas"]
+    return all(total[each] >= least for each, least in LEAST_TRIPLE.items())
+
+
 def _invalid(draft: Draft) -> bool:
     spec, pool = draft.spec, draft.pool()
     draft.rng.choice(
@@ -108,6 +129,7 @@ EDITS = (
     Edit("pool added", 2, _add_pool),
     Edit("pool removed", 2, drop_pool),
     Edit("processes of a member changed", 1, _processes),
+    Edit("redundancy changed", 1, _redundancy),
     Edit("paused or resumed", 1, pause),
     Edit("invalid edit", 2, _invalid),
 )

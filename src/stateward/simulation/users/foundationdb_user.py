@@ -7,7 +7,7 @@ from typing import ClassVar
 from stateward.api.values.base import Json
 from stateward.simulation.apiserver.documents import part
 from stateward.simulation.users.edits import Edit
-from stateward.simulation.users.foundationdb_edits import CHOICE, VERSIONS
+from stateward.simulation.users.foundationdb_edits import CHOICE, VERSIONS, holds_three_copies
 from stateward.simulation.users.member_requests import CLEARED_REQUESTS
 from stateward.simulation.users.unplaceable_edits import make_placeable
 from stateward.simulation.users.user import EXCLUDED_FIELDS, User, correct_storage
@@ -36,6 +36,8 @@ class FoundationDBUser(User):
         spec.get("volumes", {}).pop("whenShrunk", None)
         for pool in spec["pools"]:
             correct_storage(pool["storage"])
+        if not holds_three_copies(spec["pools"]):
+            spec.pop("redundancy", None)
         self._apply("satisfiable spec", spec)
         self.annotate(CLEARED_REQUESTS)
 
