@@ -7,7 +7,7 @@ import pytest
 
 from stateward.planning.model.times import parse_time, rfc3339
 from tests.unit.operator.declared.snapshots.test_schedules import HOUR, began, series, world_with
-from tests.unit.operator.declared.test_users import ROTATED
+from tests.unit.operator.declared.users.test_users import ROTATED
 from tests.unit.operator.declared.users_world import KIND, UsersWorld
 from tests.unit.operator.declared.world import World, now
 

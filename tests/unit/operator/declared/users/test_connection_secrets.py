@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.unit.operator.declared.test_users import ALLOWED, ROTATED, ask_for_certificate
+from tests.unit.operator.declared.users.test_users import ALLOWED, ROTATED, ask_for_certificate
 from tests.unit.operator.declared.users_world import OWN, UsersWorld
 
 
