@@ -127,6 +127,16 @@ def member_version(facts: Facts, member: Member, pool: Pool) -> str:
     return facts.obs.desired.version if passed else version
 
 
+def creation_version(facts: Facts, member: Member, pool: Pool) -> str:
+    """Return the version to create a member with that was there before: never an older one than it has joined with.
+
+    The disaster this prevents: a downgrade is refused, the StatefulSet of a member is deleted, and the member is
+    created again with the older version, which does not start on its data.
+    """
+    version, joined = member_version(facts, member, pool), newest_joined_version(facts.obs, member)
+    return joined if downgrade_problem(facts, member) else version
+
+
 def has_config_of_other_version(facts: Facts, member: Member) -> bool:
     """Return whether the configuration was written for another version than the pod's, which is the right one.
 

@@ -7,7 +7,7 @@ that is being formed, and managers that were in it before, are created at once.
 """
 
 from stateward.api.values import names
-from stateward.planning.facts.change import member_version
+from stateward.planning.facts.change import creation_version
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Create
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
@@ -71,7 +71,7 @@ def lacks_claim(facts: Facts, member: Member) -> bool:
 def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult:
     """Return the making of one member, at the version that it has reached, or else that of its pool."""
     known = facts.members.get(name)
-    version = member_version(facts, known, pool) if known else facts.versions[pool.name]
+    version = creation_version(facts, known, pool) if known else facts.versions[pool.name]
     why = f"pool {pool.name} has {pool.replicas} members"
     action = Create(
         why=why,

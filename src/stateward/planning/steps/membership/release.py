@@ -5,7 +5,7 @@ empty ──scaled to zero──▶ pod stopped ──volume deleted, where that
 
 from itertools import chain
 
-from stateward.planning.facts.change import differing, effect_of, member_target, member_version
+from stateward.planning.facts.change import creation_version, differing, effect_of, member_target
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
@@ -60,7 +60,7 @@ def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
     why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
     if pool is None or member.name not in facts.obs.records:
         return hold_leaving([member], "MayHoldLastCopy", why)
-    version = member_version(facts, member, pool)
+    version = creation_version(facts, member, pool)
     action = Create(
         why=why,
         member=member.name,

@@ -1,5 +1,6 @@
 """Creating and growing: everything at once where there is nothing at stake, managers one by one where there is."""
 
+import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
@@ -187,3 +188,16 @@ def test_the_grant_is_not_tied_to_the_pod_while_its_claim_is_not_seen() -> None:
     world = World(managers(), hot())
     world.until(lambda w: any(isinstance(action, a.RecordBootstrap) for action in w.plan().actions))
     assert not [x for x in plan(unseen(world), world.now).actions if isinstance(x, a.RecordBootstrap)]
+
+
+@pytest.mark.parametrize("name", ["c-hot-0", "c-managers-0"])
+def test_a_member_is_never_created_again_with_an_older_version_than_its_data(name: str) -> None:
+    """The disaster this prevents: a downgrade is refused, a StatefulSet is deleted, and its member never comes back."""
+    world = settled(managers(), hot(2), indices=((2,),), version="2.18.0").edit(version="2.17.1").ticks(2)
+    assert {w.reason for w in world.plan().waits} == {"CannotGoBack"}
+    body = world.bodies[name]
+    body.workload = body.pod = body.config = None
+    world.ticks(30)
+    assert world.pods()[name] == "2.18.0"
+    world.edit(version="2.18.0").run()
+    assert not world.did(a.DeletePod)
