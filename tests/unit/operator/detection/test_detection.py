@@ -323,6 +323,17 @@ async def test_an_override_that_the_server_refuses_is_reported_once_and_keeps_no
     assert "spec.schedule" in made.told[0]
 
 
+async def test_a_cluster_that_is_created_again_is_told_what_the_earlier_one_was_told(made: Control) -> None:
+    made.jobs.refuses = "spec.schedule: Invalid value"
+    stored = cluster(detection={"spec": {"suspend": True}})
+    await made.know(stored).sweep()
+    first = list(made.told)
+    assert len(first) == 2
+    await made.know().sweep()
+    await made.know(stored).sweep()
+    assert made.told == first * 2
+
+
 def test_a_comparison_that_fails_again_and_again_is_reported_on_the_clusters_and_ends_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
