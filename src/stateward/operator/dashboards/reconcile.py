@@ -122,17 +122,17 @@ class Round:
             )
 
     async def _routes(self) -> RoutesStatus | None:
+        urls = self._live.status.routes.urls if self._live.status.routes is not None else []
         if any(problem.path.startswith(("spec.routes", "spec.dashboards.routes")) for problem in self._problems()):
             text = in_short(
                 [problem.public for problem in self._problems() if not problem.path.startswith("spec.metrics")]
             )
-            return RoutesStatus(reason="RouteInvalid", message=text)
+            return RoutesStatus(urls=urls, reason="RouteInvalid", message=text)  # What was made before stays.
         desired = routes_of(self._live, secured=self._secured)
         labels = objects.labels(self._which, self._live, self._tools.engine)
         try:
             return await keep_routes(self._owned, self._live, desired, labels, on=self._asks.routes)
         except ApiError as error:  # Routes that cannot be read or written stop no dashboards.
-            urls = self._live.status.routes.urls if self._live.status.routes is not None else []
             return RoutesStatus(urls=urls, reason="RouteFailing", message=error.message[:300])
 
     @property

@@ -99,6 +99,9 @@ class DetectionControl:
         for name, one in wanted.items():
             self._tell_ignored(name, one)
             await self._make(name, one, there.get(name))
+        self._made = {name: made for name, made in self._made.items() if name in wanted}
+        self._said = {name: said for name, said in self._said.items() if name in wanted}
+        self._said_ignored = {name: said for name, said in self._said_ignored.items() if name in wanted}
         for name, job in there.items():
             if name not in wanted and self._known(job):
                 await self._remove(job)
@@ -139,7 +142,6 @@ class DetectionControl:
                 await self._setting.api.apply(CRON_JOBS, key, one.plain, ApplyOptions(FIELD_MANAGER, force=True))
 
     async def _remove(self, job: PartialObject) -> None:
-        self._made.pop(job.metadata.name, None)
         with suppress(NotFound):
             await self._setting.api.delete(CRON_JOBS, key_of(job), DeleteOptions(Preconditions.of(job)))
 

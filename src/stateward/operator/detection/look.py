@@ -12,7 +12,7 @@ from stateward.api.kinds.search import SearchCluster
 from stateward.api.values import names
 from stateward.api.values.duration import parse_duration
 from stateward.engines.connection.access import Access
-from stateward.engines.search.configuration.security import operator_secret, secured, service_name
+from stateward.engines.search.configuration.security import operator_secret, secured
 from stateward.kube.client.client import Api, PatchKind
 from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.secret_content import text_content
@@ -22,7 +22,7 @@ from stateward.operator.objects.ownership import NotOwnedError, own_secret
 from stateward.operator.objects.translate import observation
 from stateward.operator.observe.desired_state import desired_or_refused
 from stateward.operator.observe.read_only_session import observe_read_only
-from stateward.pki.files import CERTIFICATE, KEY, TRUSTED
+from stateward.operator.security.material import stored_access
 from stateward.planning.facts.facts import derive
 from stateward.planning.facts.missing_members import Missing, missing
 from stateward.planning.model.observation import Unknown
@@ -66,8 +66,7 @@ async def access(api: Api, cluster: Cluster) -> Access | None:
         return None
     if found is None:
         return None
-    files = text_content(found)
-    return Access(service_name(cluster), files.get(TRUSTED, ""), files.get(CERTIFICATE, ""), files.get(KEY, ""))
+    return stored_access(cluster, text_content(found))
 
 
 async def annotate(api: Api, family: Family, cluster: Cluster, findings: Findings, now: float) -> None:

@@ -134,3 +134,23 @@ async def test_an_invalid_route_is_said_and_the_database_keeps_its_other_one() -
     world.store.put(live.kind, {**live.doc, "spec": {**live.doc["spec"], "routes": bad}}, live.managers)
     async with world.operator():
         await world.until(lambda: routes(world).get("reason") == "RouteInvalid")
+
+
+async def test_a_route_that_stays_while_the_spec_is_invalid_stays_named_also_by_an_operator_without_routes() -> None:
+    """The disaster this prevents: an Ingress stays, and the status that names it is gone."""
+    world = World()
+    world.routes = True
+    world.edit(routes=PLAIN)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("urls") == ["https://logs.example.com"])
+        live = world.cluster_object()
+        bad = {**GATEWAY, "ingressClassName": "nginx"}
+        world.store.put(live.kind, {**live.doc, "spec": {**live.doc["spec"], "routes": bad}}, live.managers)
+        await world.until(lambda: routes(world).get("reason") == "RouteInvalid")
+        assert routes(world)["urls"] == ["https://logs.example.com"]
+    world.routes = False
+    world.edit(routes=None)
+    async with world.operator():
+        await world.until(lambda: routes(world).get("reason") == "RoutesOff")
+    assert routes(world)["urls"] == ["https://logs.example.com"]
+    assert len(world.store.all(INGRESSES)) == 1

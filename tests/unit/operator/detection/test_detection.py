@@ -1,7 +1,6 @@
 """A CronJob for each managed cluster: its schedule, its command, and its deletion."""
 
 import asyncio
-import base64
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,11 +11,10 @@ from hypothesis import strategies as st
 
 from stateward.api.kinds.replacement import ReplacementPolicy
 from stateward.api.kinds.search import OpenSearchCluster
-from stateward.api.kinds.security import Security
 from stateward.api.validation import Severity, validate
 from stateward.kube.client.client import Api, ApplyOptions, DeleteOptions, Page
 from stateward.kube.events.event_record import Occurrence
-from stateward.kube.objects.errors import Invalid, NotFound
+from stateward.kube.objects.errors import Invalid
 from stateward.kube.objects.metadata import Key, PartialObject
 from stateward.kube.timing.virtual_time import VirtualClock
 from stateward.operator.detection.control import DetectionControl, Setting
@@ -29,7 +27,7 @@ from stateward.operator.detection.cronjob import (
     schedule,
 )
 from stateward.operator.detection.cronjob import name as job_name
-from stateward.operator.detection.look import access, suspected
+from stateward.operator.detection.look import suspected
 from stateward.operator.objects.caches import Caches
 from stateward.simulation.timing.loop import run_virtual
 
@@ -325,31 +323,15 @@ async def test_an_override_that_the_server_refuses_is_reported_once_and_keeps_no
     assert "spec.schedule" in made.told[0]
 
 
-async def test_a_look_enters_a_secured_database_with_the_operators_own_certificate() -> None:
-    files = {"tls.crt": "c", "tls.key": "k", "ca.crt": "t"}
-    labels = {"stateward.dev/cluster": "logs", "stateward.dev/engine": "opensearch"}
-    asked: list[Key] = []
-
-    class Secrets:
-        async def get(self, _: object, key: Key) -> dict[str, Any]:
-            asked.append(key)
-            if key.name.startswith("new"):
-                raise NotFound("no such Secret")
-            meta = {"name": key.name, "namespace": key.namespace, "labels": labels}
-            data = {name: base64.b64encode(text.encode()).decode() for name, text in files.items()}
-            return {"metadata": meta, "data": data}
-
-    secrets = cast("Api", Secrets())
-    safe = msgspec.structs.replace(cluster().spec, security=Security(enabled=True))
-    found = await access(secrets, msgspec.structs.replace(cluster(), spec=safe))
-    assert found is not None
-    assert (found.trusted, found.certificate, found.key) == ("t", "c", "k")
-    assert await access(secrets, msgspec.structs.replace(cluster(name="new"), spec=safe)) is None
-    assert len(asked) == 2
-    assert await access(secrets, cluster()) is None
-    assert len(asked) == 2
-    labels.clear()
-    assert await access(secrets, msgspec.structs.replace(cluster(), spec=safe)) is None, "it belongs to another owner"
+async def test_a_cluster_that_is_created_again_is_told_what_the_earlier_one_was_told(made: Control) -> None:
+    made.jobs.refuses = "spec.schedule: Invalid value"
+    stored = cluster(detection={"spec": {"suspend": True}})
+    await made.know(stored).sweep()
+    first = list(made.told)
+    assert len(first) == 2
+    await made.know().sweep()
+    await made.know(stored).sweep()
+    assert made.told == first * 2
 
 
 def test_a_comparison_that_fails_again_and_again_is_reported_on_the_clusters_and_ends_nothing(
