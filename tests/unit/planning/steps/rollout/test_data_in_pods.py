@@ -135,6 +135,17 @@ def test_a_removed_pool_leaves_before_the_others_restart_together() -> None:
     assert kinds.index(a.Release) < kinds.index(a.DeletePod)
 
 
+def test_a_pool_without_agents_that_is_renamed_while_all_are_stopped_gets_the_change_of_the_others() -> None:
+    """The disaster this prevents: its members hold the only copies, and go on with what no other member talks to."""
+    made = settled(managers(), hot(2), indices=((2,), (2,)))
+    made.edit(pools=secured(managers(), hot(2)))
+    made.until(lambda w: phases(w) == {"stop-coordinated"})
+    made.edit(pools=secured(managers(), hot(2, "warm"))).tick()
+    assert {"c-hot-0", "c-hot-1", "c-managers-0"} <= set(made.did(a.DeletePod))
+    made.run()
+    assert "c-hot-0" in made.did(a.Release)
+
+
 def proxies(kind: str) -> PoolSpec:
     """Return a pool whose members count as members with data; those of the class `stateless` hold none."""
     return PoolSpec("proxies", 2, data=True, ephemeral=True, config={"storage/class": kind})
