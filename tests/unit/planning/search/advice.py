@@ -11,6 +11,7 @@ from tests.unit.planning.search.pools import changed, pool
 
 COUNT = re.compile(r"(\d+) members? of pool ")
 POOL = re.compile(r"add a member to pool (\w+)")
+REMOVED_POOL = re.compile(r"only with pool (\w+) in the spec")
 VERSION = re.compile(r"set spec\.version to (\S+)")
 
 
@@ -103,7 +104,8 @@ def withdraw_request(user: User, _: Wait) -> str:
 
 def bring_pool_back(user: User, wait: Wait) -> str:
     """Give a pool the members and roles that a wait asks for."""
-    name = wait.subject.removeprefix("c-").rpartition("-")[0]
+    asked = REMOVED_POOL.search(wait.message)
+    name = asked[1] if asked is not None else wait.subject.removeprefix("c-").rpartition("-")[0]
     pools = {p.name: p for p in user.pools}
     known = [p for before, _ in user.previous for p in before if p.name == name]
     spec = pools.get(name) or (known[-1] if known else pool(name, 1, voting=True, data=True))
