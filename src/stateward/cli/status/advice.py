@@ -254,7 +254,7 @@ ADVICE = {
         " persistentvolumeclaims and services",
     ),
     "PoolNeeded": Advice(
-        "a member uses the kept volume named above",
+        "a member uses the kept volume, or has the change, that the message names",
         "add the pool again with a spec that starts, or give it the members or the role that the message names; you can"
         " remove them when the database answers and every shard has a started copy",
     ),

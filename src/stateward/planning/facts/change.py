@@ -60,6 +60,12 @@ def change_of(facts: Facts, member: Member) -> Change:
     return Change(Effect.RESTART if problem is None else Effect.RECREATE, because, together, problem or "")
 
 
+def coordinated_inputs(facts: Facts, inputs: Inputs) -> Inputs:
+    """Return those of a member's inputs across which it talks to no other, also if its pool was removed."""
+    together = frozenset[str]().union(*(pool.coordinated for pool in facts.pools.values()))
+    return {name: digest for name, digest in inputs.items() if name.partition("/")[0] in together}
+
+
 def in_place_problem(facts: Facts, member: Member) -> str | None:
     """Return why the member's process cannot be restarted in its pod; None if it can."""
     if not facts.obs.desired.in_place:

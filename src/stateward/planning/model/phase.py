@@ -43,7 +43,8 @@ AFTER: Mapping[Phase, frozenset[Phase]] = {
 """The phases that a plan may write over each; the drawing in docs/concepts.md is this.
 
 `schedule-coordinated` becomes `stop` where a user keeps the member stopped: the others restart without it.
-`stop-coordinated` ends at once in a pod without an agent whose pool was removed: no phase stops its process.
+`stop-coordinated` ends at once in a pod without an agent whose pool was removed: no phase stops its process. With a
+change without which the member does not talk to the others, that pod is recreated.
 """
 
 

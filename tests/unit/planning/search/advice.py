@@ -11,6 +11,7 @@ from tests.unit.planning.search.pools import changed, pool
 
 COUNT = re.compile(r"(\d+) members? of pool ")
 POOL = re.compile(r"add a member to pool (\w+)")
+REMOVED_POOL = re.compile(r"only with pool (\w+) in the spec")
 VERSION = re.compile(r"set spec\.version to (\S+)")
 
 
@@ -28,7 +29,14 @@ def form_again(user: User, _: Wait) -> str:
 
 
 def form_in_place_of_earlier(user: User, wait: Wait) -> str:
-    """Accept a new cluster in place of an earlier one whose managers are too few for an election."""
+    """Accept a new cluster in place of an earlier one whose managers are too few for an election.
+
+    A member that joined the earlier one in its last moments has a new volume from it, which only its log says.
+    """
+    body = user.world.bodies.get(wait.subject)
+    if wait.stalled and body is not None and not user.world.identity and user.world.disk(body.name).identity:
+        lose(user.world, body)
+        return f"gives up the volume of {body.name}, which is from a lost cluster"
     if "annotate the cluster" not in wait.message or user.world.majority_is_possible():
         return ""
     user.world.lossy = True
@@ -63,6 +71,14 @@ def replace_undrained(user: User, wait: Wait) -> str:
         return ""
     user.ask(undrained=before | {wait.subject})
     return f"replaces {wait.subject} undrained"
+
+
+def forget_member(user: User, wait: Wait) -> str:
+    """Take the name of a member that is gone off the lists of the spec."""
+    asked, gone = user.replacement, frozenset({wait.subject})
+    user.ask(keep=asked.keep - gone, replace=asked.replace - gone)
+    user.ask(undrained=asked.undrained - gone, accepted=asked.accepted - gone)
+    return f"no longer names {wait.subject}"
 
 
 def accept_loss(user: User, wait: Wait) -> str:
@@ -103,7 +119,8 @@ def withdraw_request(user: User, _: Wait) -> str:
 
 def bring_pool_back(user: User, wait: Wait) -> str:
     """Give a pool the members and roles that a wait asks for."""
-    name = wait.subject.removeprefix("c-").rpartition("-")[0]
+    asked = REMOVED_POOL.search(wait.message)
+    name = asked[1] if asked is not None else wait.subject.removeprefix("c-").rpartition("-")[0]
     pools = {p.name: p for p in user.pools}
     known = [p for before, _ in user.previous for p in before if p.name == name]
     spec = pools.get(name) or (known[-1] if known else pool(name, 1, voting=True, data=True))
@@ -163,6 +180,7 @@ ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
     "EarlierVolumes": delete_earlier_volumes,
     "NeverJoined": replace_undrained,
     "NotInCluster": replace_undrained,
+    "NoSuchMember": forget_member,
     "WouldLoseLastCopy": accept_loss,
     "CannotGoBack": set_version,
     "ShrinkRefused": ask_for_fewer_copies,

@@ -253,6 +253,12 @@ class DiskWorld(World):
         there = {n for n in self.voters if n in self.disks and self.disks[n].identity == self.identity}
         return len(there) > len(self.voters) // 2
 
+    def only_data(self, database: o.Database) -> bool:
+        """Return whether no other member could take a copy now: a restart is then the only way, whatever the spec."""
+        there = {n for n, b in self.bodies.items() if (part := b.pod or b.workload) is not None and part.data}
+        nodes = {node.name for node in database.nodes.values() if node.data}
+        return len(nodes | there) == 1 or super().only_data(database)
+
     def wipe(self, body: Body) -> None:
         if self.identity and body.name in self.voters and self.disk(body.name).identity == self.identity:
             self.voters = (self.voters - {body.name}) | {f"ghost-{next(self.ids)}"}

@@ -54,7 +54,7 @@ class User:
             self.pools = pools if is_valid(pools) else before[0]
             self.secure()
         else:
-            OTHER_EDITS[kind](self)
+            {**OTHER_EDITS, **RARER_EDITS}[kind](self)
         if (self.pools, world.version) != before and kind != "revert":
             self.previous.append(before)
         return f"edit {kind}: {described(world)}"
@@ -234,6 +234,25 @@ def edit_phases(user: User) -> None:
             body.pod.phase = user.random.choice(["", "", "schedule"])
 
 
+def edit_all_phases(user: User) -> None:
+    """Ask for restarts of any kind on most pods that have no phase."""
+    for body in user.world.bodies.values():
+        if body.pod is not None and not body.pod.phase and user.random.random() < 0.6:
+            body.pod.phase = user.random.choice(sorted(SCHEDULED))
+
+
+def add_index(user: User) -> None:
+    """Let an application make an index, if the database can place it now."""
+    world = user.world
+    if world.answers and world.available and any(pod.data for pod in world.joined().values()):
+        world.index((user.random.choice([1, 2, 3]),))
+
+
+def set_copies(user: User) -> None:
+    for index in user.world.indices:
+        index.wanted = user.random.choice([index.wanted, 1, 2])
+
+
 def stop_members(user: User) -> None:
     user.world.kept_stopped = user.some(2)
 
@@ -271,3 +290,9 @@ OTHER_EDITS: Mapping[str, Callable[[User], None]] = {
     "phases": edit_phases,
     "security": set_security,
 }
+RARER_EDITS: Mapping[str, Callable[[User], None]] = {
+    "all phases": edit_all_phases,
+    "index": add_index,
+    "copies": set_copies,
+}
+"""Edits that occur only where several things happen at once."""

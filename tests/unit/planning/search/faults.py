@@ -14,14 +14,14 @@ def fail(world: DiskWorld, random: Random, kind: str) -> str:
     if not names:
         return ""
     name = random.choice(names)
-    FAULTS[kind](world, random, world.bodies[name])
+    {**FAULTS, **SEVERAL}[kind](world, random, world.bodies[name])
     return f"fault {kind} {name}"
 
 
 def heal(world: DiskWorld) -> None:
     """End all that can end by itself."""
     world.edit(unschedulable=set(), answers=True, stuck=set(), settled_writes=True, mute=set(), dead_nodes=set())
-    world.edit(propagation=0.0, stumbling=set(), lag=0, may_form=True)
+    world.edit(propagation=0.0, stumbling=set(), lag=0, may_form=True, slots=None)
 
 
 def keeps_data(body: Body) -> bool:
@@ -119,6 +119,23 @@ def restart_container(world: DiskWorld, _: Random, body: Body) -> None:
     world.restart_container(body.name)
 
 
+def lose_zone(world: DiskWorld, _: Random, body: Body) -> None:
+    """Cut the nodes of a zone off, or of one member in three if there are no zones."""
+    zones = world.zones or 3
+    world.dead_nodes = {
+        other.pod.node
+        for other in world.bodies.values()
+        if other.pod is not None and other.pod.node and other.ordinal % zones == body.ordinal % zones
+        if not (in_pod(other.pod) and other.pod.data)
+    }
+
+
+def some_with_pods(world: DiskWorld, random: Random) -> set[str]:
+    """Return at least two members with pods, if there are two."""
+    names = sorted(name for name, body in world.bodies.items() if body.pod is not None)
+    return set(random.sample(names, random.randint(min(2, len(names)), len(names))))
+
+
 FAULTS: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
     "evict": evict,
     "no place": leave_no_place,
@@ -140,3 +157,10 @@ FAULTS: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
     "all managers lost": lose_all,
     "most managers lost": lose_most,
 }
+SEVERAL: Mapping[str, Callable[[DiskWorld, Random, Body], object]] = {
+    "mute agents": lambda world, random, _: world.edit(mute=some_with_pods(world, random)),
+    "several stuck": lambda world, random, _: world.edit(stuck=some_with_pods(world, random)),
+    "zone lost": lose_zone,
+    "no slots": lambda world, _, __: world.edit(slots=0),
+}
+"""Faults of several members at once."""

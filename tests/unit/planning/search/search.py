@@ -10,8 +10,17 @@ from stateward.planning.model import observation as o
 from stateward.planning.report.status import status
 from tests.unit.planning.search.advice import follow
 from tests.unit.planning.search.disks import DiskWorld
-from tests.unit.planning.search.edits import BAD, EDITS_OF_POOLS, HANGING, MISSING_CLASS, OTHER_EDITS, User, described
-from tests.unit.planning.search.faults import FAULTS, fail, heal
+from tests.unit.planning.search.edits import (
+    BAD,
+    EDITS_OF_POOLS,
+    HANGING,
+    MISSING_CLASS,
+    OTHER_EDITS,
+    RARER_EDITS,
+    User,
+    described,
+)
+from tests.unit.planning.search.faults import FAULTS, SEVERAL, fail, heal
 from tests.unit.planning.search.pools import changed, random_pools
 
 LIMIT = 900
@@ -21,10 +30,11 @@ PATIENCE = 30
 
 
 class Profile(StrEnum):
-    """What happens mostly: changes of members, or restarts of processes in their pods."""
+    """What happens mostly: changes of members, restarts of processes in their pods, or several things at once."""
 
     MEMBERS = "members"
     RESTARTS = "restarts"
+    SEVERAL = "several"
 
 
 RARE_IN_RESTARTS = frozenset(
@@ -45,6 +55,11 @@ OFTEN: dict[Profile, tuple[str, ...]] = {
         "container",
         "mute agent",
     ),
+    Profile.SEVERAL: (
+        *("rename", "rename", "swap roles", "version", "ephemeral", "managers", "replace", "scale", "security"),
+        *("all phases", "all phases", "restarts", "index", "copies"),
+        *("mute agents", "mute agents", "zone lost", "zone lost", "several stuck", "no slots", "container"),
+    ),
 }
 """Edits and faults that occur more often, once more for each time that they are here."""
 
@@ -58,10 +73,12 @@ class Search:
         self.story: list[tuple[float, str]] = []
         losses = random.random() < 0.35
         pools = random_pools(random)
-        agents = random.random() < (0.85 if profile is Profile.RESTARTS else 0.5)
+        agents = random.random() < (0.5 if profile is Profile.MEMBERS else 0.85)
         copies = tuple((random.choice([1, 2, 2, 2]),) for _ in range(random.randint(0, 4)))
         budget = random.choice([1, 1, 2, None])
-        self.world = DiskWorld(*pools, zones=random.choice([0, 0, 3]), max_unavailable=budget)
+        self.world = DiskWorld(
+            *pools, zones=random.choice([3] if profile is Profile.SEVERAL else [0, 0, 3]), max_unavailable=budget
+        )
         self.world.edit(agents=agents, crash={BAD}, hang={HANGING}, unprovided={MISSING_CLASS})
         self.world.accepts_losses = self.world.lossy = losses
         self.user = User(self.world, random, accepts_losses=losses)
@@ -77,7 +94,8 @@ class Search:
     def run(self) -> None:
         """Run the search; raises AssertionError if a promise is broken, or the cluster does not settle."""
         for _ in range(self.random.randint(2, 9)):
-            self.disturb()
+            for _ in range(self.random.choice([1, 2, 3]) if self.profile is Profile.SEVERAL else 1):
+                self.disturb()
             for _ in range(self.random.choice([0, 0, 1, 1, 2, 3, 5, 12, 40])):
                 self.step()
             if self.random.random() < 0.75:
@@ -88,7 +106,9 @@ class Search:
 
     def disturb(self) -> None:
         """Make one edit, or let something fail."""
-        edits, faults = self.choices([*EDITS_OF_POOLS, *OTHER_EDITS]), self.choices(list(FAULTS))
+        several = self.profile is Profile.SEVERAL
+        edits = self.choices([*EDITS_OF_POOLS, *OTHER_EDITS, *(RARER_EDITS if several else ())])
+        faults = self.choices([*FAULTS, *(SEVERAL if several else ())])
         if self.random.random() < 0.6:
             self.note(self.user.edit(self.random.choice(edits)))
         else:

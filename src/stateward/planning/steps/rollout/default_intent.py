@@ -1,10 +1,11 @@
 """Reports the state of members without a step: whether they serve, and if not, why."""
 
-from stateward.planning.facts.change import change_of, downgrade_problem
+from stateward.api.values.problem import first_of
+from stateward.planning.facts.change import change_of, coordinated_inputs, differing, downgrade_problem
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.intent import Intent, State, StepResult, Wait
-from stateward.planning.model.observation import Effect, Member
+from stateward.planning.model.observation import Effect, Member, Pod
 
 REPLACED = 60.0
 """Seconds after the creation of a pod for which the database may still list the process of the one before."""
@@ -120,6 +121,14 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
         return ()
     if facts.trouble(member) or not pod.node_ready or not facts.overdue(member):
         return ()
+    unchanged = without_its_change(facts, pod)
+    if unchanged is not None:
+        other, change = unchanged
+        text = (
+            f"{name} runs, and cannot talk to {other.name}, which has not changed to {change}: only with pool"
+            f" {other.pool} in the spec it gets the change"
+        )
+        return (Wait(name, "PoolNeeded", text, stalled=True),)
     if name in facts.obs.records:
         text = (
             f"{name} runs, and has not been in the cluster for more than {OVERDUE / 60:.0f} minutes; its log says why,"
@@ -133,3 +142,16 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
         " is from a deleted cluster, it never joins: spec.members.replaceWithoutDraining gives it a new volume"
     )
     return (Wait(name, "NeverJoined", text, stalled=True),)
+
+
+def without_its_change(facts: Facts, pod: Pod) -> tuple[Member, str] | None:
+    """Return a member of a removed pool that does not get a change of all members which this pod has, and the change.
+
+    The disaster this prevents: one edit turns encryption on and gives the pool of the managers another name. The new
+    members can talk to none that is in the database, and each that a user replaces gives its place to another such one.
+    """
+    own = coordinated_inputs(facts, pod.inputs)
+    joined = [(m, m.pod) for m in facts.obs.members if m.pod is not None and facts.joined(m.name)]
+    changes = {m.name: differing(coordinated_inputs(facts, other.inputs), own) for m, other in joined}
+    removed = [m for m, _ in joined if m.pool not in facts.pools]
+    return (removed[0], first_of(changes[removed[0].name], 4)) if removed and all(changes.values()) else None

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from stateward.planning.facts.change import change_of, downgrade_problem, staged
 from stateward.planning.facts.facts import OVERDUE, Facts
-from stateward.planning.model.actions import Action, SetPhase
+from stateward.planning.model.actions import Action, Release, SetPhase
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
 from stateward.planning.model.phase import Phase
@@ -41,12 +41,16 @@ def restart_all(facts: Facts, taken: frozenset[str]) -> StepResult:
 def after(facts: Facts, part: StepResult) -> Facts:
     """Return the facts for later steps of a plan: the members that it stops together count as down already.
 
-    The disaster this prevents: a coordinated restart is requested for one of three managers, and the plan that stops it
-    also stops another one for a rolling change.
+    The disasters this prevents: a coordinated restart is requested for one of three managers, and the plan that stops
+    it also stops another one for a rolling change; or a drained member leaves whose copy has no other place, and the
+    only other member with that shard restarts at the same time. So copies on members that leave do not count.
     """
+    left = {action.member for action in part.actions if isinstance(action, Release)}
+    left |= {m.name for m in facts.obs.members if not m.alive}
     written = (action for action in part.actions if isinstance(action, SetPhase))
     names = frozenset(action.member for action in written if action.phase is Phase.STOP_COORDINATED)
-    return structs.replace(facts, up=facts.up - names, down=facts.down | names)
+    holders = {unit: holding - left for unit, holding in facts.holders.items()} if left else facts.holders
+    return structs.replace(facts, up=facts.up - names, down=facts.down | names, holders=holders)
 
 
 def concerned(facts: Facts, member: Member) -> bool:

@@ -9,11 +9,11 @@ continues where it was. A member whose pod is in trouble is left to `repair`.
 
 from collections.abc import Sequence
 
+from stateward.planning.facts.change import coordinated_inputs
 from stateward.planning.facts.facts import Facts
-from stateward.planning.facts.protocol import PROGRAM
 from stateward.planning.model.actions import DeletePod
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Effect, Member, ProtocolSwitch
+from stateward.planning.model.observation import Effect, Inputs, Member, ProtocolSwitch
 from stateward.planning.model.phase import COORDINATED, STOPPING, Phase
 from stateward.planning.model.process import Process, ProcessState
 from stateward.planning.steps.rollout.prepare import loses_with_pod
@@ -135,17 +135,22 @@ def restart_bare(facts: Facts, member: Member) -> StepResult:
     """Return the restart of a member without an agent: another pod, or none if it leaves or its data is in its pod.
 
     The disaster this prevents: a pool is renamed while all members change to a version that does not talk to the
-    present one, and its members, without which there is no database, go on with the present one.
+    present one, or to encryption, and its members, without which there is no database, go on as they are.
     """
     if loses_with_pod(facts, member):
         return StepResult(actions=(set_phase(member, Phase.NONE, "its data would be lost with its pod"),))
     why, pod, workload = "all other members are stopped, and it has no agent", member.pod, member.workload
     if member.pool in facts.pools:
         return recreate_pod(facts, member, why)
-    if pod is not None and workload is not None and workload.inputs.get(PROGRAM) != pod.inputs.get(PROGRAM):
+    if pod is not None and workload is not None and changes_with_others(facts, pod.inputs, workload.inputs):
         ready = member.alive and workload.observed
         return StepResult(actions=(DeletePod(why=why, member=member.name, pod=pod.ref),) if ready else ())
     return StepResult(actions=(set_phase(member, Phase.NONE, "its pool was removed, so it leaves"),))
+
+
+def changes_with_others(facts: Facts, before: Inputs, after: Inputs) -> bool:
+    """Return whether a member's next template has a change without which it does not talk to the others."""
+    return coordinated_inputs(facts, before) != coordinated_inputs(facts, after)
 
 
 def start_all(facts: Facts, members: Sequence[Member]) -> StepResult:

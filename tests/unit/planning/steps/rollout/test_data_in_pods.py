@@ -8,7 +8,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.steps.rollout.test_restart import changed, phases, world
-from tests.unit.planning.world import World, hot, managers, settled
+from tests.unit.planning.world import World, hot, managers, mixed, settled
 
 EPHEMERAL = {
     "data": (managers(), hot(2, ephemeral=True)),
@@ -113,7 +113,7 @@ def test_members_of_a_removed_pool_are_not_left_out_of_a_change_without_which_th
     made = settled(managers(), hot(2), indices=((2,), (2,))).edit(hang={("security/on", "1")})
     renamed = secured(managers(), hot(2, "warm"))
     made.edit(pools=renamed).ticks(30)
-    (wait,) = [w for w in made.plan().waits if w.reason == "PoolNeeded"]
+    (wait,) = [w for w in made.plan().waits if (w.subject, w.reason) == ("c-hot-0", "PoolNeeded")]
     assert wait.message == (
         "c-hot-0 leaves before all others restart together to apply security/on, because it would not be able to talk"
         " to them; if it cannot leave, only with pool hot in the spec it gets the change"
@@ -121,7 +121,8 @@ def test_members_of_a_removed_pool_are_not_left_out_of_a_change_without_which_th
     assert not wait.stalled
     assert not made.did(a.DeletePod)
     made.ticks(40)
-    assert [w.stalled for w in made.plan().waits if w.reason == "PoolNeeded"] == [True]
+    needed = {w.subject: w.stalled for w in made.plan().waits if w.reason == "PoolNeeded"}
+    assert needed == {"c-hot-0": True, "c-warm-0": True, "c-warm-1": True}
     made.edit(pools=[*renamed, *secured(hot(2))], hang=set()).run()
     assert {"c-hot-0", "c-hot-1", "c-managers-0"} <= set(made.did(a.DeletePod))
     made.edit(pools=renamed).run()
@@ -133,6 +134,35 @@ def test_a_removed_pool_leaves_before_the_others_restart_together() -> None:
     made.edit(pools=secured(managers(), hot(2))).run()
     kinds = [type(x) for _, x in made.log]
     assert kinds.index(a.Release) < kinds.index(a.DeletePod)
+
+
+def test_members_that_cannot_talk_to_any_of_a_removed_pool_ask_for_that_pool() -> None:
+    """The disaster this prevents: a user replaces them without draining, one after the other, and none ever joins."""
+    made = settled(mixed(3), indices=((2,),)).edit(hang={("security/on", "1")})
+    renamed = secured(dataclasses.replace(mixed(3), name="other"))
+    made.edit(pools=renamed).ticks(80)
+    reasons = {w.subject: w for w in made.plan().waits if w.reason in ("PoolNeeded", "NeverJoined")}
+    wait = reasons["c-other-0"]
+    assert (wait.reason, wait.stalled) == ("PoolNeeded", True)
+    assert wait.message == (
+        "c-other-0 runs, and cannot talk to c-all-0, which has not changed to security/on: only with pool all in the"
+        " spec it gets the change"
+    )
+    made.edit(pools=[*renamed, *secured(mixed(3))]).until(lambda w: "stop-coordinated" in phases(w))
+    made.edit(hang=set()).run()
+    made.edit(pools=renamed).run()
+    assert set(made.pods()) == {"c-other-0", "c-other-1", "c-other-2"}
+
+
+def test_a_pool_without_agents_that_is_renamed_while_all_are_stopped_gets_the_change_of_the_others() -> None:
+    """The disaster this prevents: its members hold the only copies, and go on with what no other member talks to."""
+    made = settled(managers(), hot(2), indices=((2,), (2,)))
+    made.edit(pools=secured(managers(), hot(2)))
+    made.until(lambda w: phases(w) == {"stop-coordinated"})
+    made.edit(pools=secured(managers(), hot(2, "warm"))).tick()
+    assert {"c-hot-0", "c-hot-1", "c-managers-0"} <= set(made.did(a.DeletePod))
+    made.run()
+    assert "c-hot-0" in made.did(a.Release)
 
 
 def proxies(kind: str) -> PoolSpec:

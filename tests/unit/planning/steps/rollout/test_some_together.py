@@ -1,11 +1,15 @@
 """A coordinated restart of some members, while others have a change of their own that restarts them one by one."""
 
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.model.intent import StepResult
 from stateward.planning.model.phase import COORDINATED
 from stateward.planning.plan import Plan
+from stateward.planning.safety.sole_copies import sole_verdict
+from stateward.planning.steps.rollout.restart_all import after
 from tests.unit.planning.steps.rollout.test_restart import NEW, changed, phases, world
-from tests.unit.planning.world import World, hot, managers
+from tests.unit.planning.world import World, hot, managers, settled
 
 
 def stops_with_others(made: World) -> set[str]:
@@ -62,3 +66,23 @@ def test_no_manager_that_a_user_wants_restarted_stops_while_another_one_is_stopp
     found = stops_with_others(made)
     made.run()
     assert not found
+
+
+def test_a_member_does_not_restart_while_the_other_one_with_the_copies_leaves() -> None:
+    """The disaster this prevents: one plan lets a drained member go, whose copy has no other place, and stops the last.
+
+    Then no shard has a started copy, and the member that left is brought back.
+    """
+    made = settled(managers(), hot(2), indices=((2,),))
+    facts = derive(made.observe(), made.now)
+    leaving, other = facts.members["c-hot-0"], facts.members["c-hot-1"]
+    assert leaving.workload is not None
+    assert sole_verdict(facts, other) is None
+    released = StepResult(actions=(a.Release(why="", member=leaving.name, workload=leaving.workload.ref),))
+    reason = "shard logs[0] has its only started copy on c-hot-1"
+    assert sole_verdict(after(facts, released), other) == reason
+    ending = made.edit(pools=[managers(), hot(2)])
+    workload = ending.bodies["c-hot-0"].workload
+    assert workload is not None
+    workload.replicas = 0
+    assert sole_verdict(after(derive(ending.observe(), ending.now), StepResult()), other) == reason
