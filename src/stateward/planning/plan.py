@@ -21,12 +21,15 @@ from stateward.planning.model.actions import (
     GrowVolume,
     MoveCopies,
     OwnVolume,
+    Release,
     RestoreSnapshot,
     RetainVolume,
+    SetPhase,
 )
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
 from stateward.planning.model.member import Member
 from stateward.planning.model.observation import Observation, PoolSize, ProtocolSwitch, Removal, Unknown
+from stateward.planning.model.phase import Phase
 from stateward.planning.model.security import CERTIFICATES
 from stateward.planning.refusals import refusal_waits
 from stateward.planning.safety.disruption_budget import Budget, budgets, stops_serving
@@ -41,7 +44,7 @@ from stateward.planning.steps.membership.replacement import replacement
 from stateward.planning.steps.membership.scale import Scale, scale
 from stateward.planning.steps.membership.surge import departures
 from stateward.planning.steps.rollout.default_intent import default_intent
-from stateward.planning.steps.rollout.restart_all import after, restart_all
+from stateward.planning.steps.rollout.restart_all import restart_all
 from stateward.planning.steps.rollout.restart_one import cannot_finish
 from stateward.planning.steps.rollout.restarts_in_progress import continue_restarts
 from stateward.planning.steps.rollout.rolling_change import OtherWork, roll
@@ -279,6 +282,21 @@ def decommissions(facts: Facts, scaling: Scale, part: StepResult) -> StepResult:
     return limit_releases(facts, decommission(facts, going, scaling, departures(facts, scaling)))
 
 
+def after_steps(facts: Facts, part: StepResult) -> Facts:
+    """Return the facts for a later step of a plan: members that earlier steps stop together count as down already.
+
+    The disasters this prevents: a coordinated restart is requested for one of three managers, and the plan that stops
+    it also stops another one for a rolling change; or a drained member leaves whose copy has no other place, and the
+    only other member with that shard restarts at the same time. So copies on members that leave do not count.
+    """
+    left = {action.member for action in part.actions if isinstance(action, Release)}
+    left |= {m.name for m in facts.obs.members if not m.alive}
+    written = (action for action in part.actions if isinstance(action, SetPhase))
+    names = frozenset(action.member for action in written if action.phase is Phase.STOP_COORDINATED)
+    holders = {unit: holding - left for unit, holding in facts.holders.items()} if left else facts.holders
+    return msgspec.structs.replace(facts, up=facts.up - names, down=facts.down | names, holders=holders)
+
+
 def other_work(facts: Facts, part: StepResult) -> OtherWork:
     """Return the work of earlier steps that a rolling change has to leave room for."""
     moving = next((name for name in sorted(part.drain) if is_moving(facts, name)), None)
@@ -308,7 +326,9 @@ STEPS: Mapping[str, Step] = {
     "decommission": decommissions,
     "repair": lambda facts, _scaling, part: repair(facts, claimed(part), part.drain),
     "coordinated restart": lambda facts, _scaling, part: restart_all(facts, claimed(part)),
-    "rolling change": lambda facts, _scaling, part: roll(after(facts, part), claimed(part), other_work(facts, part)),
+    "rolling change": lambda facts, _scaling, part: roll(
+        after_steps(facts, part), claimed(part), other_work(facts, part)
+    ),
     "volume changes": lambda facts, _scaling, _part: volumes(facts),
     "database upkeep": lambda facts, _scaling, _part: configure_database(facts),
     "first restore": lambda facts, _scaling, _part: first_restore(facts),

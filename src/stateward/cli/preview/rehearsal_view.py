@@ -199,15 +199,22 @@ def fault_document(run: Run) -> dict[str, Any]:
     }
 
 
-def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *, terms: Terms) -> dict[str, Any]:
-    """Return the result for programs; what is not known is null."""
-    exposed = {"withoutSecondCopy": said.single, "withoutCopy": said.red, "refusedWrites": said.refused}
+def subject(planned: Preview, faults: str) -> dict[str, Any]:
+    """Return what was rehearsed, for programs."""
     return {
         "cluster": planned.cluster,
         "namespace": planned.namespace,
         "deployed": planned.deployed,
         "wanted": planned.wanted,
         "faults": faults,
+    }
+
+
+def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *, terms: Terms) -> dict[str, Any]:
+    """Return the result for programs; what is not known is null."""
+    exposed = {"withoutSecondCopy": said.single, "withoutCopy": said.red, "refusedWrites": said.refused}
+    return {
+        **subject(planned, faults),
         "runs": said.runs,
         "completed": said.completed,
         "plannedSeconds": planned.seconds,
@@ -226,11 +233,7 @@ def document(found: PlanInputs, planned: Preview, said: Summary, faults: str, *,
 def unplayed(found: PlanInputs, planned: Preview, faults: str) -> dict[str, Any]:
     """Return the result for programs where no member would change: no run, so nothing is measured."""
     return {
-        "cluster": planned.cluster,
-        "namespace": planned.namespace,
-        "deployed": planned.deployed,
-        "wanted": planned.wanted,
-        "faults": faults,
+        **subject(planned, faults),
         "runs": 0,
         "completed": 0,
         "plannedSeconds": planned.seconds,

@@ -5,7 +5,7 @@ Pod addresses are reused. Each member has its own certificate, so a request for 
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Protocol
@@ -41,6 +41,13 @@ class MutualRejectionError(AgentError):
 
 class UnauthorizedError(MutualRejectionError):
     """The agent does not accept the token."""
+
+
+ANSWERS: Mapping[int, type[AgentError]] = {
+    UNAUTHORIZED: UnauthorizedError,
+    **dict.fromkeys((400, 404, 405, 409, 503), AgentRefusedError),
+}
+"""What the answers mean that an agent gives instead of doing something; after any other it is unknown what was done."""
 
 
 class Access(Struct, frozen=True):
@@ -145,8 +152,9 @@ class HttpAgents:
                 content = await response.content.read(LARGEST)
                 if response.status not in (200, 202):
                     said = content.decode(errors="replace")[:300]
-                    kind = UnauthorizedError if response.status == UNAUTHORIZED else AgentRefusedError
-                    raise kind(f"its agent at {peer.address} refuses: {response.status}, {said}")
+                    raise ANSWERS.get(response.status, AgentError)(
+                        f"its agent at {peer.address} refuses: {response.status}, {said}"
+                    )
                 return content
         except aiohttp.ClientConnectorCertificateError as error:
             without_frames(error)

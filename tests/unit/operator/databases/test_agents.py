@@ -2,11 +2,13 @@
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from stateward import pki
 from stateward.operator.databases import agents
@@ -66,6 +68,37 @@ async def test_a_process_is_stopped_and_started_with_what_was_requested(
         await client.start(access, PEER, "sha256:other")
     await client.start(access, PEER, said.mounted)
     assert (await client.ask(access, PEER)).running == said.mounted
+
+
+@pytest.mark.parametrize(("status", "refused"), [(409, True), (503, True), (500, False), (502, False)])
+async def test_only_what_an_agent_answers_before_it_does_anything_is_a_refusal(
+    tmp_path: Path,
+    client: HttpAgents,
+    authority: pki.Authority,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    *,
+    refused: bool,
+) -> None:
+    """The disaster this prevents: an agent fails in the middle of a stop, and the steps after it go on."""
+    pair = pki.issue(authority.signs, "logs-hot-0", [NAME], time.time())
+    (tmp_path / "pair.pem").write_text(pair.certificate + pair.key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "pair.pem")
+
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return web.Response(status=status)
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    monkeypatch.setattr(agents, "API_PORT", runner.addresses[0][1])
+    try:
+        with pytest.raises(AgentError) as raised:
+            await client.stop(Access(authority.bundle, TOKEN), PEER)
+    finally:
+        await runner.cleanup()
+    assert isinstance(raised.value, AgentRefusedError) == refused
 
 
 async def test_another_members_agent_is_not_believed(pod: Pod, client: HttpAgents, authority: pki.Authority) -> None:

@@ -16,7 +16,7 @@ from stateward.planning.plan import Plan, plan
 from tests.unit.planning.kubernetes import checksum
 from tests.unit.planning.search.pools import KEPT_INPUTS, RolePool, roles_kept
 from tests.unit.planning.world import World
-from tests.unit.planning.world_objects import Body, Claim, Pod, Workload, roles
+from tests.unit.planning.world_objects import Body, Pod, Workload
 
 ID = "id-"
 """How the id of an absent voter begins, by which the database then knows it."""
@@ -103,15 +103,8 @@ class DiskWorld(World):
 
     # What the operator writes
 
-    def create(self, action: a.Create) -> None:
-        spec = self.spec(action.pool)
-        body = self.bodies.setdefault(action.member, Body(action.member, action.pool, action.ordinal))
-        if body.claim is None and not spec.ephemeral:
-            size = action.grown_size or spec.size
-            body.claim = Claim(f"claim-{next(self.ids)}", size, 0, spec.storage_class or "standard")
-            body.claim.grown = action.grown_size
-            body.claim.made_for = roles(voting=spec.voting, data=spec.data)
-        self.write_kept(body, action.pool, action.version, None)
+    def write(self, body: Body, pool: str, version: str) -> None:
+        self.write_kept(body, pool, version, None)
 
     def stage(self, action: a.Stage) -> None:
         body = self.bodies[action.member]

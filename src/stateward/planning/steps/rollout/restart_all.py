@@ -8,11 +8,9 @@ without a quorum can only be brought back in this way.
 
 from collections.abc import Sequence
 
-from msgspec import structs
-
 from stateward.planning.facts.change import change_of, downgrade_problem, staged
 from stateward.planning.facts.facts import OVERDUE, Facts
-from stateward.planning.model.actions import Action, Release, SetPhase
+from stateward.planning.model.actions import Action
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member, Process, ProtocolSwitch, Unknown
 from stateward.planning.model.phase import Phase
@@ -36,21 +34,6 @@ def restart_all(facts: Facts, taken: frozenset[str]) -> StepResult:
     text = waits[0].message if waits else "all are stopped, and then all are started"
     said = f"{{}} is prepared for a restart together with {len(members) - 1} others: {text}"
     return StepResult(actions=actions, intents=intents_for(State.PREPARING, members, Effect.RESTART, said), waits=waits)
-
-
-def after(facts: Facts, part: StepResult) -> Facts:
-    """Return the facts for later steps of a plan: the members that it stops together count as down already.
-
-    The disasters this prevents: a coordinated restart is requested for one of three managers, and the plan that stops
-    it also stops another one for a rolling change; or a drained member leaves whose copy has no other place, and the
-    only other member with that shard restarts at the same time. So copies on members that leave do not count.
-    """
-    left = {action.member for action in part.actions if isinstance(action, Release)}
-    left |= {m.name for m in facts.obs.members if not m.alive}
-    written = (action for action in part.actions if isinstance(action, SetPhase))
-    names = frozenset(action.member for action in written if action.phase is Phase.STOP_COORDINATED)
-    holders = {unit: holding - left for unit, holding in facts.holders.items()} if left else facts.holders
-    return structs.replace(facts, up=facts.up - names, down=facts.down | names, holders=holders)
 
 
 def concerned(facts: Facts, member: Member) -> bool:

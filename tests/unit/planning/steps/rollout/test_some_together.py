@@ -5,9 +5,8 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.model.intent import StepResult
 from stateward.planning.model.phase import COORDINATED
-from stateward.planning.plan import Plan
+from stateward.planning.plan import Plan, after_steps
 from stateward.planning.safety.sole_copies import sole_verdict
-from stateward.planning.steps.rollout.restart_all import after
 from tests.unit.planning.steps.rollout.test_restart import NEW, changed, phases, world
 from tests.unit.planning.world import World, hot, managers, settled
 
@@ -80,9 +79,9 @@ def test_a_member_does_not_restart_while_the_other_one_with_the_copies_leaves() 
     assert sole_verdict(facts, other) is None
     released = StepResult(actions=(a.Release(why="", member=leaving.name, workload=leaving.workload.ref),))
     reason = "shard logs[0] has its only started copy on c-hot-1"
-    assert sole_verdict(after(facts, released), other) == reason
+    assert sole_verdict(after_steps(facts, released), other) == reason
     ending = made.edit(pools=[managers(), hot(2)])
     workload = ending.bodies["c-hot-0"].workload
     assert workload is not None
     workload.replicas = 0
-    assert sole_verdict(after(derive(ending.observe(), ending.now), StepResult()), other) == reason
+    assert sole_verdict(after_steps(derive(ending.observe(), ending.now), StepResult()), other) == reason
