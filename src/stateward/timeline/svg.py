@@ -8,6 +8,7 @@ from html import escape
 
 from msgspec import Struct
 
+from stateward.api.values.quantity import amount
 from stateward.timeline.model import Band, Mark, Row, Span, Stretch, Timeline, totals
 from stateward.timeline.phases import BANDS, STYLES, Phase, band_style
 from stateward.timeline.times import clock, duration, tick_times
@@ -279,7 +280,7 @@ def summary(timeline: Timeline) -> str:
     """Return the picture in sentences, for those who do not see it."""
     members = [row for row in timeline.rows if row.group]
     period = f"From {clock(timeline.begin, date=True)} to {clock(timeline.end, date=True)} UTC"
-    said = [f"{period} ({duration(timeline.end - timeline.begin)}), {len(members)} members with a change."]
+    said = [f"{period} ({duration(timeline.end - timeline.begin)}), {amount(len(members), 'member')} with a change."]
     for band in timeline.bands:
         spent = totals(timeline, band.name)
         parts = ", ".join(f"{value} {duration(seconds)}" for value, seconds in sorted(spent.items()))

@@ -74,6 +74,11 @@ def readable(size: int) -> str:
     return f"{float(size / scale):.1f}{suffix}"
 
 
+def amount(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 shard`, `3 shards`; `many` is a plural that is not made with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 def _fractional(exact: Fraction) -> str:
     for suffix in ("m", "u", "n"):
         if (exact / DECIMAL[suffix]).denominator == 1:

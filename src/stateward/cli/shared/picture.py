@@ -9,6 +9,7 @@ from rich.text import Text
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
 from stateward.api.values.names import ANNOTATION_APPLY, ANNOTATION_CLAIM
+from stateward.api.values.quantity import amount
 from stateward.cli.shared.absent import missing_members, what_happens
 from stateward.cli.shared.ages import age, left
 from stateward.planning.model.intent import State
@@ -108,9 +109,8 @@ def remote_standing(status: ClusterStatus) -> str:
 
 def outdated(pods: int) -> str:
     """Return what is pending since an upgrade of the operator."""
-    some = "1 pod" if pods == 1 else f"{pods} pods"
     return (
-        f"{some} of an earlier version of Stateward; renewed when next recreated, or by the annotation"
+        f"{amount(pods, 'pod')} of an earlier version of Stateward; renewed when next recreated, or by the annotation"
         f" {ANNOTATION_APPLY}=true"
     )
 

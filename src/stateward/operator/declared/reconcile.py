@@ -9,6 +9,7 @@ from stateward.api.kinds.cluster import Cluster, Retention
 from stateward.api.kinds.search_object import Claim, SearchObject, SearchObjectSpec, SearchObjectStatus
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem, short
+from stateward.api.values.quantity import amount
 from stateward.engines.connection.base import EngineError, Target
 from stateward.engines.search.declared.comparison import canonical, normal
 from stateward.engines.search.declared.decision import Decision, Do
@@ -338,7 +339,7 @@ class ObjectReconciliation(Reconciliation[SearchObject]):
         if self.live.spec.apply_to_existing:
             left = await self.tools.databases.ask(self.kind, target, lambda session: follow_policy(session, desired))
             if left:
-                message = f"{left} indices still run an earlier version of the policy"
+                message = f"still with an earlier version of the policy: {amount(left, 'index', 'indices')}"
                 return Outcome(Stage.WORKING, "IndicesFollow", message, REFUSED_SECONDS)
         return Outcome(Stage.READY, APPLIED, self.doubled() or message)
 

@@ -10,6 +10,7 @@ from stateward.api.values.quantity import (
     LARGEST,
     SUFFIXES,
     QuantityError,
+    amount,
     format_quantity,
     parse_bytes,
     parse_quantity,
@@ -123,3 +124,16 @@ def test_any_text_is_a_quantity_or_refused(text: str) -> None:
     except QuantityError:
         return
     assert abs(value) <= LARGEST or value < 0
+
+
+@pytest.mark.parametrize(
+    ("number", "nouns", "text"),
+    [
+        (1, ("shard",), "1 shard"),
+        (0, ("shard",), "0 shards"),
+        (1, ("index", "indices"), "1 index"),
+        (2, ("index", "indices"), "2 indices"),
+    ],
+)
+def test_a_number_has_its_noun_in_singular_or_plural(number: int, nouns: tuple[str, ...], text: str) -> None:
+    assert amount(number, *nouns) == text

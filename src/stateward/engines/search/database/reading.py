@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from stateward.api.values.quantity import amount
 from stateward.engines.connection.base import GarbledError, Target, UnreachableError
 from stateward.engines.connection.decoding import decoded
 from stateward.engines.search.database.decode import Answers, database
@@ -62,4 +63,5 @@ def check_complete(counts: Counts, name: str, meant: str) -> None:
     if name != meant:
         raise GarbledError(f"the parts of the answer come from different clusters: {name[:200]} and {meant}")
     if counts.failed:
-        raise UnreachableError(f"{counts.failed} nodes are in the cluster and do not answer")
+        does = "does" if counts.failed == 1 else "do"
+        raise UnreachableError(f"{amount(counts.failed, 'node')} in the cluster {does} not answer")

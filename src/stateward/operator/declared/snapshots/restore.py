@@ -14,6 +14,7 @@ from stateward.api.kinds.snapshots.restore import (
     SearchRestoreStatus,
 )
 from stateward.api.values.problem import Problem, first_of
+from stateward.api.values.quantity import amount
 from stateward.engines.connection.base import RefusedError, Target
 from stateward.engines.search.database.session import Session
 from stateward.engines.search.declared.decision import Decision, Do, doubt
@@ -363,5 +364,6 @@ def _before(each: RestoredIndex) -> str | None:
 
 
 def _done(status: SearchRestoreStatus) -> Outcome:
-    message = f"{len(status.indices)} indices with {status.documents} documents are restored from {status.snapshot}"
+    indices = amount(len(status.indices), "index", "indices")
+    message = f"restored from {status.snapshot}: {indices} with {amount(status.documents or 0, 'document')}"
     return Outcome(Stage.READY, "Restored", message)

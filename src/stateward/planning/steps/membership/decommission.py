@@ -11,7 +11,7 @@ any other, so a waiting shrink leaves no old version behind.
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from stateward.api.values.quantity import readable
+from stateward.api.values.quantity import amount, readable
 from stateward.planning.facts.facts import OVERDUE, Facts, unschedulable
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
@@ -243,7 +243,7 @@ def drain(facts: Facts, member: Member, units: Sequence[Unit], why: str) -> Step
         said = f"the database refuses the proof that {member.name} holds no data: {refusal}"
         return StepResult(intents=intents, waits=(Wait(member.name, "ProofRefused", said),))
     if any(c.state is CopyState.RELOCATING for c in own):
-        wait = Wait(member.name, "Draining", f"{len(units)} shards are moving away from {member.name}")
+        wait = Wait(member.name, "Draining", f"{amount(len(units), 'shard')} still to move away from {member.name}")
         return StepResult(intents=intents, waits=(wait,))
     reason = next((c.why for c in own if c.why), "no shard of it is moving now")
     wait = Wait(member.name, "DrainBlocked", f"shard {units[0].name} is still on {member.name}: {reason}")
@@ -259,7 +259,7 @@ def is_leaving(facts: Facts, member: Member) -> bool:
 
 def data_amount(units: Sequence[Unit]) -> str:
     """Return how much is on a member, in words; sizes that the database does not tell are left out."""
-    shards = "1 shard" if len(units) == 1 else f"{len(units)} shards"
+    shards = amount(len(units), "shard")
     size = sum(unit.size for unit in units)
     return f"{shards}, {readable(size)}" if size else shards
 

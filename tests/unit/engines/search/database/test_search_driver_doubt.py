@@ -192,7 +192,7 @@ async def test_a_node_that_does_not_answer_makes_the_picture_unknown(part: str) 
     def fail(body: Any) -> None:
         body["_nodes"]["failed"] = 1
 
-    assert "do not answer" in await why_unknown(Replay(recorded("settled")).edit(part, fail))
+    assert "1 node in the cluster does not answer" in await why_unknown(Replay(recorded("settled")).edit(part, fail))
     assert "clusters" in await why_unknown(Replay(recorded("settled")).edit(part, rename))
     gone: Edit = lambda body: body["nodes"].popitem()  # noqa: E731
     assert "does not answer" in await why_unknown(Replay(recorded("settled")).edit(part, gone))
