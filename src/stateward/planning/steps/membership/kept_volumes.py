@@ -8,7 +8,7 @@ shard stays on a volume with a higher number.
 
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
-from stateward.planning.facts.volume_fit import lacks_roles, unfit
+from stateward.planning.facts.volume_fit import lacks_for_use, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait, merge
@@ -146,31 +146,14 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
     pool, may_hold = facts.pools.get(member.pool), f"the kept volume of {member.name} may hold {what}"
     if member.claim is not None and member.claim.terminating:
         return Wait(member.name, "MayHoldLastCopy", f"{may_hold}, and it is being deleted")
-    if pool is None:
-        use = f"pool {member.pool}"
-    elif pool.ephemeral and what != _THIS_STATE:
-        text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
-        return Wait(member.name, "MayHoldLastCopy", text)
-    else:
-        roles = [role] if role == "data" or not lacks_roles(pool, member) else [role, "data"]
-        lacks = (
-            f"storage.ephemeral: false for pool {pool.name}" if pool.ephemeral else "",
-            *(lacks_role(pool, each) for each in roles),
-            lacks_consent(facts, member),
-            lacks_members(facts, scaling, member, pool),
-        )
-        use = " and ".join(part for part in lacks if part)
-    if not use:
+    lacks = lacks_for_use(pool, member, role)
+    if pool is not None:
+        lacks += filter(None, (lacks_consent(facts, member), lacks_members(facts, scaling, member, pool)))
+    if not lacks:
         return None
+    use = " and ".join(lacks)
     text = f"{may_hold}; it can only be used with {use} in the spec{FORM_NEW if what == _STATE else ''}"
     return Wait(member.name, "PoolNeeded", text, stalled=True)
-
-
-def lacks_role(pool: Pool, role: str) -> str:
-    """Return the role that members of the pool need to use what a volume holds; empty if they have it."""
-    has = pool.data if role == "data" else pool.voting
-    name = "data" if role == "data" else "of a manager"
-    return "" if has else f"the role {name} for pool {pool.name}"
 
 
 def lacks_consent(facts: Facts, member: Member) -> str:
