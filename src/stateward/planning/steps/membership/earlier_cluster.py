@@ -17,9 +17,11 @@ def kept_voters(facts: Facts) -> list[Member]:
 
     They are those with a marked claim. Without any mark they are the managers with a claim that is older than the
     resource, and it is unknown which volumes are empty: an operator without marks made them, or a user wrote their
-    claims. A user that asks for managers that keep their data in pods has given up the volumes.
+    claims. A user that asks for managers that keep their data in pods has given up the volumes. The disaster this
+    prevents: two pools swap their names, that of the earlier managers keeps data in pods now, and no more managers, and
+    a second database is formed beside their volumes.
     """
-    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral}
+    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral and pool.voting and pool.replicas}
     usable = [(m, m.claim) for m in facts.obs.members if m.pool not in ephemeral and m.claim is not None]
     usable = [(m, claim) for m, claim in usable if is_usable(claim)]
     marked = [m for m, claim in usable if claim.state]

@@ -11,6 +11,7 @@ from stateward.planning.model.intent import Wait
 from stateward.planning.model.observation import Pool
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters
+from tests.unit.planning.pools import PoolSpec
 from tests.unit.planning.steps.membership.test_left import made_again
 from tests.unit.planning.steps.membership.test_replacement import cluster
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
@@ -188,6 +189,24 @@ def test_volumes_that_hold_no_earlier_cluster_hold_up_none() -> None:
         )
         made = plan(replace(seen, members=members), world.now)
         assert [x.member for x in made.actions if isinstance(x, a.RecordBootstrap)] == ["c-masters-0"], change
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [hot(2, "all", ephemeral=True), gateway(2, "all", ephemeral=True), managers(0, "all", ephemeral=True)],
+)
+def test_earlier_managers_are_not_given_up_by_a_pool_that_keeps_data_in_pods_and_has_no_managers(
+    pool: PoolSpec,
+) -> None:
+    """The disaster this prevents: two pools swap names, and a second database forms beside the volumes of the first."""
+    world = made_again(settled(mixed(3), indices=((2,),))).edit(answers=False, pools=[managers(3), hot(1), pool])
+    world.ticks(80)
+    assert not world.did(a.RecordBootstrap)
+    waits = needed(world)
+    assert waits.keys() == {"c-all-0", "c-all-1", "c-all-2"}
+    assert "only be used with storage.ephemeral: false for pool all and the role " in waits["c-all-0"].message
+    world.edit(answers=True, pools=[managers(3), hot(1), mixed(3)]).run()
+    assert not needed(world)
 
 
 def test_managers_that_keep_their_data_in_pods_now_form_a_cluster() -> None:
