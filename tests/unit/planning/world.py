@@ -248,7 +248,8 @@ class World(Hands):
         """Add one unit for each tuple of wanted copies, or as given, and wait until it is placed."""
         for unit in units:
             made = unit if isinstance(unit, Index) else Index(f"logs[{len(self.indices)}]", unit[0])
-            node = min((n for n, p in self.joined().items() if p.data), key=lambda n: (self.load(n), n))
+            places = [n for n, p in self.joined().items() if p.data and n not in self.draining]
+            node = min(places, key=lambda n: (self.load(n), n))
             made.copies, made.current = [Shard(node, primary=True)], {node}
             made.missing_since = self.now
             self.indices.append(made)
