@@ -161,6 +161,7 @@ class World(Hands):
                 earlier=claim.earlier,
                 state=claim.state,
                 data=claim.data,
+                version=claim.version,
                 classless=claim.storage_class in self.unprovided,
                 owner=claim.owner,
                 grown=min(claim.grown, claim.requested),

@@ -115,6 +115,8 @@ class Claim(Struct, frozen=True):
     """Whether it is marked as holding the state of a formed cluster, or perhaps holding it."""
     data: bool = False
     """Whether it is marked as holding data of a formed cluster, and not its state."""
+    version: str = ""
+    """Newest version with which its member has joined, by its mark; empty without one."""
     owner: str = ""
     """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""

@@ -18,6 +18,7 @@ from collections.abc import Container, Sequence
 from stateward.api.values.problem import first_of
 from stateward.planning.facts.change import differing, member_target
 from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.facts.volume_fit import claim_mismatch
 from stateward.planning.model.actions import (
     Action,
@@ -241,10 +242,15 @@ def electable(facts: Facts) -> list[Member]:
     return sorted(found, key=lambda m: (pools.index(m.pool), m.ordinal))
 
 
-def mark_state(member: Member, why: str) -> tuple[Action, ...]:
-    """Return the mark on the member's claim that its volume holds a cluster's state; nothing if it has it already."""
+def mark_state(member: Member, why: str, version: str = "") -> tuple[Action, ...]:
+    """Return the mark on the member's claim that its volume holds a cluster's state; nothing if it has it already.
+
+    With the `version` with which the member has joined, it is marked again for a newer one.
+    """
     claim = member.claim
-    return (MarkState(why=why, member=member.name, claim=claim.ref),) if claim is not None and not claim.state else ()
+    if claim is None or (claim.state and not newer(version, claim.version)):
+        return ()
+    return (MarkState(why=why, member=member.name, claim=claim.ref, version=version),)
 
 
 def volume_of(facts: Facts, member: Member) -> str:

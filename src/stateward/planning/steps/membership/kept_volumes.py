@@ -6,8 +6,11 @@ recreated cluster takes the kept volumes with the lowest numbers, including thos
 shard stays on a volume with a higher number.
 """
 
+from collections.abc import Mapping
+
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
+from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.facts.volume_fit import lacks_for_use, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
@@ -52,7 +55,7 @@ def marks(facts: Facts) -> tuple[Action, ...]:
         if claim.left and member.alive:
             actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
         elif member.name in voters:
-            actions += mark_state(member, "it has joined the cluster, and votes")
+            actions += mark_state(member, "it has joined the cluster, and votes", voters[member.name])
         elif claim.state and has_no_vote(facts, member):
             node = facts.node(member.name)
             data = node is not None and node.data
@@ -62,11 +65,11 @@ def marks(facts: Facts) -> tuple[Action, ...]:
     return tuple(actions)
 
 
-def joined_voters(facts: Facts) -> frozenset[str]:
-    """Return the members that are in the database and vote there; none for a database that others create."""
+def joined_voters(facts: Facts) -> Mapping[str, str]:
+    """Return the versions of members that are in the database and vote; none for a database that others create."""
     if facts.database is None or facts.obs.desired.formed_by_word:
-        return frozenset()
-    return frozenset(name for name, node in facts.database.nodes.items() if node.voting)
+        return {}
+    return {name: node.version for name, node in facts.database.nodes.items() if node.voting}
 
 
 def has_no_vote(facts: Facts, member: Member) -> bool:
@@ -83,7 +86,7 @@ def has_no_vote(facts: Facts, member: Member) -> bool:
 
 
 def data_marks(facts: Facts) -> tuple[Action, ...]:
-    """Return the marks of volumes with data and without a vote, one write in the life of each.
+    """Return the marks of volumes with data and without a vote: one write for each version.
 
     Each of them may be the only one that is left.
     """
@@ -92,11 +95,17 @@ def data_marks(facts: Facts) -> tuple[Action, ...]:
     found: list[Action] = []
     for member in facts.obs.members:
         node, claim = facts.node(member.name), member.claim
-        if claim is None or claim.left or claim.terminating or claim.data or claim.state or node is None:
+        if claim is None or claim.left or claim.terminating or claim.state or node is None:
             continue
-        if node.data and not node.voting:
-            why = "it has joined the cluster, and holds data"
-            found.append(MarkState(why=why, member=member.name, claim=claim.ref, only_data=True))
+        if node.data and not node.voting and (not claim.data or newer(node.version, claim.version)):
+            mark = MarkState(
+                why="it has joined the cluster, and holds data",
+                member=member.name,
+                claim=claim.ref,
+                only_data=True,
+                version=node.version,
+            )
+            found.append(mark)
     return tuple(found)
 
 
