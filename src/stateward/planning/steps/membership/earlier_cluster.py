@@ -114,11 +114,17 @@ def everything_lost(facts: Facts) -> bool:
 def recorded_voters(facts: Facts) -> list[Member]:
     """Return the managers of which the status records that they have joined the cluster, as they were made.
 
-    The disaster this prevents: a pool with data gets the role of a manager while all managers are lost. Its members
-    never had a vote, so they keep no state, and no one is asked whether a new cluster may be formed.
+    The disasters this prevents: a pool with data gets the role of a manager while all managers are lost. Its members
+    never had a vote, so they keep no state, and no one is asked whether a new cluster may be formed. Or two pools have
+    swapped their roles, and a member whose vote has moved away still counts, because its claim was made for a manager.
     """
-    joined = [m for m in facts.obs.members if m.name in facts.obs.records]
+    joined = [m for m in facts.obs.members if m.name in facts.obs.records and not only_data(m)]
     return [m for m in joined if ("voting" in m.made_for if m.made_for else facts.votes(m))]
+
+
+def only_data(member: Member) -> bool:
+    """Return whether the member's volume is marked as holding data, and not the state of the cluster."""
+    return member.claim is not None and member.claim.data and not member.claim.state
 
 
 def changed_volume(facts: Facts, member: Member) -> bool:

@@ -344,3 +344,16 @@ def test_managers_whose_claims_are_lost_get_pods_without_claims_if_their_pool_is
     assert planned(made, terminating=True) == []
     assert planned(made, node="node-0", running=True, claims=False) == ["RecordBootstrap"]
     assert planned(made, node="node-0") == [], "it may hold the state of the cluster"
+
+
+@pytest.mark.parametrize("voted", [True, False])
+def test_a_member_that_has_given_its_vote_away_does_not_count_as_a_manager_that_is_left(*, voted: bool) -> None:
+    """The disaster this prevents: two pools swap roles, the only manager is lost, and no one is asked."""
+    world = settled(managers(1), hot(2), indices=((2,),))
+    claim = world.bodies["c-hot-0"].claim
+    assert claim is not None
+    assert claim.data
+    claim.made_for, claim.state = claim.made_for | {"voting"}, voted
+    lose_volume(world, "c-managers-0")
+    world.edit(identity="", voters=set()).ticks(20)
+    assert ("ManagersLost" in reasons(world)) is not voted
