@@ -97,8 +97,7 @@ def newest_joined_version(obs: Observation, member: Member) -> str:
     prevents: a cluster is created again with an older version, no process starts, and no message says why.
     """
     record, claim = obs.records.get(member.name), member.claim
-    lost = record is None or (claim is not None and record.volume and claim.ref.uid != record.volume)
-    before = "" if record is None or lost else record.version
+    before = record.version if record is not None and not record.other_volume(claim) else ""
     kept = claim.version if claim is not None and not (claim.left or claim.terminating) else ""
     node = obs.database.nodes.get(member.name) if isinstance(obs.database, Database) else None
     return max(node.version if node is not None else "", before, kept, key=parse)

@@ -182,6 +182,18 @@ class Record(Struct, frozen=True):
     address: str = ""
     """Address at which its process was last in the cluster, for databases that exclude by address."""
 
+    def same_volume(self, claim: Claim | None) -> bool:
+        """Return whether this is the claim it joined with, and it stays."""
+        return claim is not None and not claim.terminating and self.volume == claim.ref.uid
+
+    def other_volume(self, claim: Claim | None) -> bool:
+        """Return whether there is a claim, and it is another one than that it joined with."""
+        return claim is not None and self.volume not in ("", claim.ref.uid)
+
+    def lost_volume(self, claim: Claim | None) -> bool:
+        """Return whether the claim it joined with is gone, about to be deleted, or another one now."""
+        return self.volume != "" and not self.same_volume(claim)
+
 
 class Removal(Struct, frozen=True):
     """A member that is replaced: decided once, and kept in the status until nothing is left of it."""

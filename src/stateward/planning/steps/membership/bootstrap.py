@@ -93,9 +93,9 @@ def form_anew(facts: Facts) -> StepResult:
 
 def has_earlier_data(facts: Facts, member: Member) -> bool:
     """Return whether a member has joined a cluster that is lost with the volume or in the pod that it has now."""
-    record, claim = facts.obs.records.get(member.name), member.claim
-    kept = claim is not None and record is not None and not claim.terminating and record.volume == claim.ref.uid
-    return kept or (record is not None and facts.ephemeral(member) and not facts.pools[member.pool].ephemeral)
+    record = facts.obs.records.get(member.name)
+    in_pod = facts.ephemeral(member) and not facts.pools[member.pool].ephemeral
+    return record is not None and (in_pod or record.same_volume(member.claim))
 
 
 def may_form(facts: Facts, member: Member) -> bool:

@@ -72,7 +72,7 @@ def is_fresh(facts: Facts, member: Member) -> bool:
     if member.claim is None and pool is not None and pool.ephemeral:
         return True
     claim, grant, record = member.claim, facts.obs.bootstrap, facts.obs.records.get(member.name)
-    if claim is None or claim.terminating or claim.left or (record is not None and record.volume == claim.ref.uid):
+    if claim is None or claim.terminating or claim.left or (record is not None and record.same_volume(claim)):
         return False
     forming = grant is not None and not grant.formed and grant.volume == claim.ref.uid and not claim.earlier
     return forming or member not in kept_voters(facts)
