@@ -357,3 +357,16 @@ def test_a_member_that_has_given_its_vote_away_does_not_count_as_a_manager_that_
     lose_volume(world, "c-managers-0")
     world.edit(identity="", voters=set()).ticks(20)
     assert ("ManagersLost" in reasons(world)) is not voted
+
+
+def test_earlier_managers_that_a_setting_keeps_apart_ask_for_their_pool_in_a_cluster_created_again() -> None:
+    """The disaster this prevents: their pool is renamed with the correction, and only a new cluster is offered."""
+    bad = managers(config={"config/a": "bad"})
+    world = made_again(settled(managers(), hot(2))).edit(hang={("config/a", "bad")}, pools=[bad, hot(2)]).ticks(5)
+    world.edit(pools=[managers(name="masters"), hot(2)]).ticks(70)
+    told = {w.subject: w.message for w in world.plan().waits if w.reason == "PoolNeeded"}
+    assert told.keys() >= set(MANAGERS[1:])
+    assert told["c-managers-1"].endswith("and can only be repaired with pool managers in the spec")
+    before = world.identity
+    world.edit(pools=[managers(), managers(name="masters"), hot(2)]).run()
+    assert world.identity == before
