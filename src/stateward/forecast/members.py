@@ -163,7 +163,8 @@ class Members:
             return
         if isinstance(action, a.MarkState):
             marked = {"data": True} if action.only_data else {"state": True}
-            self.all[name] = replace(member, claim=replace(member.claim, **marked))
+            version = action.version or member.claim.version
+            self.all[name] = replace(member, claim=replace(member.claim, version=version, **marked))
             return
         if isinstance(action, a.ForgetState):
             known = replace(member.claim, state=False, data=member.claim.data or action.data)

@@ -125,6 +125,7 @@ class Hands(FakeKubernetes):
         claim = self.bodies[action.member].claim
         assert claim is not None
         assert claim.uid == action.claim.uid
+        claim.version = action.version or claim.version
         if action.only_data:
             claim.data = True
         else:

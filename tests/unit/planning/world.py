@@ -161,6 +161,7 @@ class World(Hands):
                 earlier=claim.earlier,
                 state=claim.state,
                 data=claim.data,
+                version=claim.version,
                 classless=claim.storage_class in self.unprovided,
                 owner=claim.owner,
                 grown=min(claim.grown, claim.requested),
@@ -248,7 +249,8 @@ class World(Hands):
         """Add one unit for each tuple of wanted copies, or as given, and wait until it is placed."""
         for unit in units:
             made = unit if isinstance(unit, Index) else Index(f"logs[{len(self.indices)}]", unit[0])
-            node = min((n for n, p in self.joined().items() if p.data), key=lambda n: (self.load(n), n))
+            places = [n for n, p in self.joined().items() if p.data and n not in self.draining]
+            node = min(places, key=lambda n: (self.load(n), n))
             made.copies, made.current = [Shard(node, primary=True)], {node}
             made.missing_since = self.now
             self.indices.append(made)

@@ -26,6 +26,7 @@ class Claim:
     earlier: bool = False
     state: bool = False
     data: bool = False
+    version: str = ""
     made_for: frozenset[str] = frozenset()
     owner: str = ""
     grown: int = 0

@@ -274,7 +274,8 @@ class Actor:
 
     async def _mark_state(self, action: a.MarkState, existing: ClusterObjects) -> None:
         mark = names.ANNOTATION_DATA if action.only_data else names.ANNOTATION_STATE
-        await self._annotate_claim(action.claim, existing, {mark: "true"})
+        version = {names.ANNOTATION_DATA_VERSION: action.version} if action.version else {}
+        await self._annotate_claim(action.claim, existing, {mark: "true", **version})
 
     async def _forget_state(self, action: a.ForgetState, existing: ClusterObjects) -> None:
         data = {names.ANNOTATION_DATA: "true"} if action.data else {}

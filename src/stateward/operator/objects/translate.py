@@ -317,6 +317,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
         left=names.ANNOTATION_RETIRED in told,
         state=names.ANNOTATION_STATE in told,
         data=names.ANNOTATION_DATA in told,
+        version=told.get(names.ANNOTATION_DATA_VERSION, ""),
         earlier=created is not None and since is not None and created.timestamp() < since,
         owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",

@@ -19,7 +19,6 @@ from stateward.planning.model.observation import (
     Observation,
     Pool,
     ProtocolSwitch,
-    Record,
     Unit,
     Unknown,
 )
@@ -173,8 +172,8 @@ class Facts(Struct, frozen=True):
 
     def has_other_volume(self, member: Member) -> bool:
         """Return whether a member that has joined has another volume now than it had then."""
-        record, claim = self.obs.records.get(member.name), member.claim
-        return record is not None and claim is not None and record.volume not in ("", claim.ref.uid)
+        record = self.obs.records.get(member.name)
+        return record is not None and record.other_volume(member.claim)
 
     def seconds_waited(self, subject: str, reason: str) -> float:
         """Return for how long, in seconds, something has waited for this reason, by the status; 0 if it has not."""
@@ -312,15 +311,9 @@ def without_earlier_records(obs: Observation) -> Observation:
     if grant is None or grant.formed or isinstance(database, Unknown):
         return obs
     there = database.nodes.keys() | database.partial.keys() | database.voters
-    gone = {m.name for m in obs.members if m.name not in there and lost_volume(obs.records.get(m.name), m)}
-    return msgspec.structs.replace(obs, records={name: r for name, r in obs.records.items() if name not in gone})
-
-
-def lost_volume(record: Record | None, member: Member) -> bool:
-    """Return whether the volume with which a member has joined, by its record, is gone or about to be deleted."""
-    claim = member.claim
-    joined_with = record.volume if record is not None else ""
-    return joined_with != "" and (claim is None or claim.terminating or claim.ref.uid != joined_with)
+    claims = {m.name: m.claim for m in obs.members if m.name not in there}
+    kept = {n: r for n, r in obs.records.items() if n not in claims or not r.lost_volume(claims[n])}
+    return msgspec.structs.replace(obs, records=kept)
 
 
 def index(units: tuple[Unit, ...]) -> tuple[dict[str, tuple[Unit, ...]], dict[str, frozenset[str]]]:

@@ -92,13 +92,15 @@ def all_nodes_later(obs: Observation, database: Database | None) -> bool:
 def newest_joined_version(obs: Observation, member: Member) -> str:
     """Return the newest version with which the member has joined: its data cannot be read by an older one.
 
-    It may be in the database and not yet on record. A member whose volume was lost and replaced has no such data.
+    It may be in the database and not yet on record. A member whose volume was lost and replaced has no such data. The
+    status is deleted with the cluster resource, and the record on the volume's claim is not. The disaster this
+    prevents: a cluster is created again with an older version, no process starts, and no message says why.
     """
-    record = obs.records.get(member.name)
-    lost = record is None or (member.claim is not None and record.volume and member.claim.ref.uid != record.volume)
-    before = "" if record is None or lost else record.version
+    record, claim = obs.records.get(member.name), member.claim
+    before = record.version if record is not None and not record.other_volume(claim) else ""
+    kept = claim.version if claim is not None and not (claim.left or claim.terminating) else ""
     node = obs.database.nodes.get(member.name) if isinstance(obs.database, Database) else None
-    return before if node is None or newer(before, node.version) else node.version
+    return max(node.version if node is not None else "", before, kept, key=parse)
 
 
 def members_ahead(obs: Observation) -> list[Member]:

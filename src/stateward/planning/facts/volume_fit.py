@@ -7,6 +7,9 @@ from msgspec.structs import replace
 from stateward.api.values.quantity import readable
 from stateward.planning.model.observation import Claim, Database, Desired, Member, Pool
 
+_ROLES = {"data": "data", "voting": "of a manager"}
+"""The roles as messages name them."""
+
 
 def with_grown_sizes(desired: Desired, members: Iterable[Member]) -> Desired:
     """Return the desired state with the size to which each pool's volumes have grown by themselves.
@@ -80,6 +83,16 @@ def lacks_roles(pool: Pool, member: Member) -> bool:
     marked = {"data": claim is not None and claim.data, "voting": claim is not None and claim.state}
     roles = member.made_for | {role for role, there in marked.items() if there}
     return ("data" in roles and not pool.data) or bool(roles and not (pool.data or pool.voting))
+
+
+def lacks_for_use(pool: Pool | None, member: Member, role: str) -> list[str]:
+    """Return what the spec lacks for the member to use its volume in a role, as users would write it."""
+    if pool is None:
+        return [f"pool {member.pool}"]
+    roles = [role] if role == "data" or not lacks_roles(pool, member) else [role, "data"]
+    there = {"data": pool.data, "voting": pool.voting}
+    kept = [f"storage.ephemeral: false for pool {pool.name}"] if pool.ephemeral else []
+    return [*kept, *(f"the role {_ROLES[each]} for pool {pool.name}" for each in roles if not there[each])]
 
 
 def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:

@@ -197,7 +197,8 @@ class MarkVolume(Action, frozen=True):
 class MarkState(Action, frozen=True):
     """Mark on a claim that its volume holds the state of a formed cluster, or may hold it from now on, or its data.
 
-    The status is deleted with the cluster resource. The mark is not, so a cluster that is created again knows of it.
+    The status is deleted with the cluster resource. The mark is not, so a cluster that is created again knows of it,
+    and of the version that has written the data.
     """
 
     # It only makes a later cluster more careful.
@@ -206,6 +207,8 @@ class MarkState(Action, frozen=True):
     claim: Ref
     only_data: bool = False
     """Whether it holds data alone: its member has no vote."""
+    version: str = ""
+    """The database version with which its member has joined; empty if it has not yet."""
 
 
 class ForgetState(Action, frozen=True):

@@ -115,6 +115,8 @@ class Claim(Struct, frozen=True):
     """Whether it is marked as holding the state of a formed cluster, or perhaps holding it."""
     data: bool = False
     """Whether it is marked as holding data of a formed cluster, and not its state."""
+    version: str = ""
+    """Newest version with which its member has joined, by its mark; empty without one."""
     owner: str = ""
     """UID of the object that owns it, and with which it is deleted; empty if it is kept."""
     message: str = ""
@@ -179,6 +181,18 @@ class Record(Struct, frozen=True):
     """Zone in which its pod was last observed: it counts as down there while it has no pod."""
     address: str = ""
     """Address at which its process was last in the cluster, for databases that exclude by address."""
+
+    def same_volume(self, claim: Claim | None) -> bool:
+        """Return whether this is the claim it joined with, and it stays."""
+        return claim is not None and not claim.terminating and self.volume == claim.ref.uid
+
+    def other_volume(self, claim: Claim | None) -> bool:
+        """Return whether there is a claim, and it is another one than that it joined with."""
+        return claim is not None and self.volume not in ("", claim.ref.uid)
+
+    def lost_volume(self, claim: Claim | None) -> bool:
+        """Return whether the claim it joined with is gone, about to be deleted, or another one now."""
+        return self.volume != "" and not self.same_volume(claim)
 
 
 class Removal(Struct, frozen=True):

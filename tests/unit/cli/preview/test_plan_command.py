@@ -79,7 +79,8 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
             if plural == "persistentvolumeclaims":
                 # As of members that have joined the cluster.
                 mark = names.ANNOTATION_STATE if pool == "managers" else names.ANNOTATION_DATA
-                meta["annotations"] = {**meta.get("annotations", {}), mark: "true"}
+                marks = {mark: "true", names.ANNOTATION_DATA_VERSION: "2.17.1"}
+                meta["annotations"] = {**meta.get("annotations", {}), **marks}
             api.add(plural, {**body, "metadata": meta, "status": status})
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}

@@ -294,6 +294,15 @@ async def test_a_volume_that_grows_by_itself_records_its_size_and_each_one_the_t
     assert found[names.ANNOTATION_RESIZED] == "1970-01-01T00:01:00Z"
 
 
+async def test_a_mark_of_what_a_volume_holds_records_the_version_and_keeps_it_when_it_is_unknown(api: WorldApi) -> None:
+    ref = await claim(api)
+    for version in ("2.18.0", ""):
+        mark = a.MarkState(why="x", member=MEMBER, claim=ref, only_data=True, version=version)
+        await carry_out(api, mark)
+        found = (await api.get(kinds.CLAIMS, Key("data", ref.name))).metadata.annotations
+        assert (found[names.ANNOTATION_DATA], found[names.ANNOTATION_DATA_VERSION]) == ("true", "2.18.0")
+
+
 @pytest.mark.parametrize(("grown", "size_"), [(0, "1Gi"), (5 << 30, "5Gi")])
 async def test_a_new_volume_has_the_size_to_which_those_of_its_pool_have_grown(
     api: WorldApi, grown: int, size_: str

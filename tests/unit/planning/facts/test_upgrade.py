@@ -295,7 +295,7 @@ def test_a_member_whose_volume_was_lost_may_go_back_to_the_version_before() -> N
     world = cluster().edit(version=NEW).run()
     body = world.bodies["c-hot-0"]
     assert body.claim is not None
-    body.claim.uid, body.pod = "another-volume", None
+    body.claim.uid, body.claim.version, body.pod = "another-volume", "", None
     facts = derive(world.edit(version=OLD).observe(), world.now)
     assert downgrade_problem(facts, facts.members["c-hot-0"]) is None
     assert downgrade_problem(facts, facts.members["c-hot-1"]) is not None

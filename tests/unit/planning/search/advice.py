@@ -7,11 +7,12 @@ from stateward.planning.model.intent import Wait
 from stateward.planning.plan import Plan
 from tests.unit.planning.search.edits import MISSING_CLASS, User
 from tests.unit.planning.search.faults import lose
-from tests.unit.planning.search.pools import changed, pool
+from tests.unit.planning.search.pools import RolePool, changed, pool
 
 COUNT = re.compile(r"(\d+) members? of pool ")
 POOL = re.compile(r"add a member to pool (\w+)")
 REMOVED_POOL = re.compile(r"only with pool (\w+) in the spec")
+KEPT = re.compile(r"the volumes of (.+) were kept, so add these members")
 VERSION = re.compile(r"set spec\.version to (\S+)")
 
 
@@ -37,10 +38,43 @@ def form_in_place_of_earlier(user: User, wait: Wait) -> str:
     if wait.stalled and body is not None and not user.world.identity and user.world.disk(body.name).identity:
         lose(user.world, body)
         return f"gives up the volume of {body.name}, which is from a lost cluster"
+    kept = KEPT.search(wait.message)
+    if kept is not None and user.world.majority_is_possible():
+        return add_members(user, kept[1].split(", "))
     if "annotate the cluster" not in wait.message or user.world.majority_is_possible():
         return ""
     user.world.lossy = True
     return form_again(user, wait)
+
+
+def add_members(user: User, names: list[str]) -> str:
+    """Add members to the spec again whose volumes were kept."""
+    for name in names:
+        ordinal = int(name.rpartition("-")[2])
+        spec = known_pool(user, pool_of(name))
+        user.pools = list(
+            {**by_name(user), spec.name: changed(spec, replicas=max(spec.replicas, ordinal + 1))}.values()
+        )
+    user.secure()
+    return f"adds {', '.join(names)} again"
+
+
+def pool_of(member: str) -> str:
+    return member.removeprefix("c-").rpartition("-")[0]
+
+
+def by_name(user: User) -> dict[str, RolePool]:
+    return {p.name: p for p in user.pools}
+
+
+def known_pool(user: User, name: str) -> RolePool:
+    """Return a pool as it is, or as it was last, with what can never start corrected."""
+    if name in by_name(user):
+        return by_name(user)[name]
+    known = [p for before, _ in user.previous for p in before if p.name == name]
+    spec = known[-1] if known else pool(name, 1, voting=True, data=True)
+    storage_class = None if spec.storage_class == MISSING_CLASS else spec.storage_class
+    return changed(spec, config={"config/a": "1"}, storage_class=storage_class)
 
 
 def give_managers_up(user: User, wait: Wait) -> str:
@@ -120,13 +154,8 @@ def withdraw_request(user: User, _: Wait) -> str:
 def bring_pool_back(user: User, wait: Wait) -> str:
     """Give a pool the members and roles that a wait asks for."""
     asked = REMOVED_POOL.search(wait.message)
-    name = asked[1] if asked is not None else wait.subject.removeprefix("c-").rpartition("-")[0]
-    pools = {p.name: p for p in user.pools}
-    known = [p for before, _ in user.previous for p in before if p.name == name]
-    spec = pools.get(name) or (known[-1] if known else pool(name, 1, voting=True, data=True))
-    if name not in pools:
-        storage_class = None if spec.storage_class == MISSING_CLASS else spec.storage_class
-        spec = changed(spec, config={"config/a": "1"}, storage_class=storage_class)
+    name = asked[1] if asked is not None else pool_of(wait.subject)
+    pools, spec = by_name(user), known_pool(user, name)
     if "in members.keep" in wait.message:
         user.ask(keep=user.replacement.keep | {wait.subject})
     if "storage.ephemeral: false" in wait.message:

@@ -244,7 +244,8 @@ def edit_all_phases(user: User) -> None:
 def add_index(user: User) -> None:
     """Let an application make an index, if the database can place it now."""
     world = user.world
-    if world.answers and world.available and any(pod.data for pod in world.joined().values()):
+    able = any(pod.data and name not in world.draining for name, pod in world.joined().items())
+    if world.answers and world.available and able:
         world.index((user.random.choice([1, 2, 3]),))
 
 

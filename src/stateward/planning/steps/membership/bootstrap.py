@@ -16,7 +16,9 @@ the grant. If only volumes with data of that cluster are left, whose members nev
 from collections.abc import Container, Sequence
 
 from stateward.api.values.problem import first_of
+from stateward.planning.facts.change import differing, member_target
 from stateward.planning.facts.facts import OVERDUE, Facts
+from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.facts.volume_fit import claim_mismatch
 from stateward.planning.model.actions import (
     Action,
@@ -82,7 +84,7 @@ def form_anew(facts: Facts) -> StepResult:
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
     member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
-    part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting and not p.ephemeral))
+    part = merge(*((new_pod if p.ephemeral else new_volume)(facts, m, p) for m, p in alive if p.voting))
     if member is not None:
         return merge(part, formed_by(facts, member))
     joined = next((m for m in electable(facts) if has_earlier_data(facts, m)), None)
@@ -91,9 +93,9 @@ def form_anew(facts: Facts) -> StepResult:
 
 def has_earlier_data(facts: Facts, member: Member) -> bool:
     """Return whether a member has joined a cluster that is lost with the volume or in the pod that it has now."""
-    record, claim = facts.obs.records.get(member.name), member.claim
-    kept = claim is not None and record is not None and not claim.terminating and record.volume == claim.ref.uid
-    return kept or (record is not None and facts.ephemeral(member) and not facts.pools[member.pool].ephemeral)
+    record = facts.obs.records.get(member.name)
+    in_pod = facts.ephemeral(member) and not facts.pools[member.pool].ephemeral
+    return record is not None and (in_pod or record.same_volume(member.claim))
 
 
 def may_form(facts: Facts, member: Member) -> bool:
@@ -138,6 +140,24 @@ def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
     actions = (DeleteVolume(why=f"nothing was written to it, and {why}", member=member.name, claim=claim.ref),)
     text = f"{{}} gets another volume: {why}"
     return StepResult(actions=actions, intents=intents_for(State.CREATING, [member], Effect.NONE, text))
+
+
+def new_pod(facts: Facts, member: Member, pool: Pool) -> StepResult:
+    """Return the making of a manager's pod without a claim, in place of one that waits for a claim that is lost.
+
+    The disaster this prevents: all managers lose their claims, their pool is to keep its data in pods, and the user
+    agrees to a new cluster. Nothing makes the claims again, and their pods wait for them.
+    """
+    pod, workload = member.pod, member.workload
+    waiting = pod is not None and pod.claims and member.claim is None and not (pod.terminating or pod.node)
+    if pod is None or workload is None or not waiting:
+        return StepResult()
+    if differing(workload.inputs, member_target(facts, member, pool)):
+        return creation_of(facts, pool, member.ordinal, member.name)
+    text = "{} is recreated with its data in its pod: its claim is lost"
+    actions = (DeletePod(why="it waits for a claim that is lost", member=member.name, pod=pod.ref),)
+    intents = intents_for(State.CREATING, [member], Effect.NONE, text)
+    return StepResult(actions=actions if workload.observed else (), intents=intents)
 
 
 def formed_by(facts: Facts, member: Member) -> StepResult:
@@ -222,10 +242,15 @@ def electable(facts: Facts) -> list[Member]:
     return sorted(found, key=lambda m: (pools.index(m.pool), m.ordinal))
 
 
-def mark_state(member: Member, why: str) -> tuple[Action, ...]:
-    """Return the mark on the member's claim that its volume holds a cluster's state; nothing if it has it already."""
+def mark_state(member: Member, why: str, version: str = "") -> tuple[Action, ...]:
+    """Return the mark on the member's claim that its volume holds a cluster's state; nothing if it has it already.
+
+    With the `version` with which the member has joined, it is marked again for a newer one.
+    """
     claim = member.claim
-    return (MarkState(why=why, member=member.name, claim=claim.ref),) if claim is not None and not claim.state else ()
+    if claim is None or (claim.state and not newer(version, claim.version)):
+        return ()
+    return (MarkState(why=why, member=member.name, claim=claim.ref, version=version),)
 
 
 def volume_of(facts: Facts, member: Member) -> str:

@@ -17,7 +17,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
 from stateward.planning.safety.capacity import capacity_problem, remaining_data_members, units_to_move
 from stateward.planning.safety.health_gate import health_problem, lost_units
-from stateward.planning.steps.membership.earlier_cluster import recorded_voters
+from stateward.planning.steps.membership.earlier_cluster import kept_voters, recorded_voters
 from stateward.planning.steps.membership.release import (
     delete_members,
     hold_leaving,
@@ -112,7 +112,7 @@ def elects_none(facts: Facts, member: Member) -> str:
     The disaster this prevents: a setting keeps the managers from finding each other, and their pool gets another name
     when it is corrected. The new managers wait for a database, and it waits for the correction of the old ones.
     """
-    voters = recorded_voters(facts)
+    voters = recorded_voters(facts) if facts.formed else kept_voters(facts)
     if facts.database is not None or member not in voters or any(m.pool in facts.pools for m in voters):
         return ""
     waits = member.alive and member.pod is not None and member.pod.running and facts.overdue(member)

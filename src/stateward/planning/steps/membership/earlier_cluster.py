@@ -17,9 +17,11 @@ def kept_voters(facts: Facts) -> list[Member]:
 
     They are those with a marked claim. Without any mark they are the managers with a claim that is older than the
     resource, and it is unknown which volumes are empty: an operator without marks made them, or a user wrote their
-    claims. A user that asks for managers that keep their data in pods has given up the volumes.
+    claims. A user that asks for managers that keep their data in pods has given up the volumes. The disaster this
+    prevents: two pools swap their names, that of the earlier managers keeps data in pods now, and no more managers, and
+    a second database is formed beside their volumes.
     """
-    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral}
+    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral and pool.voting and pool.replicas}
     usable = [(m, m.claim) for m in facts.obs.members if m.pool not in ephemeral and m.claim is not None]
     usable = [(m, claim) for m, claim in usable if is_usable(claim)]
     marked = [m for m, claim in usable if claim.state]
@@ -70,7 +72,7 @@ def is_fresh(facts: Facts, member: Member) -> bool:
     if member.claim is None and pool is not None and pool.ephemeral:
         return True
     claim, grant, record = member.claim, facts.obs.bootstrap, facts.obs.records.get(member.name)
-    if claim is None or claim.terminating or claim.left or (record is not None and record.volume == claim.ref.uid):
+    if claim is None or claim.terminating or claim.left or (record is not None and record.same_volume(claim)):
         return False
     forming = grant is not None and not grant.formed and grant.volume == claim.ref.uid and not claim.earlier
     return forming or member not in kept_voters(facts)
@@ -112,11 +114,17 @@ def everything_lost(facts: Facts) -> bool:
 def recorded_voters(facts: Facts) -> list[Member]:
     """Return the managers of which the status records that they have joined the cluster, as they were made.
 
-    The disaster this prevents: a pool with data gets the role of a manager while all managers are lost. Its members
-    never had a vote, so they keep no state, and no one is asked whether a new cluster may be formed.
+    The disasters this prevents: a pool with data gets the role of a manager while all managers are lost. Its members
+    never had a vote, so they keep no state, and no one is asked whether a new cluster may be formed. Or two pools have
+    swapped their roles, and a member whose vote has moved away still counts, because its claim was made for a manager.
     """
-    joined = [m for m in facts.obs.members if m.name in facts.obs.records]
+    joined = [m for m in facts.obs.members if m.name in facts.obs.records and not only_data(m)]
     return [m for m in joined if ("voting" in m.made_for if m.made_for else facts.votes(m))]
+
+
+def only_data(member: Member) -> bool:
+    """Return whether the member's volume is marked as holding data, and not the state of the cluster."""
+    return member.claim is not None and member.claim.data and not member.claim.state
 
 
 def changed_volume(facts: Facts, member: Member) -> bool:

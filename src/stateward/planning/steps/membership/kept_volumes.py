@@ -6,9 +6,12 @@ recreated cluster takes the kept volumes with the lowest numbers, including thos
 shard stays on a volume with a higher number.
 """
 
+from collections.abc import Mapping
+
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
-from stateward.planning.facts.volume_fit import lacks_roles, unfit
+from stateward.planning.facts.upgrade_order import newer
+from stateward.planning.facts.volume_fit import lacks_for_use, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
 from stateward.planning.model.intent import StepResult, Wait, merge
@@ -52,7 +55,7 @@ def marks(facts: Facts) -> tuple[Action, ...]:
         if claim.left and member.alive:
             actions.append(MarkVolume(why="it is used again", member=member.name, claim=claim.ref, left=False))
         elif member.name in voters:
-            actions += mark_state(member, "it has joined the cluster, and votes")
+            actions += mark_state(member, "it has joined the cluster, and votes", voters[member.name])
         elif claim.state and has_no_vote(facts, member):
             node = facts.node(member.name)
             data = node is not None and node.data
@@ -62,11 +65,11 @@ def marks(facts: Facts) -> tuple[Action, ...]:
     return tuple(actions)
 
 
-def joined_voters(facts: Facts) -> frozenset[str]:
-    """Return the members that are in the database and vote there; none for a database that others create."""
+def joined_voters(facts: Facts) -> Mapping[str, str]:
+    """Return the versions of members that are in the database and vote; none for a database that others create."""
     if facts.database is None or facts.obs.desired.formed_by_word:
-        return frozenset()
-    return frozenset(name for name, node in facts.database.nodes.items() if node.voting)
+        return {}
+    return {name: node.version for name, node in facts.database.nodes.items() if node.voting}
 
 
 def has_no_vote(facts: Facts, member: Member) -> bool:
@@ -83,7 +86,7 @@ def has_no_vote(facts: Facts, member: Member) -> bool:
 
 
 def data_marks(facts: Facts) -> tuple[Action, ...]:
-    """Return the marks of volumes with data and without a vote, one write in the life of each.
+    """Return the marks of volumes with data and without a vote: one write for each version.
 
     Each of them may be the only one that is left.
     """
@@ -92,11 +95,17 @@ def data_marks(facts: Facts) -> tuple[Action, ...]:
     found: list[Action] = []
     for member in facts.obs.members:
         node, claim = facts.node(member.name), member.claim
-        if claim is None or claim.left or claim.terminating or claim.data or claim.state or node is None:
+        if claim is None or claim.left or claim.terminating or claim.state or node is None:
             continue
-        if node.data and not node.voting:
-            why = "it has joined the cluster, and holds data"
-            found.append(MarkState(why=why, member=member.name, claim=claim.ref, only_data=True))
+        if node.data and not node.voting and (not claim.data or newer(node.version, claim.version)):
+            mark = MarkState(
+                why="it has joined the cluster, and holds data",
+                member=member.name,
+                claim=claim.ref,
+                only_data=True,
+                version=node.version,
+            )
+            found.append(mark)
     return tuple(found)
 
 
@@ -146,31 +155,14 @@ def needed(facts: Facts, scaling: Scale, member: Member, role: str, what: str) -
     pool, may_hold = facts.pools.get(member.pool), f"the kept volume of {member.name} may hold {what}"
     if member.claim is not None and member.claim.terminating:
         return Wait(member.name, "MayHoldLastCopy", f"{may_hold}, and it is being deleted")
-    if pool is None:
-        use = f"pool {member.pool}"
-    elif pool.ephemeral and what != _THIS_STATE:
-        text = f"{may_hold}, and pool {pool.name} keeps its data in pods now"
-        return Wait(member.name, "MayHoldLastCopy", text)
-    else:
-        roles = [role] if role == "data" or not lacks_roles(pool, member) else [role, "data"]
-        lacks = (
-            f"storage.ephemeral: false for pool {pool.name}" if pool.ephemeral else "",
-            *(lacks_role(pool, each) for each in roles),
-            lacks_consent(facts, member),
-            lacks_members(facts, scaling, member, pool),
-        )
-        use = " and ".join(part for part in lacks if part)
-    if not use:
+    lacks = lacks_for_use(pool, member, role)
+    if pool is not None:
+        lacks += filter(None, (lacks_consent(facts, member), lacks_members(facts, scaling, member, pool)))
+    if not lacks:
         return None
+    use = " and ".join(lacks)
     text = f"{may_hold}; it can only be used with {use} in the spec{FORM_NEW if what == _STATE else ''}"
     return Wait(member.name, "PoolNeeded", text, stalled=True)
-
-
-def lacks_role(pool: Pool, role: str) -> str:
-    """Return the role that members of the pool need to use what a volume holds; empty if they have it."""
-    has = pool.data if role == "data" else pool.voting
-    name = "data" if role == "data" else "of a manager"
-    return "" if has else f"the role {name} for pool {pool.name}"
 
 
 def lacks_consent(facts: Facts, member: Member) -> str:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from stateward.planning.facts.change import creation_version, differing, effect_of, member_target
 from stateward.planning.facts.facts import Facts
+from stateward.planning.facts.volume_fit import lacks_for_use
 from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Claim, Effect, Member
@@ -55,9 +56,14 @@ def may_hold_missing_data(facts: Facts, member: Member) -> bool:
 def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
     """Return the next step of a member whose volume may hold the last copy: it comes back, or stays as it is.
 
-    It leaves again when no shard is missing, so it does not come back forever.
+    It leaves again when no shard is missing, so it does not come back forever. The disaster this prevents: its pool has
+    lost the role data, its process refuses to start without it, and no message says what is needed.
     """
     why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
+    lacks = lacks_for_use(pool, member, "data")
+    if lacks:
+        text = f"{why}; it can only be used with {' and '.join(lacks)} in the spec"
+        return hold_leaving([member], "PoolNeeded", text, stalled=True)
     if pool is None or member.name not in facts.obs.records:
         return hold_leaving([member], "MayHoldLastCopy", why)
     version = creation_version(facts, member, pool)

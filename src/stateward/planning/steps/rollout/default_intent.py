@@ -114,7 +114,8 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
 
     It may belong to another cluster: one that lost the volumes of its managers, and with them its cluster state. Only
     the user knows whether its volume is needed. A member that has joined before counts as missing; where the policy
-    replaces missing members, nothing is asked.
+    replaces missing members, nothing is asked. The disaster this prevents: a setting keeps all members of a pool from
+    joining, the pool gets another name with the correction, and the user is told to give up the only data.
     """
     pod, name, policy = member.pod, member.name, facts.obs.desired.replacement
     if facts.database is None or pod is None or not pod.running or facts.joined(name):
@@ -127,6 +128,12 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
         text = (
             f"{name} runs, and cannot talk to {other.name}, which has not changed to {change}: only with pool"
             f" {other.pool} in the spec it gets the change"
+        )
+        return (Wait(name, "PoolNeeded", text, stalled=True),)
+    if member.pool not in facts.pools:
+        text = (
+            f"{name} runs, and has not been in the cluster for more than {OVERDUE / 60:.0f} minutes; its log says why,"
+            f" and it can only be repaired with pool {member.pool} in the spec"
         )
         return (Wait(name, "PoolNeeded", text, stalled=True),)
     if name in facts.obs.records:

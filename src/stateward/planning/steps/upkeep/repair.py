@@ -198,8 +198,9 @@ def repair_in_pod(facts: Facts, member: Member, change: Change) -> StepResult:
         return StepResult(actions=(stage(facts, member, change.describe()),), intents=intents)
     if facts.phase(member) in STARTING:
         return StepResult(intents=intents)
+    start = Phase.START_COORDINATED if facts.phase(member) is Phase.STOP_COORDINATED else Phase.START
     return StepResult(
-        actions=(set_phase(member, Phase.START, "its container uses the mounted configuration"),), intents=intents
+        actions=(set_phase(member, start, "its container uses the mounted configuration"),), intents=intents
     )
 
 

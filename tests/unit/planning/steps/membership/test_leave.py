@@ -195,7 +195,9 @@ def test_a_removed_pool_whose_member_was_scaled_to_zero_manually_keeps_what_may_
     world.edit(pools=[managers(), hot(2)]).ticks(20)
     assert not world.did(a.DeleteVolume)
     assert not world.did(a.DeleteMember)
-    assert "MayHoldLastCopy" in reasons(world)
+    (wait,) = [w for w in world.plan().waits if w.reason == "PoolNeeded"]
+    assert wait.message.endswith("; it can only be used with pool old in the spec")
+    world.copy().edit(pools=[managers(), hot(2), hot(1, "old")]).run()
     workload.replicas = 1
     world.run()
 

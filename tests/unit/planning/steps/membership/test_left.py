@@ -11,7 +11,7 @@ from stateward.planning.facts.volume_fit import lacks_roles
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.steps.membership.kept_volumes import marks
-from tests.unit.planning.pools import GIB
+from tests.unit.planning.pools import GIB, PoolSpec
 from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
@@ -171,3 +171,33 @@ def test_a_volume_whose_mark_names_a_role_that_its_pool_no_longer_has_starts_no_
     now = managers(name="hot") if mark == "data" else gateway(name="managers")
     assert lacks_roles(now.desired(world.version, world.version), member)
     assert not lacks_roles(mixed(name=name).desired(world.version, world.version), member)
+
+
+@pytest.mark.parametrize(
+    ("pool", "lacks"),
+    [
+        (gateway(0, "old"), "the role data for pool old"),
+        (managers(0, "old"), "the role data for pool old"),
+        (hot(0, "old", ephemeral=True), "storage.ephemeral: false for pool old"),
+    ],
+)
+def test_a_member_scaled_to_zero_manually_is_not_brought_back_where_its_pool_cannot_use_its_volume(
+    pool: PoolSpec, lacks: str
+) -> None:
+    """The disaster this prevents: its process refuses to start on its data, and no message says what is needed."""
+    world = settled(managers(), hot(2), hot(1, "old"), indices=((1,), (1,), (1,)))
+    workload = world.bodies["c-old-0"].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.pass_time()
+    world.pass_time()
+    world.edit(pools=[managers(), hot(2), pool]).ticks(20)
+    assert not world.did(a.Create)
+    waits = {w.subject: w for w in world.plan().waits if w.reason == "PoolNeeded"}
+    assert waits["c-old-0"].stalled
+    assert waits["c-old-0"].message == (
+        "c-old-0 cannot leave yet: its volume may hold the last copy of shard logs[2]; it can only be used with"
+        f" {lacks} in the spec"
+    )
+    world.edit(pools=[managers(), hot(2), hot(0, "old")]).run()
+    assert world.did(a.Create) == ["c-old-0"]

@@ -217,3 +217,19 @@ def test_a_member_whose_new_volume_never_existed_is_new_although_the_status_reco
     world.edit(pools=[managers(), larger]).run()
     hots = [world.bodies[name] for name in world.pods() if "hot" in name]
     assert [body.claim.capacity for body in hots if body.claim is not None] == [20 * GIB, 20 * GIB]
+
+
+def test_members_of_a_removed_pool_that_a_setting_keeps_out_ask_for_their_pool_and_not_for_their_replacement() -> None:
+    """The disaster this prevents: the pool is renamed with the correction, and the user gives up the only data."""
+    world = settled(managers(), hot(1), indices=((1,),))
+    pod = world.bodies["c-hot-0"].pod
+    assert pod is not None
+    pod.inputs["config/a"], pod.steps = "bad", 0
+    world.edit(hang={("config/a", "bad")}, pools=[managers(), hot(1, "warm")]).ticks(100)
+    waits = {w.reason: w for w in world.plan().waits if w.subject == "c-hot-0"}
+    assert "NotInCluster" not in waits
+    assert waits["PoolNeeded"].stalled
+    assert waits["PoolNeeded"].message.endswith("and it can only be repaired with pool hot in the spec")
+    world.edit(pools=[managers(), hot(1), hot(1, "warm")]).run()
+    world.edit(pools=[managers(), hot(1, "warm")]).run()
+    assert world.did(a.Release) == ["c-hot-0"]

@@ -318,3 +318,55 @@ def test_the_volume_of_the_only_manager_is_named_also_if_its_pool_is_to_keep_its
         " storage.ephemeral: false for pool managers in the spec"
     )
     world.edit(pools=[managers(1), hot(2)]).run()
+
+
+def test_managers_whose_claims_are_lost_get_pods_without_claims_if_their_pool_is_to_keep_its_data_in_pods() -> None:
+    """The disaster this prevents: the user agrees to a new cluster, and the pods wait for claims that nothing makes."""
+    world = settled(managers(), hot(2)).edit(pools=[managers(ephemeral=True), hot(2)], bootstrap_again=True)
+    observed = replace(world.observe(), database=o.Unknown("silent"))
+
+    def planned(member: o.Member, **pod: object) -> list[str]:
+        assert member.pod is not None
+        waiting = replace(member.pod, **{"claims": True, "running": False, "ready": False, "node": "", **pod})
+        lost = {m.name: replace(m, claim=None, pod=waiting, workload=member.workload) for m in observed.members}
+        rest = tuple(lost[m.name] if m.name in MANAGERS else m for m in observed.members)
+        made = form_anew(derive(replace(observed, members=rest), world.now))
+        return sorted({type(action).__name__ for action in made.actions})
+
+    member = next(m for m in observed.members if m.name == "c-managers-0")
+    assert member.workload is not None
+    inputs = {**member.workload.inputs, "storage/ephemeral": "False"}
+    assert planned(replace(member, workload=replace(member.workload, inputs=inputs))) == ["Create"]
+    made = replace(member, workload=replace(member.workload, observed=False))
+    assert planned(made) == []
+    made = replace(member, workload=replace(member.workload, observed=True))
+    assert planned(made) == ["DeletePod"]
+    assert planned(made, terminating=True) == []
+    assert planned(made, node="node-0", running=True, claims=False) == ["RecordBootstrap"]
+    assert planned(made, node="node-0") == [], "it may hold the state of the cluster"
+
+
+@pytest.mark.parametrize("voted", [True, False])
+def test_a_member_that_has_given_its_vote_away_does_not_count_as_a_manager_that_is_left(*, voted: bool) -> None:
+    """The disaster this prevents: two pools swap roles, the only manager is lost, and no one is asked."""
+    world = settled(managers(1), hot(2), indices=((2,),))
+    claim = world.bodies["c-hot-0"].claim
+    assert claim is not None
+    assert claim.data
+    claim.made_for, claim.state = claim.made_for | {"voting"}, voted
+    lose_volume(world, "c-managers-0")
+    world.edit(identity="", voters=set()).ticks(20)
+    assert ("ManagersLost" in reasons(world)) is not voted
+
+
+def test_earlier_managers_that_a_setting_keeps_apart_ask_for_their_pool_in_a_cluster_created_again() -> None:
+    """The disaster this prevents: their pool is renamed with the correction, and only a new cluster is offered."""
+    bad = managers(config={"config/a": "bad"})
+    world = made_again(settled(managers(), hot(2))).edit(hang={("config/a", "bad")}, pools=[bad, hot(2)]).ticks(5)
+    world.edit(pools=[managers(name="masters"), hot(2)]).ticks(70)
+    told = {w.subject: w.message for w in world.plan().waits if w.reason == "PoolNeeded"}
+    assert told.keys() >= set(MANAGERS[1:])
+    assert told["c-managers-1"].endswith("and can only be repaired with pool managers in the spec")
+    before = world.identity
+    world.edit(pools=[managers(), managers(name="masters"), hot(2)]).run()
+    assert world.identity == before

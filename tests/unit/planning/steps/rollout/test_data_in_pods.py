@@ -103,6 +103,18 @@ def test_a_pod_with_the_last_copy_that_no_setting_repairs_is_reported() -> None:
     assert any("may hold the last copy" in w.message for w in made.plan().waits)
 
 
+def test_a_process_that_crashes_in_its_pod_while_all_are_stopped_together_starts_as_one_of_them() -> None:
+    """The disaster this prevents: it begins a restart of its own, which no phase of stopping together allows."""
+    pools = EPHEMERAL["state"]
+    made = World(*pools).edit(agents=True).run().edit(pools=secured(*pools))
+    made.until(lambda w: "stop-coordinated" in phases(w))
+    made.edit(mute={"c-managers-1"}, stumbling={"c-managers-2"}).ticks(10)
+    crashed = made.bodies["c-managers-2"].pod
+    assert crashed is not None
+    assert crashed.phase == "start-coordinated"
+    made.edit(stumbling=set(), mute=set()).run()
+
+
 def secured(*pools: PoolSpec) -> list[PoolSpec]:
     """Return the pools with a change that only works in all members together."""
     return [dataclasses.replace(p, config={"security/on": "1"}, coordinated=frozenset({"security"})) for p in pools]

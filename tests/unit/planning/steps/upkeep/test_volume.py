@@ -175,11 +175,10 @@ def test_a_kept_volume_that_cannot_be_used_and_may_hold_the_last_copy_is_named()
     world = settled(managers(), hot(3), indices=((2,),))
     world.edit(pools=[managers(), hot(2)]).run()
     world.edit(pools=[managers(), hot(3, ephemeral=True)])
-    assert "MayHoldLastCopy" not in reasons(world)
+    assert "PoolNeeded" not in reasons(world)
     world.indices[0].copies.clear()
-    waits = {w.subject: w.message for w in world.plan().waits if w.reason == "MayHoldLastCopy"}
-    assert "c-hot-2" in waits
-    assert "pool hot keeps its data in pods" in waits["c-hot-2"]
+    waits = {w.subject: w.message for w in world.plan().waits if w.reason == "PoolNeeded"}
+    assert waits["c-hot-2"].endswith("it can only be used with storage.ephemeral: false for pool hot in the spec")
 
 
 def claim(size: int, storage_class: str, *, expandable: bool | None, gone: bool = False) -> Claim:
