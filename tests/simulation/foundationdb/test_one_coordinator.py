@@ -1,4 +1,4 @@
-"""With one copy of everything there is one coordinator: its member leaves like any other once another has taken over."""
+"""With one copy of everything there is one coordinator; its member leaves once another one has taken over."""
 
 import pytest
 
