@@ -153,6 +153,10 @@ class Database(Struct, frozen=True, tag=True):
     """By leaving member: the database's refusal of the proof that it holds no data, as a clause."""
     unmovable: Mapping[str, str] = {}
     """By voter: why no other member could take over its vote now, as a clause."""
+    appoints_voters: bool = False
+    """Whether it appoints some of its members as voters, so that another one can take over from the only voter; else
+    the members with a role for it vote.
+    """
     allocation: Allocation = Allocation.ALL
     secured: bool = False
     """Whether it answered over a secured connection."""

@@ -82,6 +82,7 @@ def decoded_observation(target: FoundationTarget, status: Status, proofs: Proofs
         undrainable={name: why for name, why in held.items() if why},
         unproved=proofs.refused,
         unmovable={name: why for name, why in stuck.items() if why},
+        appoints_voters=True,
         maintenance=status.cluster.maintenance_zone or "",
         maintained=members_in_maintenance(status, seen, target.domains),
         limited=is_own(status),

@@ -56,7 +56,8 @@ def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepR
         return StepResult()
     begun = member.name in database.voting_exclusions
     exclude = StepResult(exclude=frozenset({member.name}))
-    if not any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members):
+    others = any(m.name != member.name and facts.votes(m) and m.name in facts.up for m in facts.obs.members)
+    if not others and not database.appoints_voters:
         return hold_leaving([member], "VoteRemovalPending", f"{member.name} is the last manager")
     if member.name != resignation.voter:
         return hold_leaving(

@@ -104,6 +104,17 @@ def test_the_last_manager_never_leaves() -> None:
     assert any("last manager" in w.message for w in world.plan().waits)
 
 
+def test_the_only_voter_of_a_database_that_appoints_its_voters_hands_its_vote_on() -> None:
+    world = settled(managers(1), hot(2))
+    world.edit(pools=[hot(2)])
+    observed = world.observe()
+    assert isinstance(observed.database, o.Database)
+    database = msgspec.structs.replace(observed.database, appoints_voters=True)
+    decided = plan(msgspec.structs.replace(observed, database=database), world.now)
+    assert [x.members for x in decided.actions if isinstance(x, a.ExcludeVoters)] == [frozenset({"c-managers-0"})]
+    assert any("the vote of c-managers-0 is being moved" in w.message for w in decided.waits)
+
+
 def test_an_all_in_one_cluster_shrinks_with_its_data_and_votes() -> None:
     world = settled(mixed(4), indices=((2,), (1,), (2,)))
     world.edit(pools=[mixed(3)]).run()
