@@ -3,7 +3,8 @@
 import re
 from typing import NamedTuple
 
-_FORM = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", re.ASCII)
+_NUMBER = r"(0|[1-9][0-9]{0,8})"
+_FORM = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}", re.ASCII)
 
 
 class Version(NamedTuple):

@@ -17,8 +17,11 @@ from stateward.planning.model.observation import Database, Member, Observation, 
 
 @lru_cache(maxsize=256)
 def parse(version: str) -> tuple[int, ...]:
-    """Return a version as numbers that compare in order; an empty version is the lowest."""
-    return tuple(int(part) for part in re.findall(r"\d+", version))
+    """Return a version as numbers that compare in order; an empty version is the lowest.
+
+    A text that is no version has numbers as well: what users can write must not end a plan.
+    """
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,9}", version))
 
 
 def newer(first: str, second: str) -> bool:

@@ -142,6 +142,8 @@ def test_a_claim_says_whether_its_member_has_left_it() -> None:
     assert seen_claim(**{names.ANNOTATION_RETIRED: "its member was replaced"}).left
     assert not seen_claim().left
     assert seen_claim(**{names.ANNOTATION_DATA_VERSION: "2.18.0"}).version == "2.18.0"
+    for text in ("2.x", "newest", "2.18.0-rc1", "9" * 5000, f"{'9' * 5000}.0.0"):
+        assert not seen_claim(**{names.ANNOTATION_DATA_VERSION: text}).version, "users can write it"
     assert not seen_claim().version
 
 
