@@ -9,9 +9,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from stateward.api.values.problem import Problem, printable
 
 _POOL = re.compile(r"spec\.pools\[(\d+)\]")
+
+
+def written_alike(old: object, new: object) -> bool:
+    """Return whether two specs are written alike: `true` equals `1` for Python, and not for a database."""
+    return msgspec.json.encode(old) == msgspec.json.encode(new)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import msgspec
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.pod_policy import Level
 from stateward.api.validation import Severity, errors, validate, validate_access
-from stateward.operator.admission.additions import Reasons, added, of_plan, of_problem, texts
+from stateward.operator.admission.additions import Reasons, added, of_plan, of_problem, texts, written_alike
 from stateward.operator.databases.engine import Family
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.translate import observation
@@ -69,7 +69,7 @@ def judge(
 
 def changed(new: Cluster, old: Cluster | None) -> bool:
     """Return whether the change needs a decision: a new spec of a cluster that is not being deleted."""
-    return new.metadata.deletion_timestamp is None and (old is None or old.spec != new.spec)
+    return new.metadata.deletion_timestamp is None and (old is None or not written_alike(old.spec, new.spec))
 
 
 def reasons(

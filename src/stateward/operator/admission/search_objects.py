@@ -7,7 +7,7 @@ import structlog
 
 from stateward.api.values.base import Json
 from stateward.engines.search.rules import DECLARED_RULES, DeclaredRules
-from stateward.operator.admission.additions import Reasons, added, of_problem, texts
+from stateward.operator.admission.additions import Reasons, added, of_problem, texts, written_alike
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.reviews import Review, review, too_deep, uid_of
 
@@ -37,7 +37,11 @@ def verdict(rules: DeclaredRules, new: Any, old: Any) -> Verdict:
 
     One that is deleted or keeps its spec is accepted.
     """
-    if new is None or new.metadata.deletion_timestamp is not None or (old is not None and old.spec == new.spec):
+    if (
+        new is None
+        or new.metadata.deletion_timestamp is not None
+        or (old is not None and written_alike(old.spec, new.spec))
+    ):
         return Verdict()
     found = _reasons(rules, new)
     return Verdict(texts(found.found) if old is None or not found.found else added(found, _reasons(rules, old)))

@@ -5,6 +5,7 @@ should hold it. The authors of clusters have no rights there: their settings are
 (`api.checks.detection`), and none of them determines the program or its rights.
 """
 
+import hashlib
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -109,8 +110,12 @@ def pod_template(place: Place, engine: str, cluster: Key) -> Json:
 
 
 def name(engine: str, cluster: Key) -> str:
-    """Return the CronJob's name: readable, short enough, and another one for each cluster."""
-    mark = f"{crc32(f'{engine}/{cluster}'.encode()):08x}"
+    """Return the CronJob's name: readable, short enough, and another one for each cluster.
+
+    The disaster this prevents: a user finds a name for a cluster with the checksum of another cluster, and the CronJob
+    of that one, by which its lost members are replaced, serves the new one.
+    """
+    mark = hashlib.sha256(f"{engine}/{cluster}".encode()).hexdigest()[:16]
     readable = f"detect-{cluster.namespace}-{cluster.name}"[: LONGEST_NAME - len(mark) - 1].rstrip("-.")
     return f"{readable}-{mark}"
 

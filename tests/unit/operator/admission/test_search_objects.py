@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.operator.admission.additions import written_alike
 from stateward.operator.admission.search_objects import respond
 
 CLUSTER = {"kind": "OpenSearchCluster", "name": "logs"}
@@ -48,6 +49,14 @@ def test_two_faults_that_are_stored_may_be_corrected_one_by_one() -> None:
     one, other = {"username": "stateward-operator"}, {"password": {"rotateAfter": "1m"}}
     assert asked("SearchUser", {**USER, **other}, {**USER, **one, **other})["allowed"]
     assert not asked("SearchUser", {**USER, **one, **other}, {**USER, **other})["allowed"]
+
+
+def test_a_change_of_one_to_true_is_a_change() -> None:
+    """They are equal for Python: the second one came in unread."""
+    old, new = ({**OBJECT, "object": "clusterSettings", "body": {"cluster.*": value}} for value in (1, True))
+    assert not asked("SearchObject", new)["allowed"]
+    assert asked("SearchObject", old, old)["allowed"]
+    assert not written_alike(old, new)
 
 
 def test_an_answer_has_few_of_many_problems() -> None:

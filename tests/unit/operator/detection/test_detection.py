@@ -1,8 +1,10 @@
 """A CronJob for each managed cluster: its schedule, its command, and its deletion."""
 
 import asyncio
+from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -194,6 +196,18 @@ def test_its_name_fits_and_no_two_clusters_share_it() -> None:
     made = {job_name(engine, key) for engine in ("opensearch", "elasticsearch") for key in long}
     assert len(made) == 4
     assert all(len(one) <= LONGEST_NAME for one in made)
+
+
+def test_no_cluster_gets_the_cronjob_of_another_one_with_the_same_checksum() -> None:
+    seen: dict[int, Key] = {}
+    drawn = Random(1)  # noqa: S311 - nothing here is secret
+    for _ in range(300_000):
+        key = Key("a" * 50, f"b{drawn.getrandbits(60):x}")
+        other = seen.setdefault(crc32(f"opensearch/{key}".encode()), key)
+        if other is not key:
+            assert job_name("opensearch", key) != job_name("opensearch", other)
+            return
+    pytest.fail("no two names with the same checksum")
 
 
 def cluster(annotation: str = "", *, enabled: bool = True, name: str = "logs", **policy: Any) -> OpenSearchCluster:
