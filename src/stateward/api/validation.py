@@ -18,7 +18,7 @@ from stateward.api.checks import (
     update,
 )
 from stateward.api.checks.additions import keystore, plugins
-from stateward.api.checks.pools import memory, resources, roles, scaling, storage
+from stateward.api.checks.pools import members, memory, resources, roles, scaling, storage
 from stateward.api.kinds.cluster import Cluster
 from stateward.api.kinds.foundationdb import FoundationDBCluster
 from stateward.api.kinds.search import SearchCluster
@@ -28,6 +28,7 @@ __all__ = ["Problem", "Severity", "errors", "validate", "validate_access"]
 
 _CHECKS = (
     naming.check,
+    members.check,
     image.check,
     roles.check,
     storage.check,

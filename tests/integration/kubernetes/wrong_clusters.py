@@ -10,6 +10,10 @@ def pool(**fields: Any) -> list[dict[str, Any]]:
     return [{"name": "all", "replicas": 3, **fields}]
 
 
+def many(pools: int) -> list[dict[str, Any]]:
+    return [{"name": f"hot-{number}", "replicas": 300, "roles": ["data"]} for number in range(pools)]
+
+
 def scaling(measure: str, above: int, below: int) -> dict[str, Any]:
     return {"min": 2, "max": 9, "rules": [{"measure": measure, "above": above, "below": below}]}
 
@@ -19,6 +23,11 @@ CASES: dict[str, Document] = {
     "spec.pools: names": document(name="c" * 40, pools=pool(name="hot-data")),
     "spec.pools: no manager": document(pools=pool(roles=["data"])),
     "spec.pools: managers of 0": document(pools=pool(replicas=0)),
+    "spec.pools: members": document(pools=[*pool(replicas=500), *many(2)]),
+    "spec.pools: most members": document(pools=[*pool(scaling={"min": 2, "max": 500}), *many(2)]),
+    "spec.pools: members of FoundationDB": foundationdb(
+        pools=[{"name": kind, "processClass": kind, "replicas": 400} for kind in ("storage", "log", "stateless")]
+    ),
     "spec.image: no tag": document(image="registry.example:5000/opensearch"),
     "spec.image: other tag": document(image="registry.example:5000/opensearch:2.19.4"),
     "spec.image: space": document(image="registry.example/open search:2.19.5"),
@@ -77,6 +86,9 @@ MESSAGES = {
     "spec.pools: names": "may have 46 characters together",
     "spec.pools: no manager": "at least one pool must have the role cluster_manager",
     "spec.pools: managers of 0": "at least one member must be a cluster manager",
+    "spec.pools: members": "all pools together may have 1000 members",
+    "spec.pools: most members": "all pools together may have 1000 members",
+    "spec.pools: members of FoundationDB": "all pools together may have 1000 members",
     "spec.image: no tag": "registry.example:5000/opensearch: must name a tag or a digest",
     "spec.image: other tag": "opensearch:2.19.4: the tag must have spec.version in it",
     "spec.image: space": f"registry.example/open search:2.19.5: {MALFORMED}",

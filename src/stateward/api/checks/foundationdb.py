@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stateward.api.checks import naming, template
-from stateward.api.checks.pools import resources, storage
+from stateward.api.checks.pools import members, resources, storage
 from stateward.api.checks.security import check_transport
 from stateward.api.kinds.cluster import SingleCopy, UpdatePolicy
 from stateward.api.kinds.foundationdb import (
@@ -41,6 +41,7 @@ def check(cluster: FoundationDBCluster) -> Iterator[Problem]:
     """Yield what is wrong with a cluster."""
     spec = cluster.spec
     yield from naming.check(cluster)
+    yield from members.check(cluster)
     yield from resources.check(cluster)
     yield from _version(spec)
     yield from _members(spec)

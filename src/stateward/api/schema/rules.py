@@ -15,7 +15,7 @@ from stateward.api.kinds.foundationdb import FoundationDBCluster, FoundationDBSp
 from stateward.api.kinds.installation import Installation
 from stateward.api.kinds.package import PackageSpec
 from stateward.api.kinds.products import ELASTICSEARCH, OPENSEARCH, Product
-from stateward.api.kinds.scaling.limits import Scaling, ScalingRule
+from stateward.api.kinds.scaling.limits import MOST_IN_ALL, TOO_MANY, Scaling, ScalingRule
 from stateward.api.kinds.scaling.pool_scale import PoolScaleSpec
 from stateward.api.kinds.search import (
     ElasticsearchCluster,
@@ -92,6 +92,7 @@ def spec_rules(product: Product) -> tuple[Rule, ...]:
             "at least one member must be a cluster manager: give a pool with that role 1 or more replicas (3 is usual)",
             field=".pools",
         ),
+        _members_in_all("has(p.scaling) && p.scaling.max > p.replicas ? p.scaling.max : p.replicas"),
         _well_formed(),
         Rule(
             "!has(self.image) || self.image.contains('@') || self.image.matches(':[^/:]+$')",
@@ -119,6 +120,10 @@ def spec_rules(product: Product) -> tuple[Rule, ...]:
     )
 
 
+def _members_in_all(of_pool: str) -> Rule:
+    return Rule(f"self.pools.map(p, {of_pool}).sum() <= {MOST_IN_ALL}", TOO_MANY, field=".pools")
+
+
 def _supported(product: Product) -> tuple[Rule, ...]:
     if product.versions is None:
         return ()
@@ -139,6 +144,7 @@ ONE_AT_A_TIME = "members change one at a time, when the database tolerates it; o
 """Why a FoundationDB cluster has no such choice."""
 
 FOUNDATIONDB_RULES = (
+    _members_in_all("has(p.replicas) ? p.replicas : 0"),
     _well_formed(),
     Rule(
         "self.version.matches('^(7[.][1-9]|[89]|[1-9][0-9])')",

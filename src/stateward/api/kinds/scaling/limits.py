@@ -10,6 +10,11 @@ from stateward.api.values.duration import DURATION, SPAN
 
 MOST_MEMBERS = 500
 """The largest number of members of a pool."""
+MOST_IN_ALL = 1000
+"""The largest number of members of a cluster. A plan looks at each of them: that of a thousand takes a fraction of a
+second, that of fifty full pools half a minute, in which nothing is done for any other cluster.
+"""
+TOO_MANY = f"all pools together may have {MOST_IN_ALL} members; a pool that scales counts with its max"
 
 
 class Measure(StrEnum):
