@@ -209,7 +209,9 @@ class DiskWorld(World):
         return self.may_form and not self.trouble(body, pod)
 
     def may_join(self, body: Body, pod: Pod) -> bool:
-        known = self.disk(body.name).identity in ("", self.identity)
+        identity = self.disk(body.name).identity
+        # An empty process joins an elected manager: it never stands for a database of which none runs.
+        known = identity == self.identity or (not identity and self.available)
         return known and self.is_heard(pod) and super().may_join(body, pod)
 
     def is_heard(self, pod: Pod) -> bool:

@@ -16,23 +16,20 @@ the grant. If only volumes with data of that cluster are left, whose members nev
 from collections.abc import Container, Sequence
 
 from stateward.api.values.problem import first_of
-from stateward.planning.facts.change import differing, member_target
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.upgrade_order import newer
-from stateward.planning.facts.volume_fit import claim_mismatch
 from stateward.planning.model.actions import (
     Action,
     ClearConsent,
     DeletePod,
-    DeleteVolume,
     GrantBootstrap,
     MarkState,
     RecordBootstrap,
 )
 from stateward.planning.model.intent import State, StepResult, Wait, intents_for, merge
-from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod, Pool
+from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod
 from stateward.planning.steps.membership.create_database import NAMED, create_database
-from stateward.planning.steps.membership.create_members import creation_of
+from stateward.planning.steps.membership.create_members import new_volume
 from stateward.planning.steps.membership.earlier_cluster import (
     can_vote,
     electors,
@@ -84,7 +81,7 @@ def form_anew(facts: Facts) -> StepResult:
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
     member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
-    part = merge(*((new_pod if p.ephemeral else new_volume)(facts, m, p) for m, p in alive if p.voting))
+    part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting))
     if member is not None:
         return merge(part, formed_by(facts, member))
     joined = next((m for m in electable(facts) if has_earlier_data(facts, m)), None)
@@ -120,44 +117,6 @@ def has_joined_another(facts: Facts, member: Member) -> bool:
         return False
     forms = grant is not None and not grant.formed and grant.volume == claim.ref.uid
     return member.alive and can_vote(facts, member) and not forms
-
-
-def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
-    """Return the making of a manager's volume that is gone, or the deletion of a claim that its pool no longer wants.
-
-    The disaster this prevents: the volumes are made again with a storage class that does not exist, and the managers
-    would be replaced for the correction only once the database answers. A claim that was never bound holds nothing.
-    """
-    claim, pod = member.claim, member.pod
-    if claim is None:
-        # A member that has joined without a claim keeps its data in its pod, which takes no volume.
-        record = facts.obs.records.get(member.name)
-        complete = facts.ephemeral(member) and record is not None and not record.volume
-        return StepResult() if complete else creation_of(facts, pool, member.ordinal, member.name)
-    why = claim_mismatch(pool, claim)
-    if why is None or claim.capacity or claim.terminating or (pod is not None and pod.node):
-        return StepResult()
-    actions = (DeleteVolume(why=f"nothing was written to it, and {why}", member=member.name, claim=claim.ref),)
-    text = f"{{}} gets another volume: {why}"
-    return StepResult(actions=actions, intents=intents_for(State.CREATING, [member], Effect.NONE, text))
-
-
-def new_pod(facts: Facts, member: Member, pool: Pool) -> StepResult:
-    """Return the making of a manager's pod without a claim, in place of one that waits for a claim that is lost.
-
-    The disaster this prevents: all managers lose their claims, their pool is to keep its data in pods, and the user
-    agrees to a new cluster. Nothing makes the claims again, and their pods wait for them.
-    """
-    pod, workload = member.pod, member.workload
-    waiting = pod is not None and pod.claims and member.claim is None and not (pod.terminating or pod.node)
-    if pod is None or workload is None or not waiting:
-        return StepResult()
-    if differing(workload.inputs, member_target(facts, member, pool)):
-        return creation_of(facts, pool, member.ordinal, member.name)
-    text = "{} is recreated with its data in its pod: its claim is lost"
-    actions = (DeletePod(why="it waits for a claim that is lost", member=member.name, pod=pod.ref),)
-    intents = intents_for(State.CREATING, [member], Effect.NONE, text)
-    return StepResult(actions=actions if workload.observed else (), intents=intents)
 
 
 def formed_by(facts: Facts, member: Member) -> StepResult:

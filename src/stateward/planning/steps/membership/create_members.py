@@ -7,11 +7,12 @@ that is being formed, and managers that were in it before, are created at once.
 """
 
 from stateward.api.values import names
-from stateward.planning.facts.change import creation_version
+from stateward.planning.facts.change import creation_version, differing, effect_of, member_target, member_version
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.actions import Create
-from stateward.planning.model.intent import Intent, State, StepResult, Wait, merge
-from stateward.planning.model.observation import Effect, Member, Pool
+from stateward.planning.facts.volume_fit import claim_mismatch
+from stateward.planning.model.actions import Create, DeletePod, DeleteVolume, Stage
+from stateward.planning.model.intent import Intent, State, StepResult, Wait, intents_for, merge
+from stateward.planning.model.observation import Effect, Inputs, Member, Pod, Pool
 from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters, others_may_vote
 from stateward.planning.steps.membership.scale import Scale
 
@@ -31,7 +32,7 @@ def create(facts: Facts, scaling: Scale) -> StepResult:
                 continue
             new_voter = f"{name} joins first"
         part = merge(part, creation_of(facts, pool, ordinal, name))
-    return merge(part, *(creation_of(facts, facts.pools[m.pool], m.ordinal, m.name) for m in claimless(facts, scaling)))
+    return merge(part, *(claim_again(facts, m, facts.pools[m.pool]) for m in claimless(facts, scaling)))
 
 
 def was_manager(facts: Facts, name: str) -> bool:
@@ -66,6 +67,59 @@ def lacks_claim(facts: Facts, member: Member) -> bool:
     if member.claim is not None or pod is None or pod.terminating or facts.ephemeral(member):
         return False
     return not (pod.node or pod.running or pod.ready)
+
+
+def new_volume(facts: Facts, member: Member, pool: Pool) -> StepResult:
+    """Return the making of a member's volume that is gone, or the deletion of a claim that its pool no longer wants.
+
+    The disaster this prevents: the volumes are made again with a storage class that does not exist, and the managers
+    would be replaced for the correction only once the database answers. A claim that was never bound holds nothing.
+    """
+    claim, pod = member.claim, member.pod
+    if claim is None:
+        # A member that has joined without a claim keeps its data in its pod, which takes no volume.
+        record = facts.obs.records.get(member.name)
+        complete = facts.ephemeral(member) and record is not None and not record.volume
+        return StepResult() if complete else claim_again(facts, member, pool)
+    why = claim_mismatch(pool, claim)
+    if pool.ephemeral or why is None or claim.capacity or claim.terminating or (pod is not None and pod.node):
+        return StepResult()
+    actions = (DeleteVolume(why=f"nothing was written to it, and {why}", member=member.name, claim=claim.ref),)
+    text = f"{{}} gets another volume: {why}"
+    return StepResult(actions=actions, intents=intents_for(State.CREATING, [member], Effect.NONE, text))
+
+
+def claim_again(facts: Facts, member: Member, pool: Pool) -> StepResult:
+    """Return the making of a claim that is lost, once the pod that waits for it is made as the pool asks for.
+
+    The disasters this prevents: the pool is to keep its data in pods, nothing makes the claim, and the pod waits for
+    it. Or the pool has lost the role data, the pod that waits still has it and writes data to the new volume, and no
+    member of the pool starts on that volume later.
+    """
+    pod, workload = member.pod, member.workload
+    if workload is not None and (pod is None or waits_for_claim(member, pod)):
+        why = "its claim is lost, and its pool asks for another kind of member"
+        text = f"{member.name} is recreated: {why}"
+        intents = {member.name: Intent(member.name, pool.name, State.CREATING, Effect.NONE, text)}
+        if is_of_another_kind(facts, member, pool, workload.inputs):
+            version = member_version(facts, member, pool)
+            stage = Stage(why=why, member=member.name, pool=pool.name, version=version, crossing=facts.crossing)
+            return StepResult(actions=(stage,), intents=intents)
+        if pod is not None and is_of_another_kind(facts, member, pool, pod.inputs):
+            delete = (DeletePod(why=why, member=member.name, pod=pod.ref),) if workload.observed else ()
+            return StepResult(actions=delete, intents=intents)
+    return StepResult() if pool.ephemeral else creation_of(facts, pool, member.ordinal, member.name)
+
+
+def waits_for_claim(member: Member, pod: Pod) -> bool:
+    """Return whether a pod that is not on a node yet uses a claim that does not exist: nothing is lost with it."""
+    return pod.claims and member.claim is None and not (pod.terminating or pod.node)
+
+
+def is_of_another_kind(facts: Facts, member: Member, pool: Pool, inputs: Inputs) -> bool:
+    """Return whether only a new member could have what the pool asks for, if it had a volume already."""
+    changed = differing(inputs, member_target(facts, member, pool))
+    return any(effect_of(pool, name) is Effect.REPLACE for name in changed)
 
 
 def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult:

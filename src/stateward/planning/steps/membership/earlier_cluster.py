@@ -15,30 +15,18 @@ from stateward.planning.model.observation import Claim, Member
 def kept_voters(facts: Facts) -> list[Member]:
     """Return the members whose volumes may hold the state of a cluster that was formed before this resource knew it.
 
-    They are those with a marked claim. Without any mark they are the managers with a claim that is older than the
-    resource, and it is unknown which volumes are empty: an operator without marks made them, or a user wrote their
-    claims. A user that asks for managers that keep their data in pods has given up the volumes. The disaster this
-    prevents: two pools swap their names, that of the earlier managers keeps data in pods now, and no more managers, and
-    a second database is formed beside their volumes.
+    They are those with a marked claim, whatever their pool asks for now. Without any mark they are the managers with a
+    claim that is older than the resource, and it is unknown which volumes are empty: an operator without marks made
+    them, or a user wrote their claims. The disaster this prevents: the pool of the managers is to keep its data in pods
+    when their cluster is created again, and a second database is formed beside their volumes.
     """
-    ephemeral = {pool.name for pool in facts.obs.desired.pools if pool.ephemeral and pool.voting and pool.replicas}
-    usable = [(m, m.claim) for m in facts.obs.members if m.pool not in ephemeral and m.claim is not None]
-    usable = [(m, claim) for m, claim in usable if is_usable(claim)]
+    claimed = [(m, m.claim) for m in facts.obs.members if m.claim is not None]
+    usable = [(m, claim) for m, claim in claimed if is_usable(claim)]
     marked = [m for m, claim in usable if claim.state]
     # Where data is marked, so were the managers: a claim without a mark is of one that came later, and is empty.
     if marked or marked_data(facts):
         return marked
     return [m for m, claim in usable if claim.earlier and (facts.votes(m) or not m.made_for)]
-
-
-def state_volumes(facts: Facts) -> list[Member]:
-    """Return the members whose volumes hold the state of the cluster, also those that no member of their pool uses now.
-
-    The disaster this prevents: the managers' pool is to keep its data in pods, the StatefulSet of the only manager is
-    scaled to zero while it is replaced, and no message names its volume.
-    """
-    marked = [m for m in facts.obs.members if m.claim is not None and m.claim.state and is_usable(m.claim)]
-    return marked or kept_voters(facts)
 
 
 def electors(facts: Facts) -> list[Member]:

@@ -18,7 +18,7 @@ from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters, state_volumes
+from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
@@ -118,7 +118,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
     if facts.database is None:
-        kept = (state_volumes(facts) if facts.formed else kept_voters(facts)) if lacks_managers(facts) else []
+        kept = kept_voters(facts) if lacks_managers(facts) else []
         # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
         gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None]
         rest = [m for m in facts.obs.members if m.present and not can_vote(facts, m) and not facts.formed]

@@ -121,9 +121,13 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     round. The disasters this prevents: the role data moves from one pool to another one, and the last member of the
     first pool waits for a place for its data, while the members of the second pool wait for the end of its replacement;
     or the member of the second pool leaves first, and the new one of the first pool is deleted again and again.
+
+    Members of a pool without members leave, and nothing takes their place. The disaster this prevents: the last manager
+    is in such a pool, it counts as the replacement in progress, and it waits for a manager of a pool that waits for it.
     """
     keep = facts.obs.desired.replacement.keep | removals.keys()
-    rest = (m for m in facts.obs.members if m.present and m.name not in keep)
+    emptied = {pool.name for pool in facts.obs.desired.pools if not pool.replicas}
+    rest = (m for m in facts.obs.members if m.present and m.name not in keep and m.pool not in emptied)
     wanting = {m.name: why for m in rest if (why := replaced_because(facts, m))}
     order = sorted(wanting, key=lambda n: (not is_leaving(facts, n), facts.votes(facts.members[n]), n))
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]

@@ -320,30 +320,35 @@ def test_the_volume_of_the_only_manager_is_named_also_if_its_pool_is_to_keep_its
     world.edit(pools=[managers(1), hot(2)]).run()
 
 
-def test_managers_whose_claims_are_lost_get_pods_without_claims_if_their_pool_is_to_keep_its_data_in_pods() -> None:
-    """The disaster this prevents: the user agrees to a new cluster, and the pods wait for claims that nothing makes."""
-    world = settled(managers(), hot(2)).edit(pools=[managers(ephemeral=True), hot(2)], bootstrap_again=True)
+@pytest.mark.parametrize("ephemeral", [True, False])
+def test_pods_that_wait_for_lost_claims_are_made_as_their_pool_asks_for_before_they_get_volumes(
+    *, ephemeral: bool
+) -> None:
+    """The disasters this prevents: nothing makes the claims, or the new volumes get data that the pool cannot use."""
+    world = settled(managers(), hot(2)).edit(pools=[managers(ephemeral=ephemeral), hot(2)], bootstrap_again=True)
     observed = replace(world.observe(), database=o.Unknown("silent"))
+    before = next(m for m in observed.members if m.name == "c-managers-0")
+    assert before.pod is not None
+    assert before.workload is not None
+    pod = replace(before.pod, claims=True, running=False, ready=False, node="")
+    target = observed.desired.pools[0].inputs
+    other = {**target, "storage/holds": "TrueTrue"}
 
-    def planned(member: o.Member, **pod: object) -> list[str]:
-        assert member.pod is not None
-        waiting = replace(member.pod, **{"claims": True, "running": False, "ready": False, "node": "", **pod})
-        lost = {m.name: replace(m, claim=None, pod=waiting, workload=member.workload) for m in observed.members}
-        rest = tuple(lost[m.name] if m.name in MANAGERS else m for m in observed.members)
+    def planned(workload: o.Workload | None, pod: o.Pod | None) -> list[str]:
+        lost = {name: replace(before, name=name, claim=None, workload=workload, pod=pod) for name in MANAGERS}
+        rest = tuple(lost.get(m.name, m) for m in observed.members)
         made = form_anew(derive(replace(observed, members=rest), world.now))
         return sorted({type(action).__name__ for action in made.actions})
 
-    member = next(m for m in observed.members if m.name == "c-managers-0")
-    assert member.workload is not None
-    inputs = {**member.workload.inputs, "storage/ephemeral": "False"}
-    assert planned(replace(member, workload=replace(member.workload, inputs=inputs))) == ["Create"]
-    made = replace(member, workload=replace(member.workload, observed=False))
-    assert planned(made) == []
-    made = replace(member, workload=replace(member.workload, observed=True))
-    assert planned(made) == ["DeletePod"]
-    assert planned(made, terminating=True) == []
-    assert planned(made, node="node-0", running=True, claims=False) == ["RecordBootstrap"]
-    assert planned(made, node="node-0") == [], "it may hold the state of the cluster"
+    made = replace(before.workload, inputs=target)
+    assert planned(replace(made, inputs=other), replace(pod, inputs=other)) == ["Stage"]
+    assert planned(replace(made, inputs=other), None) == ["Stage"]
+    assert planned(replace(made, observed=False), replace(pod, inputs=other)) == []
+    assert planned(replace(made, observed=True), replace(pod, inputs=other)) == ["DeletePod"]
+    assert planned(made, replace(pod, inputs=target)) == ([] if ephemeral else ["Create"])
+    assert planned(made, None) == ([] if ephemeral else ["Create"])
+    for kept in (replace(pod, inputs=other, terminating=True), replace(pod, inputs=other, node="node-0")):
+        assert planned(made, kept) == ([] if ephemeral else ["Create"]), "it may hold the state of the cluster"
 
 
 @pytest.mark.parametrize("voted", [True, False])

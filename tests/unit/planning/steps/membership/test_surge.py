@@ -302,3 +302,10 @@ def test_no_new_member_leaves_again_while_the_role_data_moves(
             break
     assert made.settled
     assert not set(world.did(a.Release)) - before
+
+
+def test_managers_of_a_pool_that_shrinks_to_none_wait_for_others_and_do_not_count_as_their_replacement() -> None:
+    """The disaster this prevents: another pool gets their roles, and its members wait for the last one to leave."""
+    world = settled(mixed(3), hot(2), indices=((2,),)).edit(pools=[hot(0, "all"), mixed(2, "hot")]).run()
+    assert {name.rpartition("-")[0] for name in world.pods()} == {"c-hot"}
+    assert world.voters <= world.pods().keys()
