@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from stateward.api.values import names
-from tests.simulation.foundationdb.scenario import KIND, PODS, Scenario, pool, pools
+from tests.simulation.foundationdb.scenario import KIND, Scenario, pools
 
 pytestmark = pytest.mark.simulation
 
