@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from stateward.api.values import names
-from tests.simulation.foundationdb.scenario import KIND, Scenario, pools
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from tests.simulation.foundationdb.scenario import KIND, SETS, Scenario, pools
 
 pytestmark = pytest.mark.simulation
 
@@ -42,3 +43,19 @@ async def test_a_pool_is_renamed_while_the_machine_of_one_of_its_members_is_lost
         scenario.world.nodes.remove(machine)
         gone = {m for m in scenario.members() if m.startswith(f"logs-{name}-")}
         assert await scenario.until(lambda: not gone & scenario.members(), 7200.0), scenario.doing
+
+
+async def test_the_pool_of_a_deleted_member_is_asked_for_when_the_database_cannot_recover_without_it() -> None:
+    """With one copy of everything, a log of a pool that is leaving holds the only copy of what was written last."""
+    with Scenario(redundancy="single", pools=pools(storage=3, log=3)).logged() as scenario:
+        await scenario.begin()
+        renamed = [{**p, "name": "other"} if p["name"] == "log" else p for p in pools(storage=3, log=3)]
+        scenario.edit(pools=renamed)
+        await asyncio.sleep(1.0)
+        (workload,) = [s for s in scenario.world.store.all(SETS) if s.key.name == "logs-log-1"]
+        scenario.world.server.delete(SETS, workload.key, DeleteOptions(Preconditions(workload.uid)))
+        assert await scenario.until(lambda: "PoolNeeded" in scenario.doing, 1800.0), scenario.doing
+        assert "the kept volume of logs-log-1 may hold data without which" in scenario.doing
+        scenario.edit(pools=pools(storage=3, log=3))
+        assert await scenario.settled(), scenario.doing
+        scenario.check()
