@@ -59,3 +59,14 @@ async def test_the_pool_of_a_deleted_member_is_asked_for_when_the_database_canno
         scenario.edit(pools=pools(storage=3, log=3))
         assert await scenario.settled(), scenario.doing
         scenario.check()
+
+
+async def test_members_with_all_coordinators_that_are_given_up_at_once_leave_one_after_the_other() -> None:
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin()
+        voters = scenario.coordinators()
+        scenario.edit(members={"replaceWithoutDraining": sorted(voters)})
+        assert await scenario.until(lambda: not voters & scenario.members()), scenario.doing
+        scenario.edit(members=None)
+        assert await scenario.settled(), scenario.doing
+        scenario.check()
