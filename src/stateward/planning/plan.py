@@ -37,7 +37,7 @@ from stateward.planning.steps.membership.automatic_scaling import pool_sizes
 from stateward.planning.steps.membership.bootstrap import bootstrap
 from stateward.planning.steps.membership.create_members import create
 from stateward.planning.steps.membership.decommission import decommission
-from stateward.planning.steps.membership.kept_volumes import kept_volumes
+from stateward.planning.steps.membership.kept_volumes import kept_volumes, may_be_needed
 from stateward.planning.steps.membership.pacing import limit_releases
 from stateward.planning.steps.membership.protocol_switch import switch_waits
 from stateward.planning.steps.membership.replacement import replacement
@@ -349,11 +349,12 @@ def default_intents(facts: Facts, part: StepResult, *, hold: bool) -> StepResult
 
     With `hold`, no step brings back a member of which only a volume is left; it stays on record. The disaster this
     prevents: the StatefulSets of two managers are deleted while the cluster is paused, and later they count as new ones
-    that have to wait for a database, which waits for them.
+    that have to wait for a database, which waits for them. The same holds for a volume that a silent database may need.
     """
     found: list[StepResult] = []
     for member in facts.obs.members:
-        if member.name in part.intents or not (member.present or (hold and member.name in facts.down)):
+        stays = member.present or (hold and member.name in facts.down) or may_be_needed(facts, member)
+        if member.name in part.intents or not stays:
             continue
         own = default_intent(facts, member)
         said = part.otherwise.get(member.name)

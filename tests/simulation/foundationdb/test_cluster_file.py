@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stateward.api.values import names
 from stateward.api.values.base import Json
 from stateward.engines.foundationdb.objects import pod
 from stateward.kube.client.client import DeleteOptions, PatchKind, Preconditions
@@ -88,6 +89,34 @@ async def test_one_that_is_deleted_comes_back_from_the_database_and_never_as_it_
         assert await scenario.settled(), scenario.doing
         assert shown(scenario) == right(scenario)
         scenario.check()
+
+
+async def test_a_user_restores_the_deleted_one_from_a_volume_while_the_database_does_not_answer() -> None:
+    """Before it has its labels, it is not taken for the operator's own, and the status still says what to do."""
+    with Scenario(agents=True).logged() as scenario:
+        await scenario.begin()
+        for node in {run.container.node for run in scenario.world.foundationdb.pods.values() if run.alive}:
+            scenario.world.foundationdb.isolate(node, on=True)
+        delete(scenario)
+        assert await scenario.until(lambda: "ClusterFileLost" in scenario.doing, 600.0), scenario.doing
+        content = base64.b64encode(right(scenario).encode()).decode()
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": WHERE.name},
+            "data": {"fdb.cluster": content},
+        }
+        scenario.world.server.create("/secrets", WHERE.namespace, body, "kubectl")
+        await asyncio.sleep(120.0)
+        labels = {names.LABEL_CLUSTER: NAME, names.LABEL_ENGINE: "foundationdb"}
+        assert all(f"{name}={value}" in scenario.doing for name, value in labels.items()), scenario.doing
+        assert "NotOwnedError" not in scenario.doing
+        scenario.world.server.patch("/secrets", WHERE, {"metadata": {"labels": labels}}, PatchKind.MERGE, "kubectl")
+        assert await scenario.until(lambda: "ClusterFileLost" not in scenario.doing, 600.0), scenario.doing
+        for node in {run.container.node for run in scenario.world.foundationdb.pods.values() if run.alive}:
+            scenario.world.foundationdb.isolate(node, on=False)
+        assert await scenario.settled(), scenario.doing
+        assert shown(scenario) == right(scenario)
 
 
 def delete(scenario: Scenario) -> None:

@@ -293,3 +293,13 @@ def test_no_command_runs_in_a_pod_that_is_not_there() -> None:
             await town.run("status json", "logs-storage-9")
 
     live(scenario)
+
+
+def test_a_command_in_a_pod_without_the_programs_that_it_wants_runs_those_of_its_image() -> None:
+    async def scenario(town: Town) -> None:
+        await town.made()
+        (pod,) = [pod for pod in town.world.foundationdb.pods.values() if pod.container.pod.name == f"{NAMES[3]}-0"]
+        pod.version = ""
+        assert (await town.status(NAMES[3]))["client"]["coordinators"]["quorum_reachable"]
+
+    live(scenario)

@@ -38,7 +38,8 @@ ADVICE = {
     ),
     "ClusterFileLost": Advice(
         "the database answers; the operator then writes the cluster file into the Secret again",
-        "restore the Secret from a backup, or from the file /var/fdb/data/fdb.cluster on any member's volume",
+        "restore the Secret from a backup, or from the file /var/fdb/data/fdb.cluster on any member's volume, with the"
+        " labels that the message names",
     ),
     "ConfigurationNotMounted": Advice(
         "the kubelet updates the mounted Secret, usually within a second and at most two minutes",

@@ -30,6 +30,7 @@ from stateward.operator.databases.prospects import prospects
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.objects.translate import inputs
+from stateward.planning.model.intent import State
 from stateward.planning.model.observation import Desired, Inputs, ProtocolSwitch
 from stateward.planning.model.phase import BEGUN, COORDINATED, parse_phase
 from stateward.planning.model.times import parse_time
@@ -86,7 +87,7 @@ class FoundationDBFamily:
         pods.sort(key=lambda pod: (not pod.ready, pod.metadata.name))
         counts = processes(existing)
         states = cluster.status.member_states
-        away = {m.name: since for m in states if (since := parse_time(m.missing_since_time)) is not None}
+        away = {m.name: since for m in states if (since := parse_time(missing_since(m))) is not None}
         silent = {m.name: since for m in states if (since := parse_time(m.not_serving_since_time)) is not None}
         return FoundationTarget(
             endpoints=tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods),
@@ -126,6 +127,15 @@ def foundationdb_cluster(cluster: Cluster) -> FoundationDBCluster:
     if not isinstance(cluster, FoundationDBCluster):
         raise TypeError(f"{cluster.kind} is not a FoundationDB cluster")
     return cluster
+
+
+def missing_since(member: MemberStatus) -> str:
+    """Return since when a member is missing from the database, or is kept stopped; empty if it is neither.
+
+    The disaster this prevents: a user keeps one member stopped, which counts as missing for 0 seconds, and no other
+    member ever leaves.
+    """
+    return member.last_transition_time if member.state == State.STOPPED else member.missing_since_time
 
 
 def all_restart(pods: Iterable[Pod]) -> bool:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from stateward.api.kinds.foundationdb import FoundationDBCluster
+from stateward.api.values import names
 from stateward.engines.foundationdb.objects.shared import CLUSTER_FILE
 from stateward.engines.foundationdb.spec.identity import cluster_file, names_it
 from stateward.engines.foundationdb.spec.security import formed
@@ -24,7 +25,9 @@ from stateward.kube.objects.metadata import Key, key_of
 from stateward.operator.databases.foundationdb import uses_config_map
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
+from stateward.operator.objects.kinds import FOUNDATIONDB
 from stateward.operator.objects.live import read_live
+from stateward.operator.objects.ownership import NotOwnedError
 from stateward.operator.security.own_secrets import OwnSecrets
 from stateward.planning.model.observation import Database, Refusal, Unknown
 
@@ -49,8 +52,17 @@ class ClusterFiles:
         self._own.forget(cluster)
 
     async def _kept(self, cluster: FoundationDBCluster) -> str:
-        """Return the content of the Secret; empty if a live read shows that it does not exist."""
-        found = await self._own.read(cluster_file(cluster), cluster)
+        """Return the content of the Secret; empty if a live read shows that it does not exist.
+
+        A Secret of another owner counts as lost once the database was created: what was restored without its labels
+        must not keep the status from saying so.
+        """
+        try:
+            found = await self._own.read(cluster_file(cluster), cluster)
+        except NotOwnedError:
+            if not formed(cluster):
+                raise
+            return ""
         return (found or {}).get(CLUSTER_FILE, "").strip()
 
 
@@ -69,7 +81,8 @@ def with_cluster_file(
     text = (
         f"Secret {name} does not hold the cluster file, and the database does not answer: the operator"
         " writes it again as soon as"
-        " the database answers"
+        " the database answers; if you restore it, give it the labels"
+        f" {names.LABEL_CLUSTER}={cluster.metadata.name} and {names.LABEL_ENGINE}={FOUNDATIONDB.engine}"
     )
     return existing, (Refusal("status.connectionSecretName", "ClusterFileLost", text),)
 

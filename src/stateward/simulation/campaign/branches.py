@@ -51,7 +51,7 @@ OUT_OF_REACH: Mapping[str, str] = {
 """Branches that worlds with shards cannot reach, and why. Remove one that is reached after all."""
 
 BEYOND_FOUNDATIONDB: Mapping[str, str] = {
-    "wait: ClusterFileLost": "no user deletes its Secret while the database is unavailable; a scenario does",
+    "wait: ClusterFileLost": "users seldom delete its Secret just while the database is unavailable; a scenario does",
     "wait: SecurityFixed": "no user switches TLS; scenarios do",
     "wait: ProofRefused": "the disks of these worlds are never too full for an exclusion that was accepted before",
     "wait: DatabaseGone": "it needs the loss of most coordinators, which loses the data; scenarios cover it",

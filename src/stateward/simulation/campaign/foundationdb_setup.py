@@ -12,9 +12,10 @@ from stateward.simulation.faults import foundationdb_faults
 from stateward.simulation.faults.faults import FAULTS, LASTING_FAULTS, Fault, LastingFault
 from stateward.simulation.properties.foundationdb_goal import unmet
 from stateward.simulation.users.edits import Edit
-from stateward.simulation.users.foundationdb_edits import ABSENT, BROKEN, CHOICE, VERSIONS, pool_of
+from stateward.simulation.users.foundationdb_edits import ABSENT, BROKEN, CHOICE, VERSIONS
+from stateward.simulation.users.foundationdb_pools import pool_of
 from stateward.simulation.users.foundationdb_user import FoundationDBUser
-from stateward.simulation.users.profiles import MACHINES, NETWORK, UNPLACEABLE, Profile
+from stateward.simulation.users.profiles import MACHINES, NETWORK, POOL_SCALE_WRITTEN, UNPLACEABLE, Profile
 from stateward.simulation.users.user import User
 from stateward.simulation.world.operators import Process
 from stateward.simulation.world.world import Layout, World
@@ -25,13 +26,16 @@ ELSEWHERE = frozenset(
         "index created",
         "database made read-only",
         "cluster deleted and recreated",
+        "disk filled",
+        POOL_SCALE_WRITTEN,
     }
 )
-"""Faults of worlds with shards; here no user recreates a cluster on its old volumes."""
+"""Faults of worlds with shards, or of pools that scale; here no user recreates a cluster on its old volumes."""
 
 FOUNDATIONDB_FAULTS = (
     *(fault for fault in FAULTS if fault.name not in ELSEWHERE),
     Fault("zone in maintenance", foundationdb_faults.maintenance, (600, 3600), 0.25),
+    Fault("objects deleted by a user", foundationdb_faults.objects_deleted, (300, 2400), 0.2),
     Fault("disks almost full", foundationdb_faults.disks_full, (600, 3600), 0.2),
 )
 FOUNDATIONDB_LASTING_FAULTS = tuple(
@@ -98,6 +102,37 @@ FOUNDATIONDB_PROFILES = (
         ),
         frequent_faults={"user edit": 8.0, "disk unresponsive": 2.0, "storage class deleted": 4.0},
     ),
+    Profile(
+        "changing pools",
+        edits=(
+            "pool renamed",
+            "pool added",
+            "pool removed",
+            "process class changed",
+            "volumes of stateless members toggled",
+            "pool size left to the default",
+            "redundancy changed",
+            "several edits at once",
+            "several edits at once",
+            "version up",
+        ),
+        frequent_faults={"user edit": 6.0, "slow StatefulSet controller": 1.0, "objects deleted by a user": 2.0},
+    ),
+    Profile(
+        "one copy",
+        edits=(
+            "version up",
+            "knob changed",
+            "environment changed",
+            "member replacement requested",
+            "member replacement without draining requested",
+            "volumes of stateless members toggled",
+            "storage class changed",
+            "several edits at once",
+        ),
+        frequent_faults={"user edit": 5.0, "process crash": 1.0},
+        spec={"redundancy": "single"},
+    ),
     Profile("network and file faults", frequent_faults={**NETWORK, "restart annotation removed from a pod": 2.0}),
     Profile("node and pod faults", frequent_faults={**MACHINES, "Secret of a removed member restored": 4.0}),
 )
@@ -135,12 +170,21 @@ class FoundationDBSetup:
 
     def spec(self, rng: random.Random, profile: Profile | None) -> Json:
         """Return the initial spec."""
+        mode = rng.choice(("single", "double", "double", "triple"))
+        least = 5 if mode == "triple" else 3
         pools = [
-            pool_of("storage", "storage", rng.randint(4, 5)),
-            pool_of("log", "log", rng.randint(3, 5)),
-            pool_of("stateless", "stateless", rng.randint(2, 3)),
+            pool_of("storage", "storage", rng.randint(least, 5)),
+            pool_of("log", "log", rng.randint(least, 5)),
+            pool_of("stateless", "stateless", rng.randint(1, 3)),
         ]
-        return {"version": VERSIONS[0], "pools": pools, **(deepcopy(profile.spec) if profile is not None else {})}
+        if rng.random() < 0.5:
+            pools[-1]["storage"] = {"ephemeral": True}
+        spec: Json = {"version": VERSIONS[0], "pools": pools, "redundancy": mode}
+        if rng.random() < 0.2:
+            spec["faultDomain"] = "Member"
+        if rng.random() < 0.3:
+            spec["update"] = {"waitBetweenRemovals": "5s"}
+        return {**spec, **(deepcopy(profile.spec) if profile is not None else {})}
 
     def unmet(self, world: World) -> list[str]:
         """Return the differences from the desired state."""

@@ -1,7 +1,13 @@
-"""Faults of FoundationDB only: zones in maintenance, and full disks."""
+"""Faults of FoundationDB only: zones in maintenance, full disks, and deleted objects."""
 
+from collections.abc import Callable
+
+from stateward.api.values import names
+from stateward.kube.client.client import DeleteOptions, Preconditions
+from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.faults.targets import FaultTargets
 from stateward.simulation.foundationdb.ensemble import Ensemble
+from stateward.simulation.world.world import NAME
 
 FREE, FULL = 80 * 2**30, 4 * 2**30
 """Free bytes of a disk of 100 GiB: normally, and when other data fills it."""
@@ -45,6 +51,33 @@ def disks_full(targets: FaultTargets) -> None:
 
     targets.reverts.append(emptied)
     targets.world.context.soon(120.0, 900.0, emptied)
+
+
+def objects_deleted(targets: FaultTargets) -> None:
+    """Delete one or two StatefulSets, Secrets of members, or the Secret of the cluster file, as users do by mistake."""
+    world, rng = targets.world, targets.rng
+    kind, belongs = rng.choice(DELETABLE)
+    mine = [s for s in world.store.all(kind) if s.labels.get(names.LABEL_CLUSTER) == NAME and belongs(s)]
+    found = sorted((s for s in mine if not s.terminating), key=lambda stored: stored.key.name)
+    for stored in rng.sample(found, min(len(found), rng.choice((1, 1, 2)))):
+        world.context.trace(f"a user deletes {kind.rpartition('/')[2]} {stored.key.name}")
+        world.server.delete(kind, stored.key, DeleteOptions(Preconditions(stored.uid)))
+
+
+def _of_member(stored: Stored) -> bool:
+    return bool(stored.labels.get(names.LABEL_MEMBER))
+
+
+def _cluster_file(stored: Stored) -> bool:
+    return stored.key.name == f"{NAME}-cluster-file"
+
+
+DELETABLE: tuple[tuple[str, Callable[[Stored], bool]], ...] = (
+    ("apps/statefulsets", _of_member),
+    ("/secrets", _of_member),
+    ("/secrets", _cluster_file),
+)
+"""What users delete: its kind, and which objects of the cluster."""
 
 
 def _fill(ensemble: "Ensemble", free: int) -> None:

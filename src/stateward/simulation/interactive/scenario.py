@@ -11,7 +11,8 @@ from stateward.simulation.apiserver.store import Stored
 from stateward.simulation.campaign.engine_setups import FOUNDATIONDB
 from stateward.simulation.interactive.inputs import LoseNode, Patch, RestoreNode
 from stateward.simulation.interactive.live_world import LiveWorld
-from stateward.simulation.users.foundationdb_edits import VERSIONS, pool_of
+from stateward.simulation.users.foundationdb_edits import VERSIONS
+from stateward.simulation.users.foundationdb_pools import pool_of
 from stateward.simulation.world.engine_products import DEFAULT, PRODUCTS
 from stateward.simulation.world.world import NAME, NAMESPACE, Layout, World
 

@@ -74,8 +74,9 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
     ensemble.advance()
     if ensemble.cluster is None or not ensemble.cluster.state.configuration:
         return None
-    live, no_nodes = ensemble.cluster.live(ensemble.clock()), frozenset[str]()
+    live = ensemble.cluster.live(ensemble.clock())
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
+    coordinators = frozenset(host.partition(".")[0].removesuffix("-0") for host in ensemble.cluster.state.coordinators)
     tolerance = bearable(ensemble.cluster.state, live)
     state = ensemble.cluster.state
     return DatabaseKnowledge(
@@ -83,8 +84,8 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
         version=0,
         nodes=there,
         seen=seen | there,
-        voters=no_nodes,
-        voting=no_nodes,
+        voters=coordinators,
+        voting=coordinators,
         data=there,
         holders={},
         copies={},

@@ -37,6 +37,15 @@ class Draft:
         """Return an object with settings: the spec, or one of the pools."""
         return self.rng.choice([self.spec, *self.pools])
 
+    def storage(self) -> Json | None:
+        """Return the storage of one of the pools; None if its members have no volumes."""
+        storage = self.pool()["storage"]
+        return None if storage.get("ephemeral") else storage
+
+    def size(self, pool: Json) -> int:
+        """Return how many members a pool has."""
+        return pool["replicas"]
+
     def manages(self, pool: Json) -> bool:
         """Return whether members of a pool vote."""
         return self.product.manager in pool["roles"]
@@ -44,7 +53,7 @@ class Draft:
     def member(self) -> str:
         """Return the name of a member, usually of an existing one."""
         pool = self.pool()
-        return names.member(self.cluster, pool["name"], self.rng.randint(0, pool["replicas"]))
+        return names.member(self.cluster, pool["name"], self.rng.randint(0, self.size(pool)))
 
 
 NAMES_OF_MANAGERS = {"managers": "masters", "masters": "managers"}

@@ -38,7 +38,7 @@ def _replace_unknown(draft: Draft) -> bool:
 
 def _name_pool(draft: Draft, field: str) -> bool:
     pool = draft.pool()
-    members = [names.member(draft.cluster, pool["name"], ordinal) for ordinal in range(pool["replicas"])]
+    members = [names.member(draft.cluster, pool["name"], ordinal) for ordinal in range(draft.size(pool))]
     draft.spec["members"] = {field: members}
     return bool(members)
 

@@ -37,7 +37,7 @@ def _correct(pool: Json, message: str, manager: str) -> None:
     asked = _MEMBERS.search(message)
     if asked is None:
         return
-    members = max(pool["replicas"], int(asked[1]))
+    members = max(pool.get("replicas", 0), int(asked[1]))
     pool["replicas"] = members
     if "scaling" in pool:
         limits = pool["scaling"]

@@ -11,14 +11,18 @@ TOO_MUCH = "512Gi"
 
 
 def _class(draft: Draft) -> bool:
-    draft.pool()["storage"]["storageClass"] = NO_SUCH_CLASS
+    storage = draft.storage()
+    if storage is None:
+        return False
+    storage["storageClass"] = NO_SUCH_CLASS
     return True
 
 
 def _classes(draft: Draft) -> bool:
     """Misspell the class of all pools at once, as in an edit by search and replace."""
     for pool in draft.pools:
-        pool["storage"]["storageClass"] = NO_SUCH_CLASS
+        if not pool["storage"].get("ephemeral"):
+            pool["storage"]["storageClass"] = NO_SUCH_CLASS
     return True
 
 
@@ -35,6 +39,8 @@ def _selector(draft: Draft) -> bool:
 def _selector_and_class(draft: Draft) -> bool:
     """Request another class on nodes that do not exist: the class alone would replace all members."""
     pool = draft.pool()
+    if pool["storage"].get("ephemeral"):
+        return False
     pool["podTemplate"] = {"spec": {"nodeSelector": {"no-such": "label"}}}
     pool["storage"]["storageClass"] = "fast"
     return True

@@ -45,6 +45,8 @@ class User:
 
     choice: ClassVar[Sequence[Edit]] = CHOICE
     """The edits of this user."""
+    draft: ClassVar[type[Draft]] = Draft
+    """The kind of specs that this user edits."""
     excluded_fields: ClassVar[frozenset[str]] = EXCLUDED_FIELDS
     """Fields that are not drawn from the schema."""
 
@@ -232,7 +234,8 @@ class User:
     def _draft(self, spec: Json) -> Draft:
         resource = self._world.resource(self._name)
         removals = items(resource.doc, "status", "pendingRemovals") if resource is not None else []
-        return Draft(spec, self._name, self._rng, self._world.product, tuple(entry["name"] for entry in removals))
+        leaving = tuple(entry["name"] for entry in removals)
+        return self.draft(spec, self._name, self._rng, self._world.product, leaving)
 
     def _edit_from_schema(self) -> None:
         self.apply_drawn_edit(draw(self._world.kind.resource.kind, self.spec, self._rng, self.excluded_fields))

@@ -4,7 +4,9 @@ from stateward.simulation.users.edits import Draft, Edit
 
 
 def _larger(draft: Draft) -> bool:
-    storage = draft.pool()["storage"]
+    storage = draft.storage()
+    if storage is None:
+        return False
     size = int(storage["size"].removesuffix("Gi")) + 1
     storage["size"] = f"{size}Gi"
     if "grow" in storage:
@@ -13,7 +15,9 @@ def _larger(draft: Draft) -> bool:
 
 
 def _smaller(draft: Draft) -> bool:
-    storage = draft.pool()["storage"]
+    storage = draft.storage()
+    if storage is None:
+        return False
     size = int(storage["size"].removesuffix("Gi"))
     if size < 2:
         return False
@@ -22,13 +26,18 @@ def _smaller(draft: Draft) -> bool:
 
 
 def _class(draft: Draft) -> bool:
-    draft.pool()["storage"]["storageClass"] = draft.rng.choice(("standard", "fast", "rigid"))
+    wanted, storage = draft.rng.choice(("standard", "fast", "rigid")), draft.storage()
+    if storage is None:
+        return False
+    storage["storageClass"] = wanted
     return True
 
 
 def _growth(draft: Draft) -> bool:
     """Let the volumes of a pool grow by themselves, or change or end that."""
-    storage = draft.pool()["storage"]
+    storage = draft.storage()
+    if storage is None:
+        return False
     if "grow" in storage and draft.rng.random() < 0.4:
         del storage["grow"]
         return True

@@ -174,8 +174,8 @@ class FoundationDBPod:
         return self.answers
 
     def client(self) -> Client:
-        """Return the command line in this pod, with its cluster file."""
-        return Client(self.version, self.file)
+        """Return the command line in this pod, with its cluster file: that of its image if it has no other programs."""
+        return Client(self.version or self.container.version, self.file)
 
     def begin(self) -> None:
         """Wait for the pod's configuration and for the cluster file, as the start script does."""

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from stateward.api.kinds.foundationdb import Redundancy
 from stateward.engines.connection.base import RefusedError
 from stateward.engines.foundationdb.database.driver import FoundationEngine
 from stateward.planning.model.observation import Allocation, CopyState, Database, Health, Unformed, Unknown
@@ -217,6 +218,24 @@ async def test_a_coordinator_that_stays_away_is_replaced_and_never_by_fewer(mode
     await model.engine.configure(model.target())
     assert (await model.seen()).pending_settings == ""
     assert len((await model.seen()).voters) == 3
+
+
+async def test_a_coordinator_that_stays_away_is_replaced_while_the_database_refuses_another_redundancy(
+    model: Model,
+) -> None:
+    """With too few machines for `triple`, one coordinator is lost after the other, until there is no majority."""
+    await model.made()
+    spec = msgspec.structs.replace(model.of.spec, redundancy=Redundancy.TRIPLE)
+    model.of, model.refuses = msgspec.structs.replace(model.of, spec=spec), "configure triple"
+    model.ensemble.end(model.addresses["ledger-storage-0"])
+    await model.settle(60.0)
+    assert "triple is desired; its coordinators are" in (await model.seen()).pending_settings
+    with pytest.raises(RefusedError, match="does not want to"):
+        await model.engine.configure(model.target())
+    database = await model.seen()
+    assert "ledger-storage-0" not in database.voters
+    assert len(database.voters) == 5
+    assert database.redundancy == "double"
 
 
 async def test_members_with_too_few_processes_do_not_serve(model: Model) -> None:

@@ -97,17 +97,27 @@ class FoundationEngine:
         await self._told(pod, command)
 
     async def configure(self, target: Target) -> None:
-        """Set the redundancy mode or the coordinators, if they differ from the desired state."""
-        mine = meant(target)
+        """Set the redundancy mode or the coordinators, if they differ from the desired state.
+
+        The disaster this prevents: there are too few machines for another redundancy, which the database refuses again
+        and again, and meanwhile one coordinator is lost after the other, until there is no majority.
+        """
+        mine, refusal = meant(target), None
         pod, status = await self._certain(mine)
         if redundancy_change(mine, status):
-            await self._told(pod, f"configure {mine.cluster.spec.redundancy.value}")
-            return
+            try:
+                await self._told(pod, f"configure {mine.cluster.spec.redundancy.value}")
+            except RefusedError as error:
+                refusal = error
+            else:
+                return
         seen, now = view(status, mine.known), current_coordinators(mine, status)
         if seen is not None and now is not None and coordinator_change(mine, seen, now):
             await self._coordinators(
                 mine, pod, desired_coordinators(mine, candidates(mine, seen, frozenset()), now).members
             )
+        if refusal is not None:
+            raise refusal
 
     async def drain(self, target: Target, members: frozenset[str]) -> None:
         """Exclude these members, and include all others that were excluded as members.

@@ -26,7 +26,7 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     all_down: bool = False
     """Whether the processes of all pods restart together now, so that no answer is expected."""
     missing: Mapping[str, float] = {}
-    """By missing member: since when, in seconds since the epoch."""
+    """By missing or stopped member: since when, in seconds since the epoch."""
     silent: Mapping[str, float] = {}
     """By member that does not serve: since when, in seconds since the epoch."""
     prospects: Mapping[str, Prospect] = {}

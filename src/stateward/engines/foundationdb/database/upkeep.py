@@ -19,7 +19,8 @@ from stateward.engines.foundationdb.spec.identity import member_of
 
 def pending_settings(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
     """Return what the database needs, as a clause; empty if nothing."""
-    return redundancy_change(target, status) or coordinator_change(target, seen, coordinators)
+    needs = (redundancy_change(target, status), coordinator_change(target, seen, coordinators))
+    return "; ".join(need for need in needs if need)
 
 
 def redundancy_change(target: FoundationTarget, status: Status) -> str:

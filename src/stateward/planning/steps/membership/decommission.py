@@ -62,9 +62,10 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     part = merge(part, delete_members(facts, gone), StepResult(drain=drained))
     rest = remaining_data_members(facts, facts.database, facts.database.draining)
     to_move = {m.name: units_to_move(facts, m.name, rest) for m in going if m.name not in undrained}
-    resignation = next_to_lose_vote(facts, going, frozenset(leaving), {name for name in to_move if to_move[name]})
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)
+    holding = {name for name in to_move if to_move[name]} | losses.keys() - facts.obs.desired.replacement.accepted
+    resignation = next_to_lose_vote(facts, going, frozenset(leaving), holding)
     needed = {m.name: still_needed(facts, m) for m in going if m.alive and m.name not in departures.end}
     for member in going:
         why, held = leaving[member.name], needed.get(member.name)

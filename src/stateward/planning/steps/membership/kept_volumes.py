@@ -117,6 +117,11 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     """
     coming = {(pool.name, ordinal) for pool, ordinal in scaling.missing}
     idle = [m for m in facts.obs.members if not m.present and (m.pool, m.ordinal) not in coming]
+    if facts.database is None and facts.obs.desired.formed_by_word:
+        if facts.seconds_waited(facts.obs.name, UNANSWERED) <= OVERDUE:
+            return ()
+        held = [m for m in idle if may_be_needed(facts, m)]
+        return tuple(wait for m in held if (wait := needed(facts, scaling, m, "data", _THIS_DATA)))
     if facts.database is None:
         kept = kept_voters(facts) if lacks_managers(facts) else []
         # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
@@ -134,19 +139,32 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
 
 
 _STATE, _THIS_STATE = "the state of an earlier cluster of this name", "the state of this cluster"
+_THIS_DATA = "data without which this database does not answer"
+
+
+def may_be_needed(facts: Facts, member: Member) -> bool:
+    """Return whether a database that was created by a command and does not answer may wait for a kept volume.
+
+    The disaster this prevents: a pool gets another name, and one of its StatefulSets is deleted by mistake before its
+    member has left. It is not created again, because its pool is not in the spec; the database has lost a log without
+    which it does not recover; and no message says what brings it back.
+    """
+    if facts.database is not None or not facts.obs.desired.formed_by_word or member.name not in facts.obs.records:
+        return False
+    claim = member.claim
+    return claim is not None and bool(claim.capacity) and not claim.left and facts.holds_data(member)
 
 
 def lacks_managers(facts: Facts) -> bool:
     """Return whether managers with kept volumes are needed: none is there, or too few.
 
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
-    when it takes too long, and so it does in one that is formed. In a database that others create, nothing marks the
-    volumes with its state, so none is asked for.
+    when it takes too long, and so it does in one that is formed.
     """
     if facts.obs.bootstrap_again:
         return False
     if facts.formed:
-        return not facts.obs.desired.formed_by_word and facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
+        return facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE
     return not electors(facts) or is_overdue(facts)
 
 

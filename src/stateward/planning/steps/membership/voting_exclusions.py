@@ -35,8 +35,9 @@ def next_to_lose_vote(
 ) -> VoteRemoval:
     """Return the next manager to lose its vote: one in progress, or one that is down, or the highest without data.
 
-    Members in `holding` have data to move. Copies for which there is no other place do not count: they leave
-    with their member.
+    Members in `holding` have data to move, or would take the last copy of some with them. Copies for which there is no
+    other place do not count: they leave with their member. The disaster this prevents: three members with all votes are
+    given up at once; the first may leave and waits for the vote of the last, which waits for the first.
 
     The vote of a manager that is down may be removed while others are down too: a majority then needs fewer managers.
     Otherwise two managers that fail together would wait for each other forever.

@@ -77,8 +77,9 @@ class ModelDriver:
         found = reports.whole(model.cluster, reached, FILE, now) if model.quorum else reports.alone(reached, FILE, now)
         return msgspec.convert(found, Status)
 
-    def _ask(self, op: str, **request: object) -> None:
-        self._model.cluster.ask({"op": op, **request}, self._model.cluster.at)
+    def _ask(self, op: str, **request: object) -> str:
+        """Return how the database answers a request."""
+        return str(self._model.cluster.ask({"op": op, **request}, self._model.cluster.at).get("result", ""))
 
     def _drain(self, target: FoundationTarget, status: Status, members: frozenset[str]) -> None:
         back = draining(status) - members
@@ -102,8 +103,8 @@ class ModelDriver:
             self._ask("maintenance", zone=zone, seconds=float(PERIOD))
 
     def _configure(self, target: FoundationTarget, status: Status) -> None:
-        if redundancy_change(target, status):
-            self._ask("configure", new=False, options=[target.cluster.spec.redundancy.value])
+        wanted = target.cluster.spec.redundancy.value
+        if redundancy_change(target, status) and self._ask("configure", new=False, options=[wanted]) == "changed":
             return
         seen, now = view(status, target.known), current_coordinators(target, status)
         if seen is not None and now is not None and coordinator_change(target, seen, now):

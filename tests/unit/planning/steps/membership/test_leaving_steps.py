@@ -4,13 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
 from stateward.planning.steps.membership.decommission import still_needed
 from stateward.planning.steps.membership.scale import replacements
 from tests.unit.planning.chaos import NOW
-from tests.unit.planning.pools import hot, managers
+from tests.unit.planning.pools import hot, managers, mixed
 from tests.unit.planning.safety.test_choice import facts_of
+from tests.unit.planning.world import settled
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,12 @@ def test_a_cluster_is_not_at_rest_while_a_copy_is_built_or_moves(copy: o.Copy, r
     unit = o.Unit("logs[0]", 1, (o.Copy(o.CopyState.STARTED, True, "hot-0"), copy))
     facts = derive(replace(seen, database=replace(seen.database, units=(unit,))), NOW)
     assert at_rest(facts) is rests
+
+
+def test_managers_that_are_given_up_at_once_wait_for_no_vote_of_one_that_may_not_leave() -> None:
+    """The last one would take the last copy with it until the first is gone; its vote is not the first to move."""
+    every = frozenset({"c-all-0", "c-all-1", "c-all-2"})
+    world = settled(mixed(3), indices=((2,), (2,), (2,)))
+    world.edit(policy={"replacement": o.Replacement(replace=every, undrained=every)}).run()
+    assert world.did(a.Release)
+    assert world.available
