@@ -226,10 +226,10 @@ class World:
     ) -> AsyncGenerator[InstallationControl]:
         """Have an operator at work."""
         api = api or self.api
-        clock = VirtualClock()
-        recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
+        clock, rng = VirtualClock(), self.context.stream("operator")
+        recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock, rng=rng)
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds(), image="r.example/stateward@sha256:ab")
-        setting = replace(setting, execute=execute or self._execute_as, background=background)
+        setting = replace(setting, execute=execute or self._execute_as, background=background, rng=rng)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:
