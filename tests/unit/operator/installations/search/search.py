@@ -170,8 +170,8 @@ class Search:
 
     async def until_ready(self) -> None:
         end = self.world.context.now + PATIENCE
-        while not self.world.ready():
-            assert self.world.context.now < end, f"never ready: {self.world.status()}"
+        while not (self.world.get("Installation", "web") and self.world.ready() and not self.user.leaves):
+            assert self.world.context.now < end, f"never ready: {self.world.statuses()}"
             self.user.follow()
             await asyncio.sleep(30)
 
@@ -236,14 +236,14 @@ class Search:
             self.user.create_foreign()
         async with operators(self.world, self.mortal(15, 0.5)):
             await asyncio.sleep(self.random.choice([0, 5]))
-            self.note("the installation is deleted")
-            self.world.uninstall()
+            self.user.uninstall()
             await asyncio.sleep(self.random.choice([0.5, 5, 100]))
         async with operators(self.world):
             await self.world.until(lambda: self.world.get("Installation", "web") is None, 3000)
             await asyncio.sleep(10)
         self.user.check_foreign()
-        left = [key for key in owned(self.world) if key[0] != "PersistentVolumeClaim"]
+        stays = "" if "deletionPolicy" in self.user.spec else "PersistentVolumeClaim"
+        left = [key for key in owned(self.world) if key[0] != stays]
         assert not left, f"left after the deletion: {left}"
 
 

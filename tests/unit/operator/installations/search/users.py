@@ -41,7 +41,8 @@ class User:
         self.inner = 0
         self.requests = 0
         self.foreign: dict[tuple[str, str], dict[str, Any]] = {}
-        self.adopts = self.lost = False
+        self.spec: dict[str, Any] = {}
+        self.lost = False
         self.values = self.family.values()
         world.written[FILE] = b"f"
         self.new_inner()
@@ -58,10 +59,9 @@ class User:
 
     def ask(self, **spec: Any) -> None:
         """Write the spec."""
-        live = self.world.get("Installation", "web")
-        if live is None or not live["metadata"].get("deletionTimestamp"):
+        if not self.leaves:
             self.note(f"the spec is {self.package} with {self.values} {spec or ''}")
-            self.world.install(self.package, "web", spec={"adopt": self.adopts, **spec}, **self.values)
+            self.world.install(self.package, "web", spec={**self.spec, **spec}, **self.values)
 
     def request(self, plan: str) -> None:
         """Have a plan run."""
@@ -95,8 +95,27 @@ class User:
 
     def adopt(self) -> None:
         """Allow from now on that objects without an installation are adopted."""
-        self.adopts = True
+        self.spec["adopt"] = True
         self.ask()
+
+    def limit_steps(self) -> None:
+        self.spec["stepTimeoutSeconds"] = self.random.choice([0, 30])
+        self.ask()
+
+    def give_up_claims(self) -> None:
+        self.spec["deletionPolicy"] = "Delete"
+        self.ask()
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the installation is being deleted."""
+        live = self.world.get("Installation", "web")
+        return live is not None and "deletionTimestamp" in live["metadata"]
+
+    def uninstall(self) -> None:
+        if self.world.get("Installation", "web") is not None:
+            self.note("the installation is deleted")
+            self.world.uninstall()
 
     def own(self, *kinds: str) -> Iterator[Stored]:
         """Yield objects of the installation that tools or users may edit."""
@@ -163,7 +182,7 @@ class User:
     def check_foreign(self) -> None:
         """Check that no object of others was touched, unless it may be adopted."""
         for (kind, name), made in self.foreign.items():
-            if not self.adopts or LABEL_PART_OF in made["metadata"]["labels"]:
+            if "adopt" not in self.spec or LABEL_PART_OF in made["metadata"]["labels"]:
                 assert self.world.get(kind, name) == made, f"{kind} {name} of others was touched"
 
     def delete_foreign(self) -> None:
@@ -215,7 +234,10 @@ class User:
         self.heal()
 
     def follow(self) -> None:
-        """Do what the condition Stalled advises."""
+        """Do what the condition Stalled advises, and install again what was deleted."""
+        if self.world.get("Installation", "web") is None:
+            self.ask()
+            return
         stalled = self.world.condition("Stalled")
         reason = stalled.get("reason") if stalled.get("status") == "True" else ""
         if reason == "PlanFailed" and self.world.status()["run"]["stage"] == "Failed":
@@ -244,6 +266,9 @@ EDITS: Mapping[str, Callable[[User], None]] = {
     "unknown parameter": User.ask_for_unknown,
     "pause": User.pause,
     "adopt": User.adopt,
+    "time limit": User.limit_steps,
+    "claims go": User.give_up_claims,
+    "deletion": User.uninstall,
     "newer inner package": User.new_inner,
     "skip": User.skip_restarts,
 }
