@@ -44,6 +44,8 @@ class Truth:
             return ["Reconciling and Stalled"]
         if "Ready" not in true or status["observedGeneration"] != body["metadata"]["generation"]:
             return []
+        if "deletionTimestamp" in body["metadata"]:
+            return ["Ready while it is deleted"]
         installed, package = status["installed"], read_package(self.user.packages[spec["package"]])
         if package.digest != installed["digest"]:
             return [f"Ready with {installed['package']} instead of {spec['package']}"]
