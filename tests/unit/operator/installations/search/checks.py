@@ -7,6 +7,7 @@ from typing import Any
 
 from stateward.packages.format.parameters import resolve
 from stateward.packages.format.reading import read_package
+from stateward.packages.plans.steps import LABEL_PART_OF
 from stateward.packages.restarts.dependencies import dependencies
 from stateward.simulation.apiserver.store import Event, Stored
 from tests.unit.operator.installations.search.users import User
@@ -29,6 +30,9 @@ class Truth:
     def heard(self, kind: str, event: Event) -> None:
         if event.new is None:
             return
+        before, after = (x and x.meta.get("labels", {}).get(LABEL_PART_OF) for x in (event.old, event.new))
+        if before and before != after:
+            self.lies.append(f"{event.new.key.name} of {before} is taken by {after}")
         if kind == "stateward.dev/swinstallations" and event.new.key.name == "web":
             self.lies.extend(self.untrue(event.new.doc))
         elif kind in {"apps/deployments", "apps/statefulsets"} and event.old is not None:

@@ -17,7 +17,7 @@ from stateward.kube.timing.virtual_time import VirtualClock, VirtualTimeLoop
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.simulation.apiserver.network import Network, Rates
 from tests.unit.operator.installations.search import checks
-from tests.unit.operator.installations.search.users import EDITS, FAULTS, User, owned
+from tests.unit.operator.installations.search.users import EDITS, FAULTS, RIVAL, User, owned
 from tests.unit.operator.installations.world import HOME, World
 
 PATIENCE = 8000
@@ -169,8 +169,10 @@ class Search:
             assert self.world.store.version == version, f"{self.world.store.version - version} writes without a reason"
 
     async def until_ready(self) -> None:
-        end = self.world.context.now + PATIENCE
-        while not (self.world.get("Installation", "web") and self.world.ready() and not self.user.leaves):
+        end, get = self.world.context.now + PATIENCE, self.world.get
+        while (
+            get("Installation", RIVAL) or not get("Installation", "web") or not self.world.ready() or self.user.leaves
+        ):
             assert self.world.context.now < end, f"never ready: {self.world.statuses()}"
             self.user.follow()
             await asyncio.sleep(30)

@@ -13,9 +13,11 @@ from stateward.simulation.apiserver.store import Stored
 from tests.unit.operator.installations.search.packages import FILE, INNER, KINDS, Family, inner_package
 from tests.unit.operator.installations.world import HOME, PLURALS, World
 
-__all__ = ["EDITS", "FAULTS", "User", "owned"]
+__all__ = ["EDITS", "FAULTS", "RIVAL", "User", "owned"]
 
 SKIP, RECORD = "stateward.dev/skip-restart", "stateward.dev/restart-record"
+RIVAL = "rival"
+"""The name of a second installation of the package."""
 EDITED = ("ConfigMap", "Secret", "Service", "Deployment", "StatefulSet")
 
 
@@ -111,6 +113,17 @@ class User:
         """Whether the installation is being deleted."""
         live = self.world.get("Installation", "web")
         return live is not None and "deletionTimestamp" in live["metadata"]
+
+    def install_rival(self) -> None:
+        """Install the same package once more in the namespace: each of the two holds up the other."""
+        if self.world.get("Installation", RIVAL) is None:
+            self.note("a second installation of the package is made")
+            self.world.install(self.package, RIVAL, spec={"deletionPolicy": "Delete"}, **self.values)
+
+    def uninstall_rival(self) -> None:
+        if self.world.get("Installation", RIVAL) is not None:
+            self.note("the second installation is deleted")
+            self.world.uninstall(RIVAL)
 
     def uninstall(self) -> None:
         if self.world.get("Installation", "web") is not None:
@@ -231,6 +244,7 @@ class User:
             if SKIP in stored.meta.get("annotations", {}):
                 self.annotate(stored, SKIP, None)
         self.delete_foreign()
+        self.uninstall_rival()
         self.heal()
 
     def follow(self) -> None:
@@ -269,6 +283,8 @@ EDITS: Mapping[str, Callable[[User], None]] = {
     "time limit": User.limit_steps,
     "claims go": User.give_up_claims,
     "deletion": User.uninstall,
+    "second installation": User.install_rival,
+    "second installation deleted": User.uninstall_rival,
     "newer inner package": User.new_inner,
     "skip": User.skip_restarts,
 }
