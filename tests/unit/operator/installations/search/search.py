@@ -244,7 +244,7 @@ class Search:
             await self.world.until(lambda: self.world.get("Installation", "web") is None, 3000)
             await asyncio.sleep(10)
         self.user.check_foreign()
-        stays = "" if "deletionPolicy" in self.user.spec else "PersistentVolumeClaim"
+        stays = "PersistentVolumeClaim" if self.user.keeps else ""  # perhaps those of an earlier installation
         left = [key for key in owned(self.world) if key[0] != stays]
         assert not left, f"left after the deletion: {left}"
 

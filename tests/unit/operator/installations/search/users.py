@@ -44,7 +44,7 @@ class User:
         self.requests = 0
         self.foreign: dict[tuple[str, str], dict[str, Any]] = {}
         self.spec: dict[str, Any] = {}
-        self.lost = False
+        self.lost = self.keeps = False
         self.values = self.family.values()
         world.written[FILE] = b"f"
         self.new_inner()
@@ -128,6 +128,7 @@ class User:
     def uninstall(self) -> None:
         if self.world.get("Installation", "web") is not None:
             self.note("the installation is deleted")
+            self.keeps |= "deletionPolicy" not in self.spec
             self.world.uninstall()
 
     def own(self, *kinds: str) -> Iterator[Stored]:
