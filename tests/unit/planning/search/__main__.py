@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.support.searches import run_searches
+from tests.unit.planning.search.command import run_searches
 from tests.unit.planning.search.search import Profile, search
 
 

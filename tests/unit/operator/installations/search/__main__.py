@@ -2,8 +2,8 @@
 
 import sys
 
-from tests.support.searches import run_searches
 from tests.unit.operator.installations.search.search import search
+from tests.unit.planning.search.command import run_searches
 
 if __name__ == "__main__":
     sys.exit(run_searches("tests.unit.operator.installations.search", lambda seed, _: search(seed), None))
