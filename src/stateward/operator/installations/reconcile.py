@@ -324,7 +324,8 @@ class Reconciliation:
             status = await self._status_writer.write(replace(status, run=run))
         if run is None:
             return None
-        return await self._go_on(status, run, self._spec.step_timeout_seconds or CLEANUP_SECONDS)
+        timeout = self._spec.step_timeout_seconds or CLEANUP_SECONDS
+        return await self._go_on(status, run, timeout, "is being removed")
 
 
 def _cause(decision: Begin, status: InstallationStatus) -> Cause:

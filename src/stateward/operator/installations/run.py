@@ -30,7 +30,7 @@ MOST_ROUNDS = 200
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a plan is carried out with; `follows` is the plan after it, in a sentence."""
+    """What a plan is carried out with; `follows` is the plan or the removal after it, in a sentence."""
 
     shared: SharedTools
     status_writer: StatusWriter
@@ -107,7 +107,8 @@ async def _ended(running: RunContext, status: InstallationStatus, run: RunStatus
     status_writer = running.status_writer
     after = running.follows if run.stage == Stage.DONE else ""  # Else tools would take it for ready in between.
     done = replace(status, run=settled(run), history=remembered(status.history, run))
-    written = await status_writer.write(done, doing=after, reason="PlanRuns")
+    reason = "Removing" if run.cause == Cause.DELETION else "PlanRuns"
+    written = await status_writer.write(done, doing=after, reason=reason)
     if run.stage == Stage.DONE:
         status_writer.tell(Severity.NORMAL, "PlanDone", f"plan {run.plan} is done")
     return written

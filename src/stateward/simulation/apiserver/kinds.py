@@ -37,6 +37,8 @@ _STATEFUL_SET = frozenset(
     }
 )
 
+_JOB = frozenset({"parallelism", "suspend", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"})
+
 KINDS: Mapping[str, Kind] = {
     "/pods": Kind(status=True, generation=True),
     "/services": Kind(status=True),
@@ -50,7 +52,7 @@ KINDS: Mapping[str, Kind] = {
     "apps/statefulsets": Kind(generation=True, status=True, mutable=_STATEFUL_SET),
     "apps/deployments": Kind(generation=True, status=True),
     "apps/daemonsets": Kind(generation=True, status=True),
-    "batch/jobs": Kind(generation=True, status=True),
+    "batch/jobs": Kind(generation=True, status=True, mutable=_JOB),
     "batch/cronjobs": Kind(generation=True, status=True),
     "policy/poddisruptionbudgets": Kind(generation=True, status=True),
     "networking.k8s.io/networkpolicies": Kind(generation=True),

@@ -84,6 +84,8 @@ class World:
         return WorldApi(self.server, self.change_signal, network, "stateward")
 
     def _heard(self, kind: str, event: Event) -> None:
+        if event.new is not None and event.new.terminating and kind == "/persistentvolumeclaims":
+            self.context.later(0.5, self._released, event.new)
         if event.new is None or event.new.terminating:
             return
         if kind in {"apps/deployments", "apps/statefulsets"}:
@@ -119,6 +121,13 @@ class World:
     def _done(self, stored: Stored) -> None:
         if self.healthy:
             self.context.change(stored, ("status",), {"conditions": [{"type": "Complete", "status": "True"}]})
+
+    def _released(self, claim: Stored) -> None:
+        """Let a claim go that no pod uses."""
+        live = self.store.get(claim.kind, claim.key)
+        if live is not None and live.uid == claim.uid:
+            meta = {name: value for name, value in live.meta.items() if name != "finalizers"}
+            self.server.update(live.kind, live.key, {**live.doc, "metadata": meta})
 
     def roll_out(self) -> None:
         """Let everything become healthy that has waited."""
@@ -226,10 +235,10 @@ class World:
     ) -> AsyncGenerator[InstallationControl]:
         """Have an operator at work."""
         api = api or self.api
-        clock = VirtualClock()
-        recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock)
+        clock, rng = VirtualClock(), self.context.stream("operator")
+        recorder = EventRecorder(api, "stateward.dev/test", "test", clock=clock, rng=rng)
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds(), image="r.example/stateward@sha256:ab")
-        setting = replace(setting, execute=execute or self._execute_as, background=background)
+        setting = replace(setting, execute=execute or self._execute_as, background=background, rng=rng)
         control = InstallationControl(setting)
         tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
         try:

@@ -57,10 +57,10 @@ class Watches:
             self._users.pop(installation, None)
             self._sets.pop(name, None)
         wanted = frozenset[GroupKind]().union(*self._users.values())
-        for kind in wanted - self._tasks.keys():
+        for kind in sorted(wanted - self._tasks.keys()):
             self._since[kind] = self._options.clock.monotonic()
             self._tasks[kind] = group.create_task(self._watch(kind))
-        for kind in self._tasks.keys() - wanted:
+        for kind in sorted(self._tasks.keys() - wanted):
             self._tasks.pop(kind).cancel()
             self._stores.pop(kind, None)
 
@@ -76,7 +76,7 @@ class Watches:
         maintained.
         """
         found: dict[GroupKind, tuple[PartialObject, ...]] = {}
-        for kind in kinds:
+        for kind in sorted(kinds):
             store = self._stores.get(kind)
             if store is None or not store.has_synced:
                 if self._options.clock.monotonic() - self._since.get(kind, 0.0) > PATIENCE:

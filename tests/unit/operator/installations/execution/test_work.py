@@ -106,6 +106,23 @@ async def test_a_cleanup_for_the_end_runs_once_also_when_the_operator_dies_in_it
     assert world.jobs == {"job": 1}
 
 
+async def test_an_installation_that_is_deleted_is_not_ready_between_its_cleanup_and_the_removal(world: World) -> None:
+    """Tools that wait for Ready would take it for installed."""
+    world.package("other-1", working({"deploy": ["one"], "cleanup": ["job"]}))
+    world.install("other-1")
+    said: list[dict[str, str]] = []
+    async with world.operator():
+        await world.until(world.ready)
+        world.store.subscribers.append(
+            lambda kind, event: said.append(world.condition("Reconciling")) if "swinst" in kind and event.new else None
+        )
+        world.uninstall()
+        await world.until(lambda: world.get("Installation", "web") is None)
+    assert said[-1]["status"] == "True"
+    assert said[-1]["reason"] == "Removing"
+    assert all(found["status"] == "True" for found in said[1:])  # the first is the deletion itself
+
+
 async def test_the_end_comes_also_where_the_definition_of_installations_is_older_and_keeps_no_cause(
     world: World,
 ) -> None:
