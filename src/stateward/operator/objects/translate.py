@@ -329,7 +329,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
 
 
 def version_in(text: str) -> str:
-    """Return a recorded version; empty without one, and for a text that is none."""
+    """Return a recorded version; empty without one, and for an invalid text."""
     return text if parse_version(text) is not None else ""
 
 
