@@ -9,7 +9,7 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.facts.upgrade_order import newest_joined_version
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import Wait
-from stateward.planning.model.observation import Pool, Unknown
+from stateward.planning.model.observation import Database, Pool, Unknown
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters
 from tests.unit.planning.pools import PoolSpec
@@ -344,6 +344,14 @@ def test_claims_record_the_version_of_their_data_and_follow_an_upgrade() -> None
     assert {body.claim.version for body in world.bodies.values() if body.claim} == {"2.18.0"}
     world.log.clear()
     assert not world.edit(pools=[managers(), hot(2, config={"config/a": "1"})]).run().did(a.MarkState)
+
+
+def test_nodes_of_a_test_build_have_no_version_that_claims_could_record_so_none_is_marked_again() -> None:
+    observed = with_data_versions(cluster(2), "").observe()
+    assert isinstance(observed.database, Database)
+    nodes = {name: replace(n, version="2.17.1-SNAPSHOT") for name, n in observed.database.nodes.items()}
+    seen = replace(observed, database=replace(observed.database, nodes=nodes))
+    assert not [x for x in plan(seen, cluster(2).now).actions if isinstance(x, a.MarkState)]
 
 
 def test_claims_of_before_such_records_get_them_once() -> None:
