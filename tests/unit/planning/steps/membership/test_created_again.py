@@ -381,6 +381,17 @@ def test_claims_without_a_record_of_a_version_are_used_with_the_one_of_the_spec(
     assert {x.version for _, x in world.log if isinstance(x, a.Create)} == {"2.17.1"}
 
 
+def test_a_version_that_someone_writes_on_a_claim_in_use_changes_nothing() -> None:
+    """The disaster this prevents: the member is created again with a version that does not exist."""
+    world = cluster(2)
+    body = world.bodies["c-hot-0"]
+    assert body.claim is not None
+    body.claim.version = "99.0.0"
+    assert not [w for w in world.plan().waits if w.reason == "CannotGoBack"]
+    body.workload = body.pod = None
+    assert world.run().pods()["c-hot-0"] == "2.17.1"
+
+
 @pytest.mark.parametrize("mark", ["left", "terminating"])
 def test_volumes_that_no_member_uses_again_tell_no_version(mark: str) -> None:
     observed = cluster(2).observe()
