@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from stateward.api.values.version import recorded_version
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
-from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.facts.volume_fit import lacks_for_use, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
@@ -103,7 +102,7 @@ def data_marks(facts: Facts) -> tuple[Action, ...]:
         if claim is None or claim.left or claim.terminating or claim.state or node is None:
             continue
         version = recorded_version(node.version)
-        if node.data and not node.voting and (not claim.data or newer(version, claim.version)):
+        if node.data and not node.voting and (not claim.data or version not in ("", claim.version)):
             mark = MarkState(
                 why="it has joined the cluster, and holds data",
                 member=member.name,

@@ -390,6 +390,7 @@ def test_a_version_that_someone_writes_on_a_claim_in_use_changes_nothing() -> No
     assert not [w for w in world.plan().waits if w.reason == "CannotGoBack"]
     body.workload = body.pod = None
     assert world.run().pods()["c-hot-0"] == "2.17.1"
+    assert body.claim.version == "2.17.1"
 
 
 @pytest.mark.parametrize("mark", ["left", "terminating"])
