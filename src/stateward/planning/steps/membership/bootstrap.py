@@ -209,7 +209,7 @@ def mark_state(member: Member, why: str, version: str = "") -> tuple[Action, ...
     claim = member.claim
     if claim is None or (claim.state and version in ("", claim.version)):
         return ()
-    return (MarkState(why=why, member=member.name, claim=claim.ref, version=version),)
+    return (MarkState(why=why, member=member.name, claim=claim.ref, version=version, again=claim.state),)
 
 
 def volume_of(facts: Facts, member: Member) -> str:

@@ -109,6 +109,7 @@ def data_marks(facts: Facts) -> tuple[Action, ...]:
                 claim=claim.ref,
                 only_data=True,
                 version=version,
+                again=claim.data,
             )
             found.append(mark)
     return tuple(found)

@@ -346,6 +346,17 @@ def test_claims_record_the_version_of_their_data_and_follow_an_upgrade() -> None
     assert not world.edit(pools=[managers(), hot(2, config={"config/a": "1"})]).run().did(a.MarkState)
 
 
+def test_a_claim_whose_new_version_cannot_be_written_delays_nothing_and_a_first_mark_comes_before_other_steps() -> None:
+    """The disaster this prevents: a policy refuses writes of claims, and no upgrade goes on and no pod is repaired."""
+    world = with_data_versions(cluster(3), "")
+    lost, new = world.bodies["c-hot-0"], world.bodies["c-hot-1"]
+    assert new.claim is not None
+    lost.workload, lost.pod, new.claim.data = None, None, False
+    actions = [(type(x), x.member) for x in world.plan().actions if isinstance(x, a.MarkState | a.Create)]
+    assert actions[:2] == [(a.MarkState, "c-hot-1"), (a.Create, "c-hot-0")]
+    assert {name for _, name in actions[2:]} == {"c-hot-2", "c-managers-0", "c-managers-1", "c-managers-2"}
+
+
 def test_nodes_of_a_test_build_have_no_version_that_claims_could_record_so_none_is_marked_again() -> None:
     observed = with_data_versions(cluster(2), "").observe()
     assert isinstance(observed.database, Database)
