@@ -26,5 +26,5 @@ def parse_version(text: str) -> Version | None:
 
 
 def recorded_version(text: str) -> str:
-    """Return a version as it is recorded on an object; empty for a text that is none, such as that of a test build."""
+    """Return a version as it is recorded on an object; empty for another text, such as that of a test build."""
     return text if parse_version(text) is not None else ""
