@@ -19,6 +19,7 @@ from stateward.planning.model.actions import (
     Drain,
     ExcludeVoters,
     GrowVolume,
+    MarkState,
     MoveCopies,
     OwnVolume,
     Release,
@@ -221,7 +222,7 @@ LATE = (RetainVolume, OwnVolume, GrowVolume, Create, MoveCopies, RestoreSnapshot
 """Actions that a quota, a right or the database may refuse for a long time.
 
 Changes of a volume's owner come before these and after everything else: a claim that cannot be written delays no
-repair.
+repair. The version of a volume's data comes last of all: every claim of a cluster gets it after an upgrade.
 """
 
 
@@ -237,6 +238,8 @@ def ordered(actions: tuple[Action, ...]) -> tuple[Action, ...]:
 
 def urgency(action: Action) -> int:
     """Return what sorts an action among the others of its plan; those of one urgency keep their order."""
+    if isinstance(action, MarkState) and action.again:
+        return len(LATE)
     return LATE.index(type(action)) if isinstance(action, LATE) else -2 if runs_first(action) else -1
 
 

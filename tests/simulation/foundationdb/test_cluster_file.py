@@ -110,6 +110,7 @@ async def test_a_user_restores_the_deleted_one_from_a_volume_while_the_database_
         await asyncio.sleep(120.0)
         labels = {names.LABEL_CLUSTER: NAME, names.LABEL_ENGINE: "foundationdb"}
         assert all(f"{name}={value}" in scenario.doing for name, value in labels.items()), scenario.doing
+        assert "a Secret without them is not the operator's, which never writes it" in scenario.doing
         assert "NotOwnedError" not in scenario.doing
         scenario.world.server.patch("/secrets", WHERE, {"metadata": {"labels": labels}}, PatchKind.MERGE, "kubectl")
         assert await scenario.until(lambda: "ClusterFileLost" not in scenario.doing, 600.0), scenario.doing

@@ -23,3 +23,8 @@ def parse_version(text: str) -> Version | None:
     """Return the version; None for an invalid text."""
     match = _FORM.fullmatch(text)
     return Version(*(int(part) for part in match.groups())) if match else None
+
+
+def recorded_version(text: str) -> str:
+    """Return a version as it is recorded on an object; empty for another text, such as that of a test build."""
+    return text if parse_version(text) is not None else ""

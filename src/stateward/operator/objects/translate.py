@@ -12,7 +12,7 @@ import msgspec
 
 from stateward.api.values import names
 from stateward.api.values.quantity import QuantityError, parse_bytes
-from stateward.api.values.version import parse_version
+from stateward.api.values.version import recorded_version
 from stateward.kube.objects.metadata import ObjectMeta, PartialObject
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.pods import ContainerStatus, Pod
@@ -318,7 +318,7 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
         left=names.ANNOTATION_RETIRED in told,
         state=names.ANNOTATION_STATE in told,
         data=names.ANNOTATION_DATA in told,
-        version=version_in(told.get(names.ANNOTATION_DATA_VERSION, "")),
+        version=recorded_version(told.get(names.ANNOTATION_DATA_VERSION, "")),
         earlier=created is not None and since is not None and created.timestamp() < since,
         owner=source.metadata.controller_uid,
         message=resizing[0] if resizing else "",
@@ -326,11 +326,6 @@ def claim(source: PersistentVolumeClaim, classes: Mapping[str, StorageClass], si
         grown=min(requested, size_in(told.get(names.ANNOTATION_GROWN, ""))),
         resized=parse_time(told.get(names.ANNOTATION_RESIZED, "")),
     )
-
-
-def version_in(text: str) -> str:
-    """Return a recorded version; empty without one, and for an invalid text."""
-    return text if parse_version(text) is not None else ""
 
 
 def size_in(text: str) -> int:

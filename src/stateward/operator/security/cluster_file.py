@@ -83,6 +83,7 @@ def with_cluster_file(
         " writes it again as soon as"
         " the database answers; if you restore it, give it the labels"
         f" {names.LABEL_CLUSTER}={cluster.metadata.name} and {names.LABEL_ENGINE}={FOUNDATIONDB.engine}"
+        "; a Secret without them is not the operator's, which never writes it: label or delete it"
     )
     return existing, (Refusal("status.connectionSecretName", "ClusterFileLost", text),)
 

@@ -74,9 +74,14 @@ def begun(obs: Observation) -> bool:
 
 
 def versions(obs: Observation) -> list[str]:
-    """Return the versions of all pods, templates and nodes, and those with which members have ever joined."""
+    """Return the versions of all pods, templates and nodes, and those with which members have ever joined.
+
+    A kept volume that no member uses tells nothing. The disaster this prevents: volumes of an earlier cluster with a
+    later version are left, an upgrade counts as begun, and waits for no snapshot.
+    """
     made = [o.version for m in obs.members for o in (m.pod, m.workload) if o is not None]
-    joined = [newest_joined_version(obs, m) for m in obs.members]
+    used = (m for m in obs.members if m.present or m.name in obs.records)
+    joined = [newest_joined_version(obs, m) for m in used]
     nodes = [n.version for n in obs.database.nodes.values()] if isinstance(obs.database, Database) else []
     return [*made, *joined, *nodes]
 

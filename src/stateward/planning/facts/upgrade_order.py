@@ -96,14 +96,15 @@ def newest_joined_version(obs: Observation, member: Member) -> str:
     """Return the newest version with which the member has joined: its data cannot be read by an older one.
 
     It may be in the database and not yet on record. A member whose volume was lost and replaced has no such data. The
-    status is deleted with the cluster resource, and the record on the volume's claim is not. The disaster this
-    prevents: a cluster is created again with an older version, no process starts, and no message says why.
+    status is deleted with the cluster resource, and the record on the volume's claim is not; it counts where the status
+    has none. The disasters this prevents: a cluster is created again with an older version, no process starts, and no
+    message says why. Or someone writes another version on a claim in use, and its member is created with that version.
     """
     record, claim = obs.records.get(member.name), member.claim
-    before = record.version if record is not None and not record.other_volume(claim) else ""
     kept = claim.version if claim is not None and not (claim.left or claim.terminating) else ""
+    before = (record.version if record is not None and not record.other_volume(claim) else "") or kept
     node = obs.database.nodes.get(member.name) if isinstance(obs.database, Database) else None
-    return max(node.version if node is not None else "", before, kept, key=parse)
+    return max(node.version if node is not None else "", before, key=parse)
 
 
 def members_ahead(obs: Observation) -> list[Member]:

@@ -209,6 +209,8 @@ class MarkState(Action, frozen=True):
     """Whether it holds data alone: its member has no vote."""
     version: str = ""
     """The database version with which its member has joined; empty if it has not yet."""
+    again: bool = False
+    """Whether the claim has the mark, and only the version is new."""
 
 
 class ForgetState(Action, frozen=True):

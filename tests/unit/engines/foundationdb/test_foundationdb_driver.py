@@ -238,6 +238,21 @@ async def test_a_coordinator_that_stays_away_is_replaced_while_the_database_refu
     assert database.redundancy == "double"
 
 
+async def test_no_coordinators_are_given_up_for_a_lower_redundancy_that_the_database_refuses(model: Model) -> None:
+    """The disaster this prevents: one coordinator is left of a database with two copies, and its machine is lost."""
+    await model.made()
+    spec = msgspec.structs.replace(model.of.spec, redundancy=Redundancy.SINGLE)
+    model.of, model.refuses = msgspec.structs.replace(model.of, spec=spec), "configure single"
+    model.ensemble.end(model.addresses["ledger-storage-0"])
+    await model.settle(60.0)
+    with pytest.raises(RefusedError, match="does not want to"):
+        await model.engine.configure(model.target())
+    database = await model.seen()
+    assert "ledger-storage-0" not in database.voters
+    assert len(database.voters) == 3
+    assert database.redundancy == "double"
+
+
 async def test_members_with_too_few_processes_do_not_serve(model: Model) -> None:
     await model.made()
     database = await model.seen(processes={"ledger-log-0": 2})

@@ -1,5 +1,7 @@
 """An upgrade that needs a snapshot: held back until there is one, and never once it has begun."""
 
+from copy import deepcopy
+
 import pytest
 
 from stateward.planning.model import actions as a
@@ -64,3 +66,17 @@ def test_a_held_upgrade_can_be_taken_back_and_holds_no_other_work() -> None:
 def test_other_changes_need_none() -> None:
     world = gated(saved=o.Saved())
     world.edit(pools=[managers(), hot(3, config={"config/a": "2"})]).run()
+
+
+def test_a_kept_volume_of_a_later_version_that_no_member_uses_begins_no_upgrade() -> None:
+    """The disaster this prevents: volumes of an earlier cluster are left, and an upgrade waits for no snapshot."""
+    world = settled(managers(), hot())
+    kept = deepcopy(world.bodies["c-hot-0"])
+    kept.name, kept.pool, kept.workload, kept.pod = "c-old-0", "old", None, None
+    assert kept.claim is not None
+    kept.claim.uid, kept.claim.version = "another", "2.18.0"
+    world.bodies[kept.name] = kept
+    world.policy["snapshot_gate"] = GATE
+    world.edit(saved=o.Saved(), version="2.18.0").ticks(20)
+    assert ("spec.version", "SnapshotRequired") in waits(world)
+    assert set(world.pods().values()) == {"2.17.1"}

@@ -37,6 +37,7 @@ from stateward.engines.foundationdb.database.upkeep import (
     desired_coordinators,
     redundancy_change,
     unmovable,
+    with_present_redundancy,
 )
 from stateward.engines.foundationdb.spec.connection import Address
 from stateward.engines.foundationdb.spec.identity import coordinator
@@ -111,6 +112,7 @@ class FoundationEngine:
                 refusal = error
             else:
                 return
+        mine = with_present_redundancy(mine, status)
         seen, now = view(status, mine.known), current_coordinators(mine, status)
         if seen is not None and now is not None and coordinator_change(mine, seen, now):
             await self._coordinators(

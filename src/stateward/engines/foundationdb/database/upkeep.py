@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
+from stateward.api.kinds.foundationdb import Redundancy
 from stateward.engines.foundationdb.database.members import View
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
@@ -19,7 +22,8 @@ from stateward.engines.foundationdb.spec.identity import member_of
 
 def pending_settings(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
     """Return what the database needs, as a clause; empty if nothing."""
-    needs = (redundancy_change(target, status), coordinator_change(target, seen, coordinators))
+    now = with_present_redundancy(target, status)
+    needs = (redundancy_change(target, status), coordinator_change(now, seen, coordinators))
     return "; ".join(need for need in needs if need)
 
 
@@ -29,6 +33,20 @@ def redundancy_change(target: FoundationTarget, status: Status) -> str:
     found = configuration.redundancy_mode if configuration is not None else None
     wanted = target.cluster.spec.redundancy.value
     return f"its redundancy is {found}, and {wanted} is desired" if found not in (None, wanted) else ""
+
+
+def with_present_redundancy(target: FoundationTarget, status: Status) -> FoundationTarget:
+    """Return the target with the redundancy that the database has, if that needs more coordinators than the spec does.
+
+    The disaster this prevents: the database refuses a lower redundancy, a coordinator is lost, and one coordinator is
+    left of a database with two copies.
+    """
+    configuration = status.cluster.configuration
+    found = configuration.redundancy_mode if configuration is not None else None
+    present = next((mode for mode in Redundancy if mode.value == found), target.cluster.spec.redundancy)
+    if count_of(present.value) <= coordinator_count(target):
+        return target
+    return replace(target, cluster=replace(target.cluster, spec=replace(target.cluster.spec, redundancy=present)))
 
 
 def coordinator_change(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:

@@ -17,7 +17,6 @@ from collections.abc import Container, Sequence
 
 from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import OVERDUE, Facts
-from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.actions import (
     Action,
     ClearConsent,
@@ -204,12 +203,13 @@ def electable(facts: Facts) -> list[Member]:
 def mark_state(member: Member, why: str, version: str = "") -> tuple[Action, ...]:
     """Return the mark on the member's claim that its volume holds a cluster's state; nothing if it has it already.
 
-    With the `version` with which the member has joined, it is marked again for a newer one.
+    With the `version` with which the member has joined, it is marked again for another one: no database joins with an
+    older version than that of its data, so an earlier record of a newer one was not the operator's.
     """
     claim = member.claim
-    if claim is None or (claim.state and not newer(version, claim.version)):
+    if claim is None or (claim.state and version in ("", claim.version)):
         return ()
-    return (MarkState(why=why, member=member.name, claim=claim.ref, version=version),)
+    return (MarkState(why=why, member=member.name, claim=claim.ref, version=version, again=claim.state),)
 
 
 def volume_of(facts: Facts, member: Member) -> str:

@@ -8,9 +8,9 @@ shard stays on a volume with a higher number.
 
 from collections.abc import Mapping
 
+from stateward.api.values.version import recorded_version
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.removals import active_removals
-from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.facts.volume_fit import lacks_for_use, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
@@ -66,10 +66,14 @@ def marks(facts: Facts) -> tuple[Action, ...]:
 
 
 def joined_voters(facts: Facts) -> Mapping[str, str]:
-    """Return the versions of members that are in the database and vote; none for a database that others create."""
+    """Return the versions of members that are in the database and vote; none for a database that others create.
+
+    Only what can be read again is recorded, here and of data. The disaster this prevents: nodes of a test build tell a
+    version with a suffix, and every plan marks all claims.
+    """
     if facts.database is None or facts.obs.desired.formed_by_word:
         return {}
-    return {name: node.version for name, node in facts.database.nodes.items() if node.voting}
+    return {name: recorded_version(node.version) for name, node in facts.database.nodes.items() if node.voting}
 
 
 def has_no_vote(facts: Facts, member: Member) -> bool:
@@ -97,13 +101,15 @@ def data_marks(facts: Facts) -> tuple[Action, ...]:
         node, claim = facts.node(member.name), member.claim
         if claim is None or claim.left or claim.terminating or claim.state or node is None:
             continue
-        if node.data and not node.voting and (not claim.data or newer(node.version, claim.version)):
+        version = recorded_version(node.version)
+        if node.data and not node.voting and (not claim.data or version not in ("", claim.version)):
             mark = MarkState(
                 why="it has joined the cluster, and holds data",
                 member=member.name,
                 claim=claim.ref,
                 only_data=True,
-                version=node.version,
+                version=version,
+                again=claim.data,
             )
             found.append(mark)
     return tuple(found)

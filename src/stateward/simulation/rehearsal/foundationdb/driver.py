@@ -19,6 +19,7 @@ from stateward.engines.foundationdb.database.upkeep import (
     desired_coordinators,
     redundancy_change,
     unmovable,
+    with_present_redundancy,
 )
 from stateward.engines.foundationdb.spec.coordinators import Prospect
 from stateward.engines.foundationdb.spec.identity import coordinator, description
@@ -106,6 +107,7 @@ class ModelDriver:
         wanted = target.cluster.spec.redundancy.value
         if redundancy_change(target, status) and self._ask("configure", new=False, options=[wanted]) == "changed":
             return
+        target = with_present_redundancy(target, status)
         seen, now = view(status, target.known), current_coordinators(target, status)
         if seen is not None and now is not None and coordinator_change(target, seen, now):
             fit = candidates(target, seen, frozenset())

@@ -6,10 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.planning.facts.facts import derive
-from stateward.planning.facts.upgrade_order import newest_joined_version
 from stateward.planning.model import actions as a
 from stateward.planning.model.intent import Wait
-from stateward.planning.model.observation import Pool, Unknown
+from stateward.planning.model.observation import Pool
 from stateward.planning.plan import plan
 from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters
 from tests.unit.planning.pools import PoolSpec
@@ -328,57 +327,3 @@ def test_no_mark_is_taken_away_while_a_voter_has_none() -> None:
     assert not [x for x in world.plan().actions if isinstance(x, a.ForgetState)]
     world.run()
     assert state_marks(world) == {"c-managers-0", "c-managers-1", "c-managers-2"}
-
-
-def with_data_versions(world: World, version: str) -> World:
-    for body in world.bodies.values():
-        assert body.claim is not None
-        body.claim.version = version
-    return world
-
-
-def test_claims_record_the_version_of_their_data_and_follow_an_upgrade() -> None:
-    world = cluster(2)
-    assert {body.claim.version for body in world.bodies.values() if body.claim} == {"2.17.1"}
-    world.edit(version="2.18.0").run()
-    assert {body.claim.version for body in world.bodies.values() if body.claim} == {"2.18.0"}
-    world.log.clear()
-    assert not world.edit(pools=[managers(), hot(2, config={"config/a": "1"})]).run().did(a.MarkState)
-
-
-def test_claims_of_before_such_records_get_them_once() -> None:
-    world = with_data_versions(cluster(2), "")
-    assert world.run().did(a.MarkState)
-    assert {body.claim.version for body in world.bodies.values() if body.claim} == {"2.17.1"}
-
-
-def test_a_cluster_that_is_created_again_with_an_older_version_keeps_that_of_its_data_and_names_it() -> None:
-    """The disaster this prevents: no process starts on the data of the newer version, and no message says why."""
-    world = cluster(2).edit(version="2.18.0").run()
-    before = world.identity
-    made_again(world).edit(version="2.17.1").ticks(40)
-    waits = [w for w in world.plan().waits if w.reason == "CannotGoBack" and w.subject == "spec.version"]
-    assert [w.message.partition(" have ")[2] for w in waits] == [
-        "already joined with 2.18.0, and data cannot be downgraded to 2.17.1; set spec.version to 2.18.0 or later"
-    ]
-    assert all(w.stalled for w in waits)
-    assert set(world.pods().values()) == {"2.18.0"}
-    world.edit(version="2.18.0").run()
-    assert world.identity == before
-    assert not world.did(a.GrantBootstrap)
-
-
-def test_claims_without_a_record_of_a_version_are_used_with_the_one_of_the_spec() -> None:
-    world = with_data_versions(made_again(cluster(2)), "").ticks(1)
-    assert {x.version for _, x in world.log if isinstance(x, a.Create)} == {"2.17.1"}
-
-
-@pytest.mark.parametrize("mark", ["left", "terminating"])
-def test_volumes_that_no_member_uses_again_tell_no_version(mark: str) -> None:
-    observed = cluster(2).observe()
-    (member,) = (m for m in observed.members if m.name == "c-hot-0")
-    assert member.claim is not None
-    claim = replace(member.claim, version="2.18.0")
-    kept = replace(observed, records={}, database=Unknown("silent"))
-    assert newest_joined_version(kept, replace(member, claim=claim)) == "2.18.0"
-    assert not newest_joined_version(kept, replace(member, claim=replace(claim, **{mark: True})))
