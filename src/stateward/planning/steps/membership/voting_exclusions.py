@@ -13,7 +13,7 @@ from msgspec import Struct
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import StepResult
 from stateward.planning.model.observation import Member
-from stateward.planning.safety.availability import absent_voters
+from stateward.planning.safety.availability import absent_voters, unused_problem
 from stateward.planning.steps.membership.release import hold_leaving
 
 
@@ -23,8 +23,8 @@ class VoteRemoval(Struct, frozen=True):
     voter: str = ""
     away: frozenset[str] = frozenset()
     """The managers that stay and are down."""
-    unused: frozenset[str] = frozenset()
-    """The members that have a vote in the database and are no managers, so that their votes are never cast."""
+    unused: str | None = None
+    """Whose vote is never cast, as a reason why the database takes no other one away; None if every vote is."""
 
 
 def database_knows_departure(facts: Facts, member: Member) -> bool:
@@ -50,20 +50,7 @@ def next_to_lose_vote(
     ready.sort(key=lambda m: (m.name not in excluded, m.name in facts.up, -m.ordinal, m.name))
     voter = ready[0].name if ready else ""
     away = absent_voters(facts) - leaving if voter in facts.up else frozenset[str]()
-    return VoteRemoval(voter=voter, away=away, unused=unused_votes(facts))
-
-
-def unused_votes(facts: Facts) -> frozenset[str]:
-    """Return the members in the voting configuration whose processes run without the role of a manager.
-
-    The database keeps three votes, so it keeps these until three managers have joined, and takes no vote from one of
-    the last two. The disaster this prevents: a manager becomes a data node while its cluster is created again, the
-    operator waits without end for the vote of another one, and creates no further manager meanwhile.
-    """
-    database = facts.database
-    if database is None or database.appoints_voters:
-        return frozenset()
-    return frozenset(name for name in database.voters & database.nodes.keys() if not database.nodes[name].voting)
+    return VoteRemoval(voter=voter, away=away, unused=unused_problem(facts))
 
 
 def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepResult:
@@ -91,9 +78,11 @@ def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepR
 
 
 def removal_problem(resignation: VoteRemoval) -> str | None:
-    """Return why no vote may be removed now, as a clause; None if one may."""
+    """Return why no vote may be removed now, as a clause; None if one may.
+
+    The disaster this prevents: a manager becomes a data node while its cluster is created again, the operator waits
+    without end for the vote of one of the other two, and creates no further manager meanwhile.
+    """
     if resignation.away:
         return f"manager {min(resignation.away)} is down, and managers stop one at a time"
-    if resignation.unused:
-        return f"{min(resignation.unused)} is no manager and has a vote, which ends when three managers have joined"
-    return None
+    return resignation.unused
