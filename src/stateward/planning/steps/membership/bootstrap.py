@@ -16,6 +16,7 @@ the grant. If only volumes with data of that cluster are left, whose members nev
 from collections.abc import Container, Sequence
 
 from stateward.api.values.problem import first_of
+from stateward.planning.facts.change import change_of, immutable_inputs
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.facts.upgrade_order import newer
 from stateward.planning.model.actions import (
@@ -145,6 +146,8 @@ def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
         return recreate_with_consent(facts, member, pod) if again else grant_to(facts, member, pod)
     if not volume or (grant is not None and not again):
         return StepResult()
+    if lacks_vote(facts, member):
+        return recreate_to_form(facts, member, pod)
     why = "the first manager forms the cluster"
     record = (RecordBootstrap(why=why, member=member.name, volume=volume), *mark_state(member, why))
     # A pod that keeps its data itself is by now another pod than the one of the loss.
@@ -244,14 +247,30 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     elif member.claim is not None and member.claim.earlier and age <= OVERDUE:
         # Its volume may hold an earlier cluster, whose election needs no grant. If it is empty, it is recreated later.
         return StepResult()
-    elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:
-        text = "{} is recreated to form the cluster"
-        actions = (
-            stage(facts, member, "it forms the cluster"),
-            DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
-        )
     else:
+        return recreate_to_form(facts, member, pod)
+    return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
+
+
+def lacks_vote(facts: Facts, member: Member) -> bool:
+    """Return whether the member was made for another kind of pool, and can still become what its pool asks for.
+
+    From the mark on its claim on, its kind is kept. The disaster this prevents: a pool gets the role of managers before
+    the cluster is formed, and its first member, which has no vote, never forms it.
+    """
+    pool = facts.pools.get(member.pool)
+    if pool is None or change_of(facts, member).effect is not Effect.REPLACE:
+        return False
+    return immutable_inputs(facts, member, pool) is None
+
+
+def recreate_to_form(facts: Facts, member: Member, pod: Pod) -> StepResult:
+    """Return the recreation of the pod of the member that forms the cluster, from a template that lets it."""
+    if member.pool not in facts.pools or member.workload is None or not member.workload.observed or not member.alive:
         return StepResult()
+    why = "it forms the cluster"
+    actions = (stage(facts, member, why), DeletePod(why=why, member=member.name, pod=pod.ref))
+    text = "{} is recreated to form the cluster"
     return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
 
 
