@@ -108,3 +108,11 @@ def test_a_vote_that_a_member_without_the_role_never_casts_does_not_count_for_th
     held = "config/a: c-hot-0 is no manager and has a vote, which ends when three managers have joined"
     assert held in {wait.message for wait in made.plan().waits}
     made.edit(pools=[managers(3, config={"config/a": "2"}), hot()]).run()
+
+
+def test_no_vote_moves_for_a_restart_to_a_manager_that_begins_to_leave_in_the_same_round() -> None:
+    """The disaster this prevents: both lose their votes, the database refuses that, and the plan never continues."""
+    made = set_phase(world(managers(2), hot(2)), "c-managers-0", o.Phase.SCHEDULE)
+    made.edit(voters={"c-managers-0"}, pools=[managers(1), hot(2)]).run()
+    assert made.did(a.Release) == ["c-managers-1"]
+    assert made.did(a.StopProcess) == ["c-managers-0"]
