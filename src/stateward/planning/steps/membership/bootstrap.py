@@ -80,9 +80,11 @@ def form_anew(facts: Facts) -> StepResult:
     grant = facts.obs.bootstrap
     begun = granted(facts) if grant is not None and not grant.formed else None
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
-    member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting))
+    voting = [m for m in able if not stays_without_vote(facts, m)]
+    first = next(iter(voting if voting or part.actions else able), None)
+    member = begun if begun is not None and may_form(facts, begun) else first
     if member is not None:
         return merge(part, formed_by(facts, member))
     joined = next((m for m in electable(facts) if has_earlier_data(facts, m)), None)
@@ -250,6 +252,16 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     else:
         return recreate_to_form(facts, member, pod)
     return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
+
+
+def stays_without_vote(facts: Facts, member: Member) -> bool:
+    """Return whether a member keeps what it was made for, which is no manager, whatever its pool asks for.
+
+    The disaster this prevents: all managers are lost, a pool with data has just got their role, and the member that is
+    to form the new cluster has no vote. So managers with new volumes form it.
+    """
+    pool = facts.pools[member.pool]
+    return bool(member.made_for) and "voting" not in member.made_for and bool(immutable_inputs(facts, member, pool))
 
 
 def lacks_vote(facts: Facts, member: Member) -> bool:

@@ -4,7 +4,7 @@ from random import Random
 
 from stateward.planning.model import actions as a
 from tests.unit.planning.search.disks import DiskWorld
-from tests.unit.planning.search.faults import create_again
+from tests.unit.planning.search.faults import create_again, lose
 from tests.unit.planning.search.pools import changed, pool
 
 MANAGERS, DATA = pool("m", 3, voting=True), pool("h", 2, data=True)
@@ -37,3 +37,16 @@ def test_managers_whose_volumes_got_members_without_a_vote_vote_again_where_thei
     both = [changed(MANAGERS, data=True), changed(DATA, voting=True, replicas=4)]
     world.edit(pools=both).run()
     assert world.identity == identity
+
+
+def test_a_member_that_stays_without_a_vote_does_not_form_the_new_cluster_after_all_managers_are_lost() -> None:
+    """It was added as a member with data while no database answered, and its pool got the role afterwards."""
+    world = made()
+    world.run()
+    world.edit(lossy=True)
+    for n in range(3):
+        lose(world, world.bodies[f"c-m-{n}"])
+    world.edit(pools=[MANAGERS, changed(DATA, replicas=3)]).ticks(10)
+    world.edit(pools=[changed(DATA, replicas=3, voting=True, data=False), MANAGERS]).ticks(2)
+    world.edit(bootstrap_again=True).until(lambda w: w.available)
+    assert world.voters <= {"c-m-0", "c-m-1", "c-m-2"}
