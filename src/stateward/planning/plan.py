@@ -290,14 +290,20 @@ def after_steps(facts: Facts, part: StepResult) -> Facts:
 
     The disasters this prevents: a coordinated restart is requested for one of three managers, and the plan that stops
     it also stops another one for a rolling change; or a drained member leaves whose copy has no other place, and the
-    only other member with that shard restarts at the same time. So copies on members that leave do not count.
+    only other member with that shard restarts at the same time. So copies on members that leave do not count. Or the
+    only voter restarts, and its vote is to move to a manager that leaves; so no vote moves to one that loses its own.
     """
     left = {action.member for action in part.actions if isinstance(action, Release)}
     left |= {m.name for m in facts.obs.members if not m.alive}
     written = (action for action in part.actions if isinstance(action, SetPhase))
     names = frozenset(action.member for action in written if action.phase is Phase.STOP_COORDINATED)
     holders = {unit: holding - left for unit, holding in facts.holders.items()} if left else facts.holders
-    return msgspec.structs.replace(facts, up=facts.up - names, down=facts.down | names, holders=holders)
+    database = facts.database
+    if database is not None and part.exclude:
+        told = database.voting_exclusions | part.exclude
+        database = msgspec.structs.replace(database, voting_exclusions=told)
+    up, down = facts.up - names, facts.down | names
+    return msgspec.structs.replace(facts, up=up, down=down, holders=holders, database=database)
 
 
 def other_work(facts: Facts, part: StepResult) -> OtherWork:

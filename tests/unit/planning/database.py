@@ -13,7 +13,7 @@ class FakeDatabase(WorldObjects):
 
     @property
     def available(self) -> bool:
-        live = self.voters & self.joined().keys()
+        live = {name for name, pod in self.joined().items() if pod.voting and name in self.voters}
         return bool(self.identity) and len(live) > len(self.voters) // 2
 
     def spots(self, index: Index) -> list[str]:

@@ -302,7 +302,7 @@ class World(Hands):
         # A vote that this plan takes away is gone before a process stops.
         taken = {n for x in made.actions if isinstance(x, a.ExcludeVoters) for n in x.members}
         for voters in filter(None, (database.voters, database.voters - taken)):
-            left = (voters & database.nodes.keys()) - serving
+            left = {name for name, node in database.nodes.items() if node.voting and name in voters} - serving
             assert len(left) > len(voters) // 2 or len(managers) == 1, f"the quorum goes with {serving}"
 
     def check_departures(self, observed: o.Observation, made: Plan) -> None:

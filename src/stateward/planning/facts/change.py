@@ -101,9 +101,22 @@ def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     that the spec now asks for; the data of the other processes stays behind on all volumes at once.
     """
     made = member.pod or member.workload
-    if made is None or not pool.retained or not facts.may_hold_data(member):
+    if made is None or not pool.retained or not facts.may_hold_data(member) or may_get_all_roles(facts, member, pool):
         return None
     return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
+
+
+def may_get_all_roles(facts: Facts, member: Member, pool: Pool) -> bool:
+    """Return whether a member gets all roles as it is, before a database has answered: none keeps it from starting.
+
+    Its vote outvotes no other: an earlier cluster does not know it, and only the member with the grant forms a new one.
+    The disaster this prevents: two pools swap their roles while their cluster is created again, and the volumes of its
+    managers are used by members without a vote. The user gives their pool the role that it lacks, and they wait for the
+    database to be replaced, which waits for their votes.
+    """
+    if facts.formed or facts.database is not None or facts.obs.desired.formed_by_word:
+        return False
+    return pool.data and pool.voting and not pool.ephemeral and member.claim is not None
 
 
 def with_immutable_inputs(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:

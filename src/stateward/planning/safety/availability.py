@@ -91,6 +91,24 @@ def newcomers(facts: Facts) -> frozenset[str]:
     return frozenset(m.name for m in new if facts.joined(m.name) and facts.votes(m))
 
 
+def unused_votes(facts: Facts) -> frozenset[str]:
+    """Return the members in the voting configuration whose processes run without the role of a manager.
+
+    The database counts their votes, and they never cast them. It keeps at least three votes, so it keeps these until
+    three managers have joined, and takes no vote from one of the last two.
+    """
+    database = facts.database
+    if database is None:
+        return frozenset()
+    return frozenset(name for name in database.voters & database.nodes.keys() if not database.nodes[name].voting)
+
+
+def unused_problem(facts: Facts) -> str | None:
+    """Return whose vote is never cast, as a reason why no other vote can be spared; None if every vote is."""
+    unused = unused_votes(facts)
+    return f"{min(unused)} is no manager and has a vote, which ends when three managers have joined" if unused else None
+
+
 def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
     """Return whether the remaining voters are a majority of the voting configuration, now and without its exclusions.
 
@@ -99,7 +117,7 @@ def quorum_without(facts: Facts, gone: Iterable[str]) -> bool:
     database = facts.database
     if database is None:
         return False
-    remaining = (database.voters & database.nodes.keys()) - set(gone)
+    remaining = (database.voters & database.nodes.keys()) - unused_votes(facts) - set(gone)
     staying = database.voters - database.voting_exclusions
     sizes = [(remaining & voters, voters) for voters in (database.voters, staying) if voters]
     return bool(sizes) and all(len(left) > len(voters) // 2 for left, voters in sizes)
@@ -110,10 +128,12 @@ def needs_vote_moved(facts: Facts, member: Member) -> bool:
 
     With two managers the database lets one of them vote alone. Excluding that one hands its vote to the other, so a
     cluster of two managers also stays available. One that leaves takes no vote over. The disaster this prevents: its
-    only successor is restarted on request, and no manager may vote.
+    only successor is restarted on request, and no manager may vote. Beside an unused vote, the database moves none.
     """
     database = facts.database
     if database is None or member.name not in database.voters or quorum_without(facts, {member.name}):
+        return False
+    if unused_votes(facts):
         return False
     able = other_managers(facts, member) - database.voting_exclusions
     return bool(able) and not absent_voters(facts) - {member.name}
@@ -144,7 +164,8 @@ def voter_problem(facts: Facts, member: Member) -> str | None:
         kept = f"{member.name} is the only manager, and its pod holds the cluster state"
         return kept if facts.ephemeral(member) else None
     if member.name in facts.database.voters and not quorum_without(facts, {member.name}):
-        return None if needs_vote_moved(facts, member) else "the managers would lose their quorum"
+        lost = unused_problem(facts) or "the managers would lose their quorum"
+        return None if needs_vote_moved(facts, member) else lost
     return None
 
 

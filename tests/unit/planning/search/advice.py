@@ -120,6 +120,14 @@ def accept_loss(user: User, wait: Wait) -> str:
     return f"accepts the loss of {wait.subject}"
 
 
+def keep_no_longer(user: User, wait: Wait) -> str:
+    """Let a member go that was kept only for the volume that its database needed, now that the database answers."""
+    if not user.world.available:
+        return ""
+    user.ask(keep=user.replacement.keep - {wait.subject})
+    return f"no longer keeps {wait.subject}"
+
+
 def set_version(user: User, wait: Wait) -> str:
     found = VERSION.search(wait.message)
     if found is None:
@@ -212,6 +220,7 @@ ADVICE: Mapping[str, Callable[[User, Wait], str]] = {
     "NoSuchMember": forget_member,
     "WouldLoseLastCopy": accept_loss,
     "CannotGoBack": set_version,
+    "KeepConflict": keep_no_longer,
     "ShrinkRefused": ask_for_fewer_copies,
     "RestartPoolUnknown": withdraw_request,
     "DataInPod": withdraw_coordinated,

@@ -16,6 +16,7 @@ the grant. If only volumes with data of that cluster are left, whose members nev
 from collections.abc import Container, Sequence
 
 from stateward.api.values.problem import first_of
+from stateward.planning.facts.change import change_of, immutable_inputs
 from stateward.planning.facts.facts import OVERDUE, Facts
 from stateward.planning.model.actions import (
     Action,
@@ -78,9 +79,11 @@ def form_anew(facts: Facts) -> StepResult:
     grant = facts.obs.bootstrap
     begun = granted(facts) if grant is not None and not grant.formed else None
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
-    member = begun if begun is not None and may_form(facts, begun) else next(iter(able), None)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting))
+    voting = [m for m in able if not stays_without_vote(facts, m)]
+    first = next(iter(voting if voting or part.actions else able), None)
+    member = begun if begun is not None and may_form(facts, begun) else first
     if member is not None:
         return merge(part, formed_by(facts, member))
     joined = next((m for m in electable(facts) if has_earlier_data(facts, m)), None)
@@ -144,6 +147,8 @@ def forming(facts: Facts, member: Member, pod: Pod) -> StepResult:
         return recreate_with_consent(facts, member, pod) if again else grant_to(facts, member, pod)
     if not volume or (grant is not None and not again):
         return StepResult()
+    if lacks_vote(facts, member):
+        return recreate_to_form(facts, member, pod)
     why = "the first manager forms the cluster"
     record = (RecordBootstrap(why=why, member=member.name, volume=volume), *mark_state(member, why))
     # A pod that keeps its data itself is by now another pod than the one of the loss.
@@ -244,14 +249,40 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     elif member.claim is not None and member.claim.earlier and age <= OVERDUE:
         # Its volume may hold an earlier cluster, whose election needs no grant. If it is empty, it is recreated later.
         return StepResult()
-    elif member.pool in facts.pools and member.workload is not None and member.workload.observed and member.alive:
-        text = "{} is recreated to form the cluster"
-        actions = (
-            stage(facts, member, "it forms the cluster"),
-            DeletePod(why="it forms the cluster", member=member.name, pod=pod.ref),
-        )
     else:
+        return recreate_to_form(facts, member, pod)
+    return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
+
+
+def stays_without_vote(facts: Facts, member: Member) -> bool:
+    """Return whether a member keeps what it was made for, which is no manager, whatever its pool asks for.
+
+    The disaster this prevents: all managers are lost, a pool with data has just got their role, and the member that is
+    to form the new cluster has no vote. So managers with new volumes form it.
+    """
+    pool = facts.pools[member.pool]
+    return bool(member.made_for) and "voting" not in member.made_for and bool(immutable_inputs(facts, member, pool))
+
+
+def lacks_vote(facts: Facts, member: Member) -> bool:
+    """Return whether the member was made for another kind of pool, and can still become what its pool asks for.
+
+    From the mark on its claim on, its kind is kept. The disaster this prevents: a pool gets the role of managers before
+    the cluster is formed, and its first member, which has no vote, never forms it.
+    """
+    pool = facts.pools.get(member.pool)
+    if pool is None or change_of(facts, member).effect is not Effect.REPLACE:
+        return False
+    return immutable_inputs(facts, member, pool) is None
+
+
+def recreate_to_form(facts: Facts, member: Member, pod: Pod) -> StepResult:
+    """Return the recreation of the pod of the member that forms the cluster, from a template that lets it."""
+    if member.pool not in facts.pools or member.workload is None or not member.workload.observed or not member.alive:
         return StepResult()
+    why = "it forms the cluster"
+    actions = (stage(facts, member, why), DeletePod(why=why, member=member.name, pod=pod.ref))
+    text = "{} is recreated to form the cluster"
     return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
 
 

@@ -58,13 +58,18 @@ def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
 
     It leaves again when no shard is missing, so it does not come back forever. The disaster this prevents: its pool has
     lost the role data, its process refuses to start without it, and no message says what is needed.
+
+    Without a record of it, its volume decides. The disaster this prevents: a cluster is created again, and the
+    StatefulSet of a member is scaled to zero before it has joined. Its volume from before has the last copy.
     """
     why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
     lacks = lacks_for_use(pool, member, "data")
     if lacks:
         text = f"{why}; it can only be used with {' and '.join(lacks)} in the spec"
         return hold_leaving([member], "PoolNeeded", text, stalled=True)
-    if pool is None or member.name not in facts.obs.records:
+    claim = member.claim
+    known = claim is not None and not claim.terminating and (claim.earlier or claim.data or claim.state)
+    if pool is None or not (known or member.name in facts.obs.records):
         return hold_leaving([member], "MayHoldLastCopy", why)
     version = creation_version(facts, member, pool)
     action = Create(

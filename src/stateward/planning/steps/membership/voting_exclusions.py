@@ -13,15 +13,18 @@ from msgspec import Struct
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.intent import StepResult
 from stateward.planning.model.observation import Member
-from stateward.planning.safety.availability import absent_voters
+from stateward.planning.safety.availability import absent_voters, unused_problem
 from stateward.planning.steps.membership.release import hold_leaving
 
 
 class VoteRemoval(Struct, frozen=True):
-    """The one member that loses its vote now, and the managers that stay and are down."""
+    """The one member that loses its vote now, and what keeps its vote: managers that are down, or votes without one."""
 
     voter: str = ""
     away: frozenset[str] = frozenset()
+    """The managers that stay and are down."""
+    unused: str | None = None
+    """Whose vote is never cast, as a reason why the database takes no other one away; None if every vote is."""
 
 
 def database_knows_departure(facts: Facts, member: Member) -> bool:
@@ -47,7 +50,7 @@ def next_to_lose_vote(
     ready.sort(key=lambda m: (m.name not in excluded, m.name in facts.up, -m.ordinal, m.name))
     voter = ready[0].name if ready else ""
     away = absent_voters(facts) - leaving if voter in facts.up else frozenset[str]()
-    return VoteRemoval(voter=voter, away=away)
+    return VoteRemoval(voter=voter, away=away, unused=unused_problem(facts))
 
 
 def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepResult:
@@ -64,12 +67,22 @@ def remove_vote(facts: Facts, member: Member, resignation: VoteRemoval) -> StepR
         return hold_leaving(
             [member], "VoteRemovalPending", f"{resignation.voter} leaves first: managers leave one at a time"
         )
-    if resignation.away and not begun:
-        return hold_leaving(
-            [member], "VoteRemovalPending", f"manager {min(resignation.away)} is down, and managers stop one at a time"
-        )
+    held = None if begun else removal_problem(resignation)
+    if held is not None:
+        return hold_leaving([member], "VoteRemovalPending", held)
     if member.name in database.voters or not begun:
         reason = database.unmovable.get(member.name, "")
         text = f"no manager can take over its vote: {reason}" if reason else f"the vote of {member.name} is being moved"
         return hold_leaving([member], "VoteRemovalPending", text, claimed=exclude)
     return exclude
+
+
+def removal_problem(resignation: VoteRemoval) -> str | None:
+    """Return why no vote may be removed now, as a clause; None if one may.
+
+    The disaster this prevents: a manager becomes a data node while its cluster is created again, the operator waits
+    without end for the vote of one of the other two, and creates no further manager meanwhile.
+    """
+    if resignation.away:
+        return f"manager {min(resignation.away)} is down, and managers stop one at a time"
+    return resignation.unused

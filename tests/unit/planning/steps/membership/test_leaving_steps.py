@@ -72,3 +72,16 @@ def test_managers_that_are_given_up_at_once_wait_for_no_vote_of_one_that_may_not
     world.edit(policy={"replacement": o.Replacement(replace=every, undrained=every)}).run()
     assert world.did(a.Release)
     assert world.available
+
+
+def test_no_vote_is_taken_from_one_of_two_managers_while_a_member_has_one_that_is_no_manager() -> None:
+    """A manager that became a data node while its cluster was created again keeps its vote, which it never casts."""
+    world = settled(managers(2), hot())
+    world.edit(voters={"c-managers-0", "c-managers-1", "c-hot-0"}, pools=[managers(1), hot()]).ticks(20)
+    assert not world.exclusions, "the database refuses to let one of two votes count"
+    waits = [w.message for w in world.plan().waits if w.reason == "VoteRemovalPending"]
+    held = "c-hot-0 is no manager and has a vote, which ends when three managers have joined"
+    assert waits == [f"c-managers-1 cannot leave yet: {held}"]
+    world.edit(pools=[managers(3), hot()]).run()
+    assert "c-hot-0" not in world.voters
+    world.edit(pools=[managers(1), hot()]).run()

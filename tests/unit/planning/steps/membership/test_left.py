@@ -201,3 +201,17 @@ def test_a_member_scaled_to_zero_manually_is_not_brought_back_where_its_pool_can
     )
     world.edit(pools=[managers(), hot(2), hot(0, "old")]).run()
     assert world.did(a.Create) == ["c-old-0"]
+
+
+def test_a_member_with_the_last_copy_that_was_scaled_to_zero_before_it_joined_again_comes_back() -> None:
+    """The cluster was created again, so only its volume shows that it has joined before; then it leaves as asked."""
+    world = settled(managers(), hot(3), indices=((1,), (1,), (1,)))
+    holder = world.indices[0].copies[0].member
+    made_again(world).edit(policy={"replacement": o.Replacement(replace=frozenset({holder}))})
+    world.until(lambda w: w.bodies[holder].pod is not None)
+    workload = world.bodies[holder].workload
+    assert workload is not None
+    workload.replicas = 0
+    world.run()
+    assert holder not in world.pods()
+    assert all(index.current for index in world.indices)

@@ -8,7 +8,7 @@ from stateward.planning.model import observation as o
 from stateward.planning.plan import Plan
 from stateward.planning.safety.availability import quorum_without
 from tests.unit.planning.steps.rollout.test_restart import set_phase, waits, world
-from tests.unit.planning.world import World, hot, managers
+from tests.unit.planning.world import World, hot, managers, settled
 
 
 def shrinking() -> World:
@@ -96,3 +96,23 @@ def test_a_vote_moves_also_to_a_manager_whose_own_restart_has_not_been_recorded_
     assert voter in made.exclusions
     made.run()
     assert voter in made.did(a.StopProcess)
+
+
+def test_a_vote_that_a_member_without_the_role_never_casts_does_not_count_for_the_quorum() -> None:
+    """A manager became a data node while its cluster was created again: two votes of three are all that is left."""
+    made = settled(managers(2), hot()).edit(voters={"c-managers-0", "c-managers-1", "c-hot-0"})
+    made.edit(pools=[managers(2, config={"config/a": "2"}), hot()])
+    for _ in range(20):
+        made.tick()
+        assert made.available
+    held = "config/a: c-hot-0 is no manager and has a vote, which ends when three managers have joined"
+    assert held in {wait.message for wait in made.plan().waits}
+    made.edit(pools=[managers(3, config={"config/a": "2"}), hot()]).run()
+
+
+def test_no_vote_moves_for_a_restart_to_a_manager_that_begins_to_leave_in_the_same_round() -> None:
+    """The disaster this prevents: both lose their votes, the database refuses that, and the plan never continues."""
+    made = set_phase(world(managers(2), hot(2)), "c-managers-0", o.Phase.SCHEDULE)
+    made.edit(voters={"c-managers-0"}, pools=[managers(1), hot(2)]).run()
+    assert made.did(a.Release) == ["c-managers-1"]
+    assert made.did(a.StopProcess) == ["c-managers-0"]

@@ -1,0 +1,52 @@
+"""Pools get other roles before their database has answered: members without a vote are not what it waits for."""
+
+from random import Random
+
+from stateward.planning.model import actions as a
+from tests.unit.planning.search.disks import DiskWorld
+from tests.unit.planning.search.faults import create_again, lose
+from tests.unit.planning.search.pools import changed, pool
+
+MANAGERS, DATA = pool("m", 3, voting=True), pool("h", 2, data=True)
+
+
+def made() -> DiskWorld:
+    return DiskWorld(MANAGERS, DATA, zones=0, max_unavailable=1)
+
+
+def test_a_pool_that_gets_the_managers_before_the_cluster_is_formed_forms_it_with_a_member_that_votes() -> None:
+    """Its first member was made without a vote; from the record of the grant on it would have stayed so."""
+    world = made().edit(may_form=False)
+    world.ticks(2)
+    assert not world.did(a.RecordBootstrap)
+    world.edit(pools=[changed(MANAGERS, name="h", replicas=2), changed(DATA, name="m", replicas=3)], may_form=True)
+    world.run()
+    assert all(world.joined()[name].voting for name in world.voters)
+
+
+def test_managers_whose_volumes_got_members_without_a_vote_vote_again_where_their_pool_gets_both_roles() -> None:
+    """The disaster this prevents: they wait for the database to be replaced, and it waits for their votes."""
+    world = made()
+    world.run()
+    identity = world.index((2,)).run().identity
+    swapped = [changed(MANAGERS, voting=False, data=True), changed(DATA, voting=True, data=False)]
+    create_again(world, Random(1), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
+    world.edit(pools=swapped).ticks(150)
+    assert not world.available
+    assert any("the role of a manager for pool m" in wait.message for wait in world.plan().waits)
+    both = [changed(MANAGERS, data=True), changed(DATA, voting=True, replicas=4)]
+    world.edit(pools=both).run()
+    assert world.identity == identity
+
+
+def test_a_member_that_stays_without_a_vote_does_not_form_the_new_cluster_after_all_managers_are_lost() -> None:
+    """It was added as a member with data while no database answered, and its pool got the role afterwards."""
+    world = made()
+    world.run()
+    world.edit(lossy=True)
+    for n in range(3):
+        lose(world, world.bodies[f"c-m-{n}"])
+    world.edit(pools=[MANAGERS, changed(DATA, replicas=3)]).ticks(10)
+    world.edit(pools=[changed(DATA, replicas=3, voting=True, data=False), MANAGERS]).ticks(2)
+    world.edit(bootstrap_again=True).until(lambda w: w.available)
+    assert world.voters <= {"c-m-0", "c-m-1", "c-m-2"}
