@@ -93,6 +93,7 @@ def _member(pool: o.Pool, number: int) -> o.Member:
             expandable=True,
             state=pool.voting,
             data=pool.data and not pool.voting,
+            version=VERSION,
         ),
         config=inputs,
     )

@@ -72,9 +72,8 @@ def member(pool: o.Pool, number: int, zones: int) -> o.Member:
     zone = f"zone-{number % zones}"
     pod = o.Pod(ref, inputs, OLD, NOW - 9e6, ready=True, running=True, zone=zone, claims=True)
     size, ref_of_claim = pool.volume_size, o.Ref(name, f"claim-{name}", "1")
-    claim = o.Claim(
-        ref_of_claim, size, size, "", expandable=True, state=pool.voting, data=pool.data and not pool.voting
-    )
+    data = pool.data and not pool.voting
+    claim = o.Claim(ref_of_claim, size, size, "", expandable=True, state=pool.voting, data=data, version=OLD)
     workload = o.Workload(ref, inputs, OLD, replicas=1, observed=True)
     return o.Member(name, pool.name, number, workload, pod, claim, inputs)
 
