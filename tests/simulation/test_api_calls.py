@@ -46,11 +46,12 @@ async def test_a_new_cluster_takes_a_write_for_each_object_and_two_reads_for_eac
         names |= {f"get {SECRETS}": 2, f"get {CLAIMS}": 1, f"get {SETS}": 1}
         rest = {f"patch {STATUS}": 13, f"create {EVENTS}": 9, f"patch {PODS}": 1}
         # Each claim is marked as holding state or data: the cluster is known if it is created again.
-        rest |= {READ_HISTORY: 1, WRITE_HISTORY: 1, f"patch {CLAIMS}": 6}
+        # That of the manager that forms it is marked before, and once more when its version is known.
+        rest |= {READ_HISTORY: 1, WRITE_HISTORY: 1, f"patch {CLAIMS}": 7}
         # A database that is not formed lets questions end late, so the pods are read again before one may form it.
         rest |= {f"list {PODS}": 4}
         within(calls, {**written, **names, **rest}, live_reads=3)
-        assert calls.total() <= 90
+        assert calls.total() <= 91
 
 
 async def test_new_pods_for_three_members_take_one_live_read_and_three_writes_each_and_one_read_for_the_budgets(

@@ -24,6 +24,8 @@ from stateward.simulation.opensearch.shards import State
 from stateward.simulation.properties.departures import Departure, departure_problems
 from stateward.simulation.properties.invariants import Watchdog
 from stateward.simulation.properties.operator_knowledge import DatabaseKnowledge, known_database
+from stateward.simulation.users.foundationdb_edits import VERSIONS
+from stateward.simulation.users.foundationdb_pools import pool_of
 from stateward.simulation.world.foundationdb_shell import ObservingEngine, WorldShell
 from stateward.simulation.world.world import NAMESPACE
 from tests.simulation.scenario import PODS, SECRETS, SETS, Scenario, hot, managers
@@ -115,7 +117,9 @@ async def test_a_manager_that_was_restarted_lists_only_nodes_that_have_joined_it
 
 async def foundationdb() -> Run:
     """Return a run with a cluster of FoundationDB that is as it should be."""
-    run = Run(1, Plan(engine="foundationdb", only=frozenset(), quiet_start=True), asyncio.get_running_loop())
+    pools = [pool_of("storage", "storage", 4), pool_of("log", "log", 4), pool_of("stateless", "stateless", 2)]
+    spec = {"version": VERSIONS[0], "pools": pools}
+    run = Run(1, Plan(engine="foundationdb", only=frozenset(), quiet_start=True, spec=spec), asyncio.get_running_loop())
     run.processes[0].start()
     run.user.create()
     await asyncio.sleep(600.0)
@@ -125,16 +129,26 @@ async def foundationdb() -> Run:
 
 async def test_a_member_of_foundationdb_is_not_released_before_another_one_is_there() -> None:
     run = await foundationdb()
-    member = next(stored for stored in run.world.store.all(SETS) if "storage" in stored.key.name)
+    member = storage_members(run)[0]
     assert let_go(run.watchdog, run.world.clusters, member) == ["d"]
     run.processes[0].kill()
+
+
+def storage_members(run: Run) -> list[Stored]:
+    """Return the StatefulSets of storage members without a coordinator."""
+    (database,) = run.world.foundationdb.databases.values()
+    assert database.cluster is not None
+    hosts = {host.partition(".")[0].removesuffix("-0") for host in database.cluster.state.coordinators}
+    sets = [stored for stored in run.world.store.all(SETS) if "storage" in stored.key.name]
+    return [stored for stored in sets if stored.key.name not in hosts]
 
 
 async def test_a_member_that_the_database_does_not_list_does_not_serve_though_its_pod_is_ready() -> None:
     run = await foundationdb()
     run.processes[0].kill()
     store, context, processes = run.world.store, run.world.context, run.world.foundationdb
-    member, other = [stored for stored in store.all(SETS) if "storage" in stored.key.name][:2]
+    member = storage_members(run)[0]
+    other = next(s for s in store.all(SETS) if "storage" in s.key.name and s.key != member.key)
     pods = [store.get(PODS, Key(s.key.namespace, names.pod(s.key.name))) for s in (member, other)]
     assert pods[0] is not None
     assert pods[1] is not None
