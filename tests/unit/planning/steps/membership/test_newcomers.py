@@ -1,4 +1,4 @@
-"""Members that joined for the first time do not count yet, and count soon afterwards."""
+"""New members: those that have just joined count soon, and those whose machine is lost before that are replaced."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
 from stateward.planning.plan import plan
 from tests.unit.planning.pools import GIB, hot, managers
+from tests.unit.planning.steps.membership.test_replacement import DUE, cluster, fail, missing
 from tests.unit.planning.world import World, settled
 
 A = {"config/a": "1"}
@@ -233,3 +234,46 @@ def test_members_of_a_removed_pool_that_a_setting_keeps_out_ask_for_their_pool_a
     world.edit(pools=[managers(), hot(1), hot(1, "warm")]).run()
     world.edit(pools=[managers(), hot(1, "warm")]).run()
     assert world.did(a.Release) == ["c-hot-0"]
+
+
+def new_member_whose_machine_is_lost() -> World:
+    """Return a world in which the node of the new member c-hot-3 dies when its pod has started there."""
+    world = cluster(3).edit(pools=[managers(), hot(4)])
+    while not (body := world.bodies.get("c-hot-3")) or body.pod is None or not body.pod.node:
+        world.ticks(1)
+    return fail(world, "c-hot-3")
+
+
+def test_a_new_member_whose_machine_is_lost_before_it_has_joined_is_replaced_too() -> None:
+    world = new_member_whose_machine_is_lost().ticks(DUE - 5)
+    assert missing(world, "c-hot-3") == "NodeNotReady"
+    assert not world.did(a.RecordRemoval)
+    world.ticks(40)
+    assert world.did(a.RecordRemoval) == ["c-hot-3"]
+    assert "c-hot-4" in world.joined()
+
+
+def test_the_volume_of_a_new_member_on_a_lost_machine_does_not_hold_its_place_forever() -> None:
+    world = new_member_whose_machine_is_lost().ticks(5)
+    world.bodies["c-hot-3"].pod = None  # It is deleted with its Kubernetes node.
+    world.ticks(5)
+    assert "Unschedulable" in [body.pod.trouble.split(":")[0] for body in world.bodies.values() if body.pod]
+    world.ticks(DUE + 35)
+    assert world.did(a.RecordRemoval) == ["c-hot-3"]
+    assert "c-hot-4" in world.joined()
+
+
+def test_a_new_member_that_only_finds_no_room_is_not_replaced() -> None:
+    world = cluster(3)
+    world.unschedulable.add("c-hot-3")
+    world.edit(pools=[managers(), hot(4)]).ticks(DUE + 40)
+    assert missing(world, "c-hot-3") == ""
+    assert not world.did(a.RecordRemoval)
+
+
+def test_a_new_member_whose_machine_comes_back_in_time_joins() -> None:
+    world = new_member_whose_machine_is_lost().ticks(DUE - 5)
+    world.dead_nodes.clear()
+    world.run()
+    assert not world.did(a.RecordRemoval)
+    assert missing(world, "c-hot-3") == ""
