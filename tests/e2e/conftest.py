@@ -23,7 +23,7 @@ from tests.e2e import witness
 from tests.e2e.clusters import Clusters
 from tests.e2e.operators import OperatorPods, install, kubectl, secure_new_clusters
 from tests.support import case_report
-from tests.support.workers import own_name
+from tests.support.own import own_name
 
 _ROOT = Path(__file__).parents[2]
 _ARTIFACTS = _ROOT / ".artifacts"

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -57,20 +57,6 @@ async def define(api: Api, *kinds: Resource[Any]) -> None:
             except ApiError:
                 assert time.monotonic() < deadline
                 await asyncio.sleep(0.2)
-
-
-@asynccontextmanager
-async def at_work(*work: Coroutine[Any, Any, Any]) -> AsyncGenerator[None]:
-    """Do work while the block runs."""
-    tasks = [asyncio.create_task(each) for each in work]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
 
 
 async def run_pods(api: Api, namespace: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Sandbox
-from tests.support.workers import own_name
+from tests.support.own import own_name
 
 
 @pytest.fixture(scope="package")

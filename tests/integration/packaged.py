@@ -18,8 +18,9 @@ from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAG
 from stateward.operator.restarts.views import WORKLOADS
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
-from tests.integration.api_server import PATIENCE, at_work, finish_jobs, run_pods
+from tests.integration.api_server import PATIENCE, finish_jobs, run_pods
 from tests.integration.shipped import bind, ship, subject
+from tests.support.background import at_work
 from tests.unit.packages.samples import files
 
 DEPLOYMENTS = WORKLOADS["Deployment"].raw()

@@ -13,7 +13,7 @@ from sandbox.host.ports import listen
 from sandbox.host.records import Records, wait_until_gone
 from sandbox.kubernetes.kubeapi import wait_for
 from tests.e2e.sandbox.world import Traces, reaches
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 
 pytestmark = pytest.mark.e2e
 

@@ -13,8 +13,9 @@ from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAG
 from stateward.operator.restarts.digestkey import NAME
 from stateward.packages.plans.decision import ANNOTATION_TRIGGER
 from stateward.packages.plans.steps import LABEL_INSTALLATION
-from tests.integration.api_server import JOBS, at_work, define, own_namespace
+from tests.integration.api_server import JOBS, define, own_namespace
 from tests.integration.packaged import DEPLOYMENTS, Place
+from tests.support.background import at_work
 from tests.unit.operator.installations.execution.test_tasks import JOB, SERVICE, package
 
 pytestmark = pytest.mark.integration

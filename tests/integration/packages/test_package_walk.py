@@ -11,9 +11,10 @@ import pytest
 from stateward.kube.objects.resources import CONFIG_MAPS
 from stateward.operator.installations.objects.views import INSTALLATIONS, PACKAGES
 from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE
-from tests.integration.api_server import JOBS, ROOT, at_work, define, finish_jobs, own_namespace, run_pods
+from tests.integration.api_server import JOBS, ROOT, define, finish_jobs, own_namespace, run_pods
 from tests.integration.packaged import DEPLOYMENTS, Place
 from tests.integration.packages.newcomer import Newcomer
+from tests.support.background import at_work
 
 pytestmark = pytest.mark.integration
 

@@ -22,7 +22,8 @@ from stateward.operator.restarts.views import ANNOTATION_CONTROL, PROVIDER_CLASS
 from stateward.packages.restarts.digests import ANNOTATION_SKIP
 from stateward.packages.restarts.guards import ANNOTATION_WINDOW
 from stateward.packages.restarts.restarts import ANNOTATION_BECAUSE, ANNOTATION_DIGEST, ANNOTATION_RECORD
-from tests.integration.api_server import DEFINITIONS, PATIENCE, at_work, own_namespace, run_pods
+from tests.integration.api_server import DEFINITIONS, PATIENCE, own_namespace, run_pods
+from tests.support.background import at_work
 
 pytestmark = pytest.mark.integration
 CONFIG_MAPS = SOURCES["ConfigMap"].raw()

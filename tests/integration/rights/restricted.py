@@ -44,10 +44,11 @@ from stateward.operator.objects.caches import CLUSTERS
 from stateward.operator.objects.kinds import CLUSTER_KINDS
 from stateward.operator.objects.pool_scales import POOL_SCALES
 from stateward.operator.runtime.options import OperatorOptions
-from tests.integration.api_server import PATIENCE, at_work, define, finish_jobs, run_pods
+from tests.integration.api_server import PATIENCE, define, finish_jobs, run_pods
 from tests.integration.packaged import Place, is_ready
 from tests.integration.rights.rights import SYSTEM, Uses, as_account, installed
 from tests.integration.shipped import bind, subject
+from tests.support.background import at_work
 from tests.support.fakes import FakeDatabase, FakeKubelet
 
 ACCOUNT = "stateward"

@@ -25,8 +25,9 @@ from stateward.operator.runtime.options import OperatorOptions
 from stateward.packages.distribution.archive import pack
 from stateward.packages.format.reading import read_package
 from stateward.packages.format.yamltext import to_yaml
-from tests.integration.api_server import PATIENCE, at_work, define, own_namespace
+from tests.integration.api_server import PATIENCE, define, own_namespace
 from tests.integration.shipped import SYSTEM, bind, logged_in, may, person, ship
+from tests.support.background import at_work
 
 TENANT = "tenant"
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from stateward.kube.objects.resource import Resource
 from stateward.kube.objects.resources import CONFIG_MAPS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, STATEFUL_SETS
 from stateward.operator.installations.objects.views import FINALIZER, INSTALLATIONS
 from stateward.operator.objects.kinds import OPENSEARCH
-from tests.integration.api_server import DEFINITIONS, ROOT, at_work, run_pods
+from tests.integration.api_server import DEFINITIONS, ROOT, run_pods
 from tests.integration.packaged import DEPLOYMENTS
 from tests.integration.rights.tenants import TENANT, Tenancy, tenancy
 from tests.integration.shipped import (
@@ -33,6 +33,7 @@ from tests.integration.shipped import (
     person,
     subject,
 )
+from tests.support.background import at_work
 from tests.unit.operator.installations.execution.test_tasks import POD
 from tests.unit.operator.installations.execution.test_tasks import package as piped
 

@@ -1,6 +1,8 @@
 """Random runs of FoundationDB: in the end the cluster matches its spec, and no data is lost."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -40,46 +42,41 @@ def test_no_property_is_violated() -> None:
     assert {"action: CreateDatabase", "wait: MembersFirst", "fault: user edit", "action: Drain"} <= met, sorted(met)
 
 
-async def test_two_members_that_are_taken_down_at_once_are_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+@asynccontextmanager
+async def formed() -> AsyncGenerator[Run]:
+    """Provide a run without faults in which the database is formed; its operator is killed afterwards."""
     plan = Plan("foundationdb", only=frozenset(), spec=SPEC, processes=1, quiet_start=True, agents=False)
     run = Run(1, plan, asyncio.get_running_loop())
     with log_capture.to(run._on_log_event):
         run.processes[0].start()
         run.user.create()
         await run.until_formed()
+        yield run
+        run.processes[0].kill()
+
+
+async def test_two_members_that_are_taken_down_at_once_are_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with formed() as run:
         monkeypatch.setattr(safe_set, "room_left", everybody)
         variable = {"name": "COLOR", "value": "red"}
         run.user.set("edit", podTemplate={"spec": {"containers": [{"name": "foundationdb", "env": [variable]}]}})
         await asyncio.sleep(300.0)
-        run.processes[0].kill()
     assert {violation.property for violation in run.violations} == {"c"}, run.violations[:3]
 
 
 async def test_a_coordinator_that_is_released_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan("foundationdb", only=frozenset(), spec=SPEC, processes=1, quiet_start=True, agents=False)
-    run = Run(1, plan, asyncio.get_running_loop())
-    with log_capture.to(run._on_log_event):
-        run.processes[0].start()
-        run.user.create()
-        await run.until_formed()
+    async with formed() as run:
         monkeypatch.setattr(decommission, "remove_vote", released_at_once)
         run.user.set("edit", members={"replaceWithoutDraining": ["logs-storage-0"]})
         await asyncio.sleep(600.0)
-        run.processes[0].kill()
     assert [v.message for v in run.violations] == ["logs-storage-0 is released while it votes"], run.violations[:3]
 
 
 async def test_deleted_objects_are_made_again() -> None:
     """StatefulSets, Secrets of members, and the cluster file; no member is lost."""
-    plan = Plan("foundationdb", only=frozenset(), spec=SPEC, processes=1, quiet_start=True, agents=False)
-    run = Run(1, plan, asyncio.get_running_loop())
-    with log_capture.to(run._on_log_event):
-        run.processes[0].start()
-        run.user.create()
-        await run.until_formed()
+    async with formed() as run:
         for _ in range(12):
             objects_deleted(run.fault_schedule.targets)
             await asyncio.sleep(60.0)
         await run.settle(600.0)
-        run.processes[0].kill()
     assert not run.violations, run.violations[:3]

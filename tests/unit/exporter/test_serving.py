@@ -22,7 +22,7 @@ from stateward.exporter.rounds import Round, Rounds
 from stateward.exporter.serving import routes
 from stateward.kube.timing.background import in_background
 from stateward.operator.runtime.listener import serve
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 from tests.unit.exporter.search.recordings import WHOSE, recorded
 
 

@@ -14,7 +14,7 @@ from sandbox import cli
 from sandbox.errors import SandboxError
 from sandbox.progress import Progress
 from sandbox.toolchain.kubelite import build_kubelite, go_build
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 
 
 @pytest.fixture(autouse=True)

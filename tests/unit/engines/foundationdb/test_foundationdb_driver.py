@@ -220,15 +220,20 @@ async def test_a_coordinator_that_stays_away_is_replaced_and_never_by_fewer(mode
     assert len((await model.seen()).voters) == 3
 
 
+async def lose_a_coordinator(model: Model, refused: Redundancy) -> None:
+    """Ask for a redundancy that the database refuses, and end a process with a coordinator."""
+    spec = msgspec.structs.replace(model.of.spec, redundancy=refused)
+    model.of, model.refuses = msgspec.structs.replace(model.of, spec=spec), f"configure {refused.value}"
+    model.ensemble.end(model.addresses["ledger-storage-0"])
+    await model.settle(60.0)
+
+
 async def test_a_coordinator_that_stays_away_is_replaced_while_the_database_refuses_another_redundancy(
     model: Model,
 ) -> None:
     """With too few machines for `triple`, one coordinator is lost after the other, until there is no majority."""
     await model.made()
-    spec = msgspec.structs.replace(model.of.spec, redundancy=Redundancy.TRIPLE)
-    model.of, model.refuses = msgspec.structs.replace(model.of, spec=spec), "configure triple"
-    model.ensemble.end(model.addresses["ledger-storage-0"])
-    await model.settle(60.0)
+    await lose_a_coordinator(model, Redundancy.TRIPLE)
     assert "triple is desired; its coordinators are" in (await model.seen()).pending_settings
     with pytest.raises(RefusedError, match="does not want to"):
         await model.engine.configure(model.target())
@@ -241,10 +246,7 @@ async def test_a_coordinator_that_stays_away_is_replaced_while_the_database_refu
 async def test_no_coordinators_are_given_up_for_a_lower_redundancy_that_the_database_refuses(model: Model) -> None:
     """The disaster this prevents: one coordinator is left of a database with two copies, and its machine is lost."""
     await model.made()
-    spec = msgspec.structs.replace(model.of.spec, redundancy=Redundancy.SINGLE)
-    model.of, model.refuses = msgspec.structs.replace(model.of, spec=spec), "configure single"
-    model.ensemble.end(model.addresses["ledger-storage-0"])
-    await model.settle(60.0)
+    await lose_a_coordinator(model, Redundancy.SINGLE)
     with pytest.raises(RefusedError, match="does not want to"):
         await model.engine.configure(model.target())
     database = await model.seen()

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
 from stateward.simulation.apiserver.network import Network
 from stateward.simulation.apiserver.store import Event, Stored
 from stateward.simulation.cluster.context import SimulationContext
+from tests.support.background import at_work
 from tests.unit.packages.samples import files
 
 HOME = "prod"
@@ -240,12 +241,5 @@ class World:
         setting = Setting(api, recorder, clock, "stateward", kinds=KnownKinds(), image="r.example/stateward@sha256:ab")
         setting = replace(setting, execute=execute or self._execute_as, background=background, rng=rng)
         control = InstallationControl(setting)
-        tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(control.run())]
-        try:
+        async with at_work(recorder.run(), control.run()):
             yield control
-        finally:
-            for task in tasks:
-                task.cancel()
-            for task in tasks:
-                with suppress(asyncio.CancelledError):
-                    await task

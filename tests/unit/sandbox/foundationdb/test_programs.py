@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.foundationdb.programs import program
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 
 
 @pytest.fixture

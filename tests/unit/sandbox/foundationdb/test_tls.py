@@ -16,7 +16,7 @@ import pytest
 from sandbox.foundationdb.programs import program
 from sandbox.foundationdb.wire import Tls, refresh
 from stateward import pki
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 
 NOW = time.time()
 DATA = Path(__file__).parents[2] / "engines/data/foundationdb/recorded-7.3.62"

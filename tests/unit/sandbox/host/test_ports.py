@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.errors import SandboxError
 from sandbox.host.ports import listen, listen_inside, listen_preferably, port_of, require_free
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 
 
 def test_a_port_is_taken_from_the_moment_it_is_known() -> None:

@@ -14,7 +14,7 @@ from sandbox.host.records import Records, wait_until_gone
 from sandbox.layout import Layout
 from sandbox.network import relays
 from sandbox.network.machines import Machine
-from tests.support.ports import lasting_port
+from tests.support.own import lasting_port
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -16,6 +16,7 @@ from stateward.kube.objects.errors import ApiError, Status, error_for
 from stateward.kube.timing.virtual_time import VirtualClock, VirtualTimeLoop
 from stateward.operator.restarts.control import RestartControl, Setting
 from stateward.simulation.apiserver.network import Network, Rates
+from tests.support.background import at_work
 from tests.unit.operator.installations.search import checks
 from tests.unit.operator.installations.search.users import EDITS, FAULTS, RIVAL, User, owned
 from tests.unit.operator.installations.world import HOME, World
@@ -66,16 +67,8 @@ async def operators(world: World, api: Any = None) -> AsyncGenerator[None]:
     clock, rng = VirtualClock(), world.context.stream("restarts")
     recorder = EventRecorder(api or world.api, "stateward.dev/test", "restarts", clock=clock, rng=rng)
     restarts = RestartControl(Setting(api or world.api, recorder, clock, "stateward", rng=rng))
-    async with world.operator(api):
-        tasks = [asyncio.create_task(recorder.run()), asyncio.create_task(restarts.run())]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            for task in tasks:
-                with suppress(asyncio.CancelledError):
-                    await task
+    async with world.operator(api), at_work(recorder.run(), restarts.run()):
+        yield
 
 
 class Search:

@@ -1,4 +1,4 @@
-"""Ports for tests that release one and bind it again: no other process gets them meanwhile."""
+"""Names and ports that a process of a test run has for itself: no other process gets them meanwhile."""
 
 import os
 import socket
@@ -18,3 +18,9 @@ def lasting_port() -> int:
             continue
         return port
     raise AssertionError(f"no port from {first} to {end} is free")
+
+
+def own_name(name: str) -> str:
+    """Return a name that no other process of this test run uses; without pytest-xdist it is the name itself."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    return f"{name}-{worker}" if worker else name
