@@ -15,6 +15,7 @@ from stateward.planning.model.intent import Intent, State, StepResult, Wait, int
 from stateward.planning.model.observation import Effect, Inputs, Member, Pod, Pool
 from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters, others_may_vote
 from stateward.planning.steps.membership.scale import Scale
+from stateward.planning.steps.rollout.stop_process import alive_in_restart, stop_problem
 
 
 def create(facts: Facts, scaling: Scale) -> StepResult:
@@ -151,11 +152,15 @@ def voters_not_ready(facts: Facts, scaling: Scale) -> str | None:
     """Return the manager that has to be back before another one is added; a leaving manager need not come back.
 
     Nor does a manager that has been missing for as long as the replacement policy waits: it is replaced later, and
-    would otherwise block the replacement of the one before it forever. The database answers, so there is a quorum.
+    would otherwise block the replacement of the one before it forever. The database answers, so there is a quorum. One
+    that serves, and whose recorded stop is held back, is not down. The disaster this prevents: a manager is lost before
+    another one stops for a restart; the stop waits for the end of that loss, and the successor for that of the restart.
     """
     if facts.database is None:
         return "the database does not answer"
-    staying = (name for name in facts.down if name not in scaling.leaving and not is_replaced_soon(facts, name))
+    held = {m.name for m in alive_in_restart(facts) if stop_problem(facts, m) is not None}
+    absent = facts.down - held - scaling.leaving.keys()
+    staying = (name for name in absent if not is_replaced_soon(facts, name))
     down = sorted(name for name in staying if facts.votes(facts.members[name]))
     return f"manager {down[0]} is down" if down else None
 

@@ -116,3 +116,18 @@ def test_no_vote_moves_for_a_restart_to_a_manager_that_begins_to_leave_in_the_sa
     made.edit(voters={"c-managers-0"}, pools=[managers(1), hot(2)]).run()
     assert made.did(a.Release) == ["c-managers-1"]
     assert made.did(a.StopProcess) == ["c-managers-0"]
+
+
+def test_the_successor_of_a_lost_manager_does_not_wait_for_one_whose_recorded_stop_is_held_back() -> None:
+    """The disaster this prevents: the stop waits until the lost manager is back, and its successor for the restart."""
+    made = world(managers(3), hot(2)).index((2,))
+    made.unschedulable.add("c-managers-0")
+    made.bodies["c-managers-0"].pod = None
+    made.until(lambda w: w.bodies["c-managers-0"].pod is not None)
+    pod = made.bodies["c-managers-1"].pod
+    assert pod is not None
+    pod.phase, pod.begun = "stop", True
+    made.edit(policy={"replacement": o.Replacement(undrained=frozenset({"c-managers-0"}))}).log.clear()
+    made.run()
+    assert made.did(a.Create) == ["c-managers-3"]
+    assert made.did(a.StopProcess) == ["c-managers-1"]
