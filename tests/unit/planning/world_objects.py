@@ -27,7 +27,7 @@ class Claim:
     state: bool = False
     data: bool = False
     version: str = ""
-    made_for: frozenset[str] = frozenset()
+    made_for: frozenset[str] | None = None
     owner: str = ""
     grown: int = 0
     resized: float | None = None
@@ -91,11 +91,13 @@ class Body:
     disk_version: str = ""
 
 
-def made_for(body: Body) -> frozenset[str]:
-    """Return the roles that a member's objects were made for."""
+def made_for(body: Body) -> frozenset[str] | None:
+    """Return the roles that a member's objects were made for; None if it is unknown."""
     parts = [part for part in (body.workload, body.pod) if part is not None]
-    claimed = body.claim.made_for if body.claim is not None else frozenset[str]()
-    return claimed.union(*(roles(voting=part.voting, data=part.data) for part in parts))
+    found = [roles(voting=part.voting, data=part.data) for part in parts]
+    if body.claim is not None and body.claim.made_for is not None:
+        found.append(body.claim.made_for)
+    return frozenset[str]().union(*found) if found else None
 
 
 @dataclass

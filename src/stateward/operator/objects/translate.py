@@ -4,7 +4,7 @@ If an object lacks information that a decision needs, the result is *unknown* an
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -136,7 +136,7 @@ def members(existing: ClusterObjects, container: str) -> tuple[o.Member, ...]:
                 config_checksum=secrets[name].metadata.annotations.get(names.ANNOTATION_CHECKSUM, "")
                 if name in secrets
                 else "",
-                made_for=frozenset(role for part in parts for role in roles(part.metadata)),
+                made_for=made_for(part.metadata for part in parts),
             )
         )
     return tuple(found)
@@ -168,9 +168,10 @@ def identity(meta: ObjectMeta, cluster: str) -> tuple[str, int | None]:
     return pool, int(ordinal) if fits else None
 
 
-def roles(meta: ObjectMeta) -> frozenset[str]:
-    """Return the roles that a member's object was made for, by its label."""
-    return frozenset({"data", "voting"}.intersection(meta.labels.get(names.LABEL_ROLES, "").split("-")))
+def made_for(objects: Iterable[ObjectMeta]) -> frozenset[str] | None:
+    """Return the roles that a member's objects were made for, by their labels; None if none of them has the label."""
+    told = [meta.labels[names.LABEL_ROLES] for meta in objects if names.LABEL_ROLES in meta.labels]
+    return frozenset({"data", "voting"}.intersection("-".join(told).split("-"))) if told else None
 
 
 def ref(meta: ObjectMeta) -> o.Ref:

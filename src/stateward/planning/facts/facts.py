@@ -106,7 +106,7 @@ class Facts(Struct, frozen=True):
         if node is not None:
             return node.voting
         pool = self.pools.get(member.pool)
-        recorded = "voting" in member.made_for if self.database is None else member.name in self.database.voters
+        recorded = member.was_made("voting") if self.database is None else member.name in self.database.voters
         return recorded or (pool is not None and pool.voting)
 
     def holds_data(self, member: Member) -> bool:
@@ -117,7 +117,7 @@ class Facts(Struct, frozen=True):
         """
         node = self.node(member.name)
         pool = self.pools.get(member.pool)
-        return node.data if node is not None else pool is None or pool.data or "data" in member.made_for
+        return node.data if node is not None else pool is None or pool.data or member.was_made("data")
 
     def ephemeral(self, member: Member) -> bool:
         """Return whether the member loses its data with its pod.

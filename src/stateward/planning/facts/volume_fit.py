@@ -81,7 +81,7 @@ def lacks_roles(pool: Pool, member: Member) -> bool:
     """
     claim = member.claim
     marked = {"data": claim is not None and claim.data, "voting": claim is not None and claim.state}
-    roles = member.made_for | {role for role, there in marked.items() if there}
+    roles = (member.made_for or frozenset()) | {role for role, there in marked.items() if there}
     return ("data" in roles and not pool.data) or bool(roles and not (pool.data or pool.voting))
 
 

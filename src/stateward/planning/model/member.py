@@ -142,8 +142,14 @@ class Member(Struct, frozen=True):
     """Checksum of that Secret's content; empty if it was created before checksums were written."""
     process: Process | Unknown | None = None
     """The agent's answer about the process; None if it was not asked."""
-    made_for: frozenset[str] = frozenset()
-    """The roles that its StatefulSet, pod and volume claim were made for, by their labels: `data`, `voting`."""
+    made_for: frozenset[str] | None = None
+    """The roles that its StatefulSet, pod and volume claim were made for, by their labels: `data`, `voting`; None if no
+    object has the label, so that they are unknown.
+    """
+
+    def was_made(self, role: str) -> bool:
+        """Return whether an object of it was made for a role."""
+        return self.made_for is not None and role in self.made_for
 
     @property
     def alive(self) -> bool:

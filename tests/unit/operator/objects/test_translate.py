@@ -65,6 +65,15 @@ def test_a_member_is_made_for_the_roles_on_the_label_of_any_of_its_objects(made:
     assert member.made_for == {"data", "voting"}
 
 
+@pytest.mark.parametrize(("labels", "made"), [({names.LABEL_ROLES: "none"}, frozenset[str]()), ({}, None)])
+def test_a_member_that_was_made_for_no_role_is_another_one_than_one_without_the_label(
+    labels: dict[str, str], made: frozenset[str] | None
+) -> None:
+    found = msgspec.convert({"metadata": {"labels": LABELS | labels}}, PersistentVolumeClaim, strict=False)
+    (member,) = translate.members(holding(claims=(found,)), "opensearch")
+    assert member.made_for == made
+
+
 def test_only_the_databases_own_container_counts_as_the_database() -> None:
     assert not seen(pod({"containerStatuses": [{"name": "sidecar", "state": {"running": {}}}]})).running
 

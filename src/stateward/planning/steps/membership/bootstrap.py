@@ -261,7 +261,7 @@ def stays_without_vote(facts: Facts, member: Member) -> bool:
     to form the new cluster has no vote. So managers with new volumes form it.
     """
     pool = facts.pools[member.pool]
-    return bool(member.made_for) and "voting" not in member.made_for and bool(immutable_inputs(facts, member, pool))
+    return member.made_for is not None and not member.was_made("voting") and bool(immutable_inputs(facts, member, pool))
 
 
 def lacks_vote(facts: Facts, member: Member) -> bool:

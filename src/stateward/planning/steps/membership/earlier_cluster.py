@@ -26,7 +26,7 @@ def kept_voters(facts: Facts) -> list[Member]:
     # Where data is marked, so were the managers: a claim without a mark is of one that came later, and is empty.
     if marked or marked_data(facts):
         return marked
-    return [m for m, claim in usable if claim.earlier and (facts.votes(m) or not m.made_for)]
+    return [m for m, claim in usable if claim.earlier and (facts.votes(m) or m.made_for is None)]
 
 
 def electors(facts: Facts) -> list[Member]:
@@ -107,7 +107,7 @@ def recorded_voters(facts: Facts) -> list[Member]:
     swapped their roles, and a member whose vote has moved away still counts, because its claim was made for a manager.
     """
     joined = [m for m in facts.obs.members if m.name in facts.obs.records and not only_data(m)]
-    return [m for m in joined if ("voting" in m.made_for if m.made_for else facts.votes(m))]
+    return [m for m in joined if (m.was_made("voting") if m.made_for is not None else facts.votes(m))]
 
 
 def only_data(member: Member) -> bool:

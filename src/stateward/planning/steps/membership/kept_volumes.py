@@ -139,7 +139,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
     missing = lost_units(facts.database)
     # A claim without a record of its roles may hold anything; its mark counts where it was made again for others.
     held = [m for m in idle if missing and m.claim is not None and m.claim.capacity and not m.claim.left]
-    held = [m for m in held if "data" in m.made_for or not m.made_for or (m.claim is not None and m.claim.data)]
+    held = [m for m in held if m.was_made("data") or m.made_for is None or (m.claim is not None and m.claim.data)]
     copy = f"the last copy of shard {missing[0]}" if missing else ""
     return tuple(wait for m in held if (wait := needed(facts, scaling, m, "data", copy)))
 

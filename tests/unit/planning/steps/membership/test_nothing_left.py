@@ -358,7 +358,7 @@ def test_a_member_that_has_given_its_vote_away_does_not_count_as_a_manager_that_
     claim = world.bodies["c-hot-0"].claim
     assert claim is not None
     assert claim.data
-    claim.made_for, claim.state = claim.made_for | {"voting"}, voted
+    claim.made_for, claim.state = (claim.made_for or frozenset()) | {"voting"}, voted
     lose_volume(world, "c-managers-0")
     world.edit(identity="", voters=set()).ticks(20)
     assert ("ManagersLost" in reasons(world)) is not voted

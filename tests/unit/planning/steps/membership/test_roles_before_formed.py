@@ -2,7 +2,12 @@
 
 from random import Random
 
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
+from stateward.planning.model.observation import Member, Unknown
+from stateward.planning.steps.membership.earlier_cluster import kept_voters
 from tests.unit.planning.search.disks import DiskWorld
 from tests.unit.planning.search.faults import create_again, lose
 from tests.unit.planning.search.pools import changed, pool
@@ -50,3 +55,23 @@ def test_a_member_that_stays_without_a_vote_does_not_form_the_new_cluster_after_
     world.edit(pools=[changed(DATA, replicas=3, voting=True, data=False), MANAGERS]).ticks(2)
     world.edit(bootstrap_again=True).until(lambda w: w.available)
     assert world.voters <= {"c-m-0", "c-m-1", "c-m-2"}
+
+
+def test_the_volume_of_a_member_that_was_made_for_no_role_is_not_taken_for_that_of_an_earlier_manager() -> None:
+    """The disaster this prevents: its user is told to give its pool managers, and none of them ever forms a cluster."""
+    world = DiskWorld(MANAGERS, pool("x", 2), zones=0, max_unavailable=1)
+    world.run()
+    assert kept(world, made_for=frozenset()) == {"c-m-0", "c-m-1", "c-m-2"}
+    assert kept(world, made_for=None) == {"c-m-0", "c-m-1", "c-m-2", "c-x-0", "c-x-1"}, "they may be of managers"
+
+
+def kept(world: DiskWorld, made_for: frozenset[str] | None) -> set[str]:
+    """Return whose volumes may hold a cluster's state if all are older and unmarked, and those of pool x were made so."""
+    seen = world.observe()
+    found: list[Member] = []
+    for member in seen.members:
+        assert member.claim is not None
+        claim = replace(member.claim, earlier=True, state=False, data=False)
+        found.append(replace(member, claim=claim, made_for=made_for if member.pool == "x" else member.made_for))
+    obs = replace(seen, members=tuple(found), database=Unknown("no answer"))
+    return {member.name for member in kept_voters(derive(obs, world.now))}
