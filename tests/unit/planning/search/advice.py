@@ -79,11 +79,7 @@ def known_pool(user: User, name: str) -> RolePool:
 
 def give_managers_up(user: User, wait: Wait) -> str:
     """Accept a new cluster in place of one whose managers are lost."""
-    world = user.world
-    running = (name for name, body in world.bodies.items() if body.pod is not None and name in world.voters)
-    if not world.available and not any(world.disk(name).identity == world.identity for name in running):
-        world.forget_database()
-        world.lossy = True
+    user.world.give_up()
     return form_again(user, wait)
 
 

@@ -243,6 +243,18 @@ class DiskWorld(World):
     def disk(self, name: str) -> Disk:
         return self.disks.setdefault(name, Disk())
 
+    def clear_consent(self, _: a.ClearConsent) -> None:
+        """Forget the database that the user has given up, unless one of its voters runs."""
+        super().clear_consent(_)
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Give up a database of which no voter runs, as a user does who consents to a new one."""
+        running = (name for name, body in self.bodies.items() if body.pod is not None and name in self.voters)
+        if not self.available and not any(self.disk(name).identity == self.identity for name in running):
+            self.forget_database()
+            self.lossy = True
+
     def majority_is_possible(self) -> bool:
         """Return whether enough voters have their disks for an election."""
         there = {n for n in self.voters if n in self.disks and self.disks[n].identity == self.identity}

@@ -66,7 +66,7 @@ def test_the_volume_of_a_member_that_was_made_for_no_role_is_not_taken_for_that_
 
 
 def kept(world: DiskWorld, made_for: frozenset[str] | None) -> set[str]:
-    """Return whose volumes may hold a cluster's state if all are older and unmarked, and those of pool x were made so."""
+    """Return whose volumes may hold a state if all are older and unmarked, and those of pool x were made so."""
     seen = world.observe()
     found: list[Member] = []
     for member in seen.members:
