@@ -32,6 +32,7 @@ from stateward.planning.steps.membership.voting_exclusions import (
     next_to_lose_vote,
     remove_vote,
 )
+from stateward.planning.steps.upkeep.revert import still_draining, still_listed
 
 STUCK = 300.0
 """Seconds without a copy on the move after which a drain is stuck and its member is treated like any other."""
@@ -60,7 +61,9 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     undrained = facts.obs.desired.replacement.undrained
     drained = frozenset(m.name for m in going if facts.holds_data(m) and m.name not in undrained)
     part = merge(part, delete_members(facts, gone), StepResult(drain=drained))
-    rest = remaining_data_members(facts, facts.database, facts.database.draining)
+    # A member whose drain this plan lifts is a place for copies again, and not only in the next round.
+    stays = drained | still_draining(facts) | still_listed(facts)
+    rest = remaining_data_members(facts, facts.database, facts.database.draining & stays)
     to_move = {m.name: units_to_move(facts, m.name, rest) for m in going if m.name not in undrained}
     given_up = [m for m in going if m.name in undrained]
     losses = would_lose(facts, given_up)

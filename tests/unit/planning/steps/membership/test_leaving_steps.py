@@ -85,3 +85,19 @@ def test_no_vote_is_taken_from_one_of_two_managers_while_a_member_has_one_that_i
     world.edit(pools=[managers(3), hot()]).run()
     assert "c-hot-0" not in world.voters
     world.edit(pools=[managers(1), hot()]).run()
+
+
+def test_a_member_whose_drain_is_lifted_is_a_place_for_the_copies_of_a_member_that_leaves() -> None:
+    """Two members were about to leave, and one of them stays after all; the copies of the other one move to it.
+
+    The disaster this prevents: in the round in which its drain is lifted, it still counts as no place. So the other
+    member leaves with its copies, and its shards have fewer copies than they should.
+    """
+    world = settled(managers(), hot(3), indices=((2,),))
+    world.edit(draining=frozenset({"c-hot-1", "c-hot-2"}), pools=[managers(), hot(2)])
+    world.edit(policy={"replacement": o.Replacement(keep=frozenset({"c-hot-2"}))}).tick()
+    assert world.draining == {"c-hot-1"}
+    assert not world.did(a.Release)
+    world.run()
+    assert world.did(a.Release) == ["c-hot-1"]
+    assert {copy.member for copy in world.indices[0].copies} == {"c-hot-0", "c-hot-2"}
