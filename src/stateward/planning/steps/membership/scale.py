@@ -2,7 +2,7 @@
 
 Members keep their ordinals; a pool shrinks from the highest one. A member whose storage or roles can only change with a
 new member counts as leaving, so a new member is created beside it; one such replacement runs at a time, or two where
-the role data moves from one pool to another.
+one member gives its data away, and the successor of the other one can take it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -120,7 +120,9 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     is left. Beside a member that gives its data away, one is replaced whose successor can take it, and the other way
     round. The disasters this prevents: the role data moves from one pool to another one, and the last member of the
     first pool waits for a place for its data, while the members of the second pool wait for the end of its replacement;
-    or the member of the second pool leaves first, and the new one of the first pool is deleted again and again.
+    or the member of the second pool leaves first, and the new one of the first pool is deleted again and again. Or an
+    upgrade runs, and a shard of an upgraded member that loses the role can only move to another upgraded one; but the
+    members of all other pools with data are replaced too, and so upgraded only by their successors, which come later.
 
     Members of a pool without members leave, and nothing takes their place. The disaster this prevents: the last manager
     is in such a pool, it counts as the replacement in progress, and it waits for a manager of a pool that waits for it.
@@ -134,8 +136,8 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     busy = bool(in_flight(facts.obs, removals))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
     losing = any(loses_data_role(facts, n) for n in now)
-    if losing or any(gains_data_role(facts, n) for n in now):
-        other = gains_data_role if losing else loses_data_role
+    if losing or any(takes_data(facts, n) for n in now):
+        other = takes_data if losing else loses_data_role
         now += [n for n in order if n not in now and other(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
 
@@ -146,10 +148,9 @@ def loses_data_role(facts: Facts, name: str) -> bool:
     return facts.holds_data(member) and not facts.pools[member.pool].data
 
 
-def gains_data_role(facts: Facts, name: str) -> bool:
-    """Return whether a member holds no data, and the new member in its place will."""
-    member = facts.members[name]
-    return facts.pools[member.pool].data and not facts.holds_data(member)
+def takes_data(facts: Facts, name: str) -> bool:
+    """Return whether the new member in a member's place will hold data."""
+    return facts.pools[facts.members[name].pool].data
 
 
 def replaced_because(facts: Facts, member: Member) -> str | None:
