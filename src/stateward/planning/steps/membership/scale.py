@@ -5,7 +5,7 @@ new member counts as leaving, so a new member is created beside it; one such rep
 one member gives its data away, and the successor of the other one can take it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from stateward.api.values import names
 from stateward.planning.facts.change import change_of, may_get_all_roles
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import in_flight, reserved_names
+from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.facts.volume_fit import is_skipped, unfit
 from stateward.planning.model.observation import Effect, Member, Pool, Removal
 from stateward.planning.steps.upkeep.volume_change import to_replace
@@ -131,7 +132,7 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
     emptied = {pool.name for pool in facts.obs.desired.pools if not pool.replicas}
     rest = (m for m in facts.obs.members if m.present and m.name not in keep and m.pool not in emptied)
     wanting = {m.name: why for m in rest if (why := replaced_because(facts, m))}
-    order = sorted(wanting, key=lambda n: (not is_leaving(facts, n), facts.votes(facts.members[n]), n))
+    order = replacement_order(facts, wanting)
     now = [n for n in order if facts.never_had_data(facts.members[n]) and facts.members[n].claim is not None]
     busy = bool(in_flight(facts.obs, removals))
     now += [n for n in order if n not in now and (is_leaving(facts, n) or not busy)][:1]
@@ -140,6 +141,23 @@ def replacements(facts: Facts, removals: Mapping[str, Removal]) -> dict[str, str
         other = takes_data if losing else loses_data_role
         now += [n for n in order if n not in now and other(facts, n)][:1]
     return {n: f"a new member takes its place: {wanting[n]}" for n in now}
+
+
+def replacement_order(facts: Facts, wanting: Collection[str]) -> list[str]:
+    """Return the order in which members are replaced: those that have started to leave, then data before votes.
+
+    Those with the lowest versions come first. The disaster this prevents: an upgrade runs, and a pool gets fewer
+    members and another storage class. An upgraded member leaves without a successor, a shard of it can only move to
+    another upgraded one, and the others of its pool are upgraded only by their successors, which come later.
+    """
+
+    def place(name: str) -> tuple[bool, bool, tuple[int, ...], str]:
+        member = facts.members[name]
+        made = member.pod or member.workload
+        version = parse(made.version) if made is not None else ()
+        return not is_leaving(facts, name), facts.votes(member), version, name
+
+    return sorted(wanting, key=place)
 
 
 def loses_data_role(facts: Facts, name: str) -> bool:
