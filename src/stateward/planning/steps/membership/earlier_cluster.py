@@ -89,6 +89,12 @@ def is_usable(claim: Claim) -> bool:
     return claim.capacity > 0 and not (claim.left or claim.terminating)
 
 
+def may_hold_needed_vote(facts: Facts, member: Member) -> bool:
+    """Return whether a formed database that does not answer may wait for the vote on a member's volume."""
+    claim = member.claim
+    return facts.formed and facts.database is None and claim is not None and claim.state and is_usable(claim)
+
+
 def everything_lost(facts: Facts) -> bool:
     """Return whether every manager that has joined the cluster now has another volume than it had then.
 

@@ -18,7 +18,13 @@ from stateward.planning.model.intent import StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import (
+    can_vote,
+    electors,
+    everything_lost,
+    kept_voters,
+    may_hold_needed_vote,
+)
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
@@ -149,25 +155,30 @@ _THIS_DATA = "data without which this database does not answer"
 
 
 def may_be_needed(facts: Facts, member: Member) -> bool:
-    """Return whether a database that was created by a command and does not answer may wait for a kept volume.
+    """Return whether a database that does not answer may wait for a kept volume: its member stays on record.
 
-    The disaster this prevents: a pool gets another name, and one of its StatefulSets is deleted by mistake before its
-    member has left. It is not created again, because its pool is not in the spec; the database has lost a log without
-    which it does not recover; and no message says what brings it back.
+    The disasters this prevents: a pool gets another name, and one of its StatefulSets is deleted by mistake before its
+    member has left. It is not created again, because its pool is not in the spec; the database that was created by a
+    command has lost a log without which it does not recover; and no message says what brings it back. Or others have
+    taken the places of two lost managers, the third one loses its volume, and the user is asked for a new cluster while
+    the volumes of the two are there.
     """
-    if facts.database is not None or not facts.obs.desired.formed_by_word or member.name not in facts.obs.records:
-        return False
     claim = member.claim
-    return claim is not None and bool(claim.capacity) and not claim.left and facts.holds_data(member)
+    if facts.database is not None or member.name not in facts.obs.records or claim is None:
+        return False
+    if not facts.obs.desired.formed_by_word:
+        return may_hold_needed_vote(facts, member)
+    return bool(claim.capacity) and not claim.left and facts.holds_data(member)
 
 
 def lacks_managers(facts: Facts) -> bool:
     """Return whether managers with kept volumes are needed: none is there, or too few.
 
     A cluster that was created again waits for the majority of the earlier managers. That they are too few shows only
-    when it takes too long, and so it does in one that is formed.
+    when it takes too long, and so it does in one that is formed. There the user's consent to a new cluster counts only
+    when everything is lost.
     """
-    if facts.obs.bootstrap_again:
+    if facts.obs.bootstrap_again and (not facts.formed or everything_lost(facts)):
         return False
     if facts.formed:
         return facts.seconds_waited(facts.obs.name, UNANSWERED) > OVERDUE

@@ -1,0 +1,38 @@
+"""Kept volumes of managers whose votes a database that does not answer may need."""
+
+from tests.unit.planning.search.disks import DiskWorld
+from tests.unit.planning.search.faults import lose
+from tests.unit.planning.search.pools import changed, pool
+
+MANAGERS, DATA = pool("m", 3, voting=True), pool("h", 2, data=True)
+
+
+def without(world: DiskWorld, *members: str) -> DiskWorld:
+    """Delete the StatefulSets and pods of members."""
+    for name in members:
+        body = world.bodies[name]
+        body.workload = body.pod = body.config = None
+    return world
+
+
+def needed(world: DiskWorld) -> dict[str, str]:
+    """Return by member what would let it use its kept volume."""
+    return {w.subject: w.message for w in world.plan().waits if w.reason == "PoolNeeded"}
+
+
+def test_managers_whose_volumes_are_kept_are_not_lost_although_the_spec_asks_for_fewer() -> None:
+    """The disaster this prevents: two of three managers are deleted by mistake, and the spec asks for one.
+
+    When the third one loses its volume, the user is asked for a new and empty cluster. With the consent the operator
+    forms it beside the volumes of the two, which could still elect a manager.
+    """
+    world = DiskWorld(MANAGERS, DATA, zones=0, max_unavailable=1)
+    identity = world.run().index((2,), (2,)).run().identity
+    without(world, "c-m-1", "c-m-2").edit(pools=[changed(MANAGERS, replicas=1), DATA]).ticks(100)
+    world.lossy = True
+    lose(world, world.bodies["c-m-0"])
+    world.edit(bootstrap_again=True).ticks(50)
+    assert world.majority_is_possible()
+    assert "ManagersLost" not in {w.reason for w in world.plan().waits}
+    assert set(needed(world)) == {"c-m-1", "c-m-2"}
+    assert world.identity == identity
