@@ -17,6 +17,7 @@ from stateward.planning.facts.removals import in_flight, reserved_names
 from stateward.planning.facts.upgrade_order import parse
 from stateward.planning.facts.volume_fit import is_skipped, unfit
 from stateward.planning.model.observation import Effect, Member, Pool, Removal
+from stateward.planning.steps.membership.earlier_cluster import may_hold_needed_vote
 from stateward.planning.steps.upkeep.volume_change import to_replace
 
 
@@ -189,6 +190,10 @@ def is_leaving(facts: Facts, name: str) -> bool:
 def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     """Return the lowest free ordinals, except those whose kept volume does not fit the pool or was given up.
 
+    Nor one on whose volume is a vote that a silent database may need, if the pool does not vote. The disaster this
+    prevents: two of three managers are deleted by mistake, while their pool gives the role to another one, and come
+    back without their votes. Only new members could vote again, and these wait for the database.
+
     Those of members that have not left come first. The disaster this prevents: a manager was released after its vote
     has moved to a new one, the StatefulSet of the new one is deleted, and the released one is created again in its
     place: it waits for the vote, which is on the volume of the other.
@@ -199,7 +204,8 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
     keep = facts.obs.desired.replacement.keep
     left = {m.ordinal for m in mine if m.claim is not None and m.claim.left and m.name not in keep}
     first = facts.needs_first_names and not pool.ephemeral
-    taken = left | {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
+    needed = {m.ordinal for m in mine if not pool.voting and may_hold_needed_vote(facts, m)}
+    taken = left | needed | {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
     never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
     lost = sorted(m.ordinal for m in mine if m.name in facts.obs.records and m.name not in facts.obs.let_go)
     order = dict.fromkeys((*lost, *range(count + len(mine) + len(never))))
