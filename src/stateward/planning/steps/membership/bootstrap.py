@@ -81,8 +81,7 @@ def form_anew(facts: Facts) -> StepResult:
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting))
-    voting = [m for m in able if not stays_without_vote(facts, m)]
-    first = next(iter(voting if voting or part.actions else able), None)
+    first = next((m for m in able if not stays_without_vote(facts, m)), None)
     member = begun if begun is not None and may_form(facts, begun) else first
     if member is not None:
         return merge(part, formed_by(facts, member))
@@ -105,7 +104,8 @@ def may_form(facts: Facts, member: Member) -> bool:
     """
     pool, pod = facts.pools.get(member.pool), member.pod
     told = pod is not None and pod.bootstrap == "granted"
-    return is_fresh(facts, member) and (told or (pool is not None and pool.voting and pool.electable))
+    votes = pool is not None and pool.voting and pool.electable and not stays_without_vote(facts, member)
+    return is_fresh(facts, member) and (told or votes)
 
 
 def has_joined_another(facts: Facts, member: Member) -> bool:
