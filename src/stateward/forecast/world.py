@@ -295,7 +295,7 @@ class TimedWorld:
     def _record_join(self, member: Member, pod: Pod) -> None:
         """Record that a member has joined, and the deployed version once all members have it."""
         volume = member.claim.ref.uid if member.claim is not None else ""
-        record = Record(version=self._copies.nodes[member.name].version, volume=volume, zone=pod.zone)
+        record = Record(self._copies.nodes[member.name].version, volume, "" if volume else pod.ref.uid, zone=pod.zone)
         self._obs = replace(self._obs, records={**self._obs.records, member.name: record})
         self._update_deployed_version()
 

@@ -82,7 +82,7 @@ class World(Hands):
             database=self.database(),
             deployed_version=deployed,
             records={
-                m.name: o.Record(version=m.version, volume=m.volume, zone=m.zone)
+                m.name: o.Record(version=m.version, volume=m.volume, pod=m.pod, zone=m.zone)
                 for m in self.status.member_states
                 if m.version
             },

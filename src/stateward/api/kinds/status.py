@@ -75,6 +75,9 @@ class MemberStatus(Record):
     state: Annotated[str, Meta(description="What the member is doing.")] = ""
     version: Annotated[str, Meta(description="Newest version with which the member has joined the cluster.")] = ""
     volume: Annotated[str, Meta(description="UID of the volume claim with which it has joined the cluster.")] = ""
+    pod: Annotated[
+        str, Meta(description="UID of the pod with which it has joined the cluster, if the pod keeps its data itself.")
+    ] = ""
     node: Annotated[str, Meta(description="The Kubernetes node that its pod is on.")] = ""
     zone: Annotated[str, Meta(description="The zone of that node.")] = ""
     address: Annotated[str, Meta(description="The address at which its process was last in the cluster.")] = ""

@@ -13,9 +13,8 @@ from stateward.planning.report.status import parse_time
 
 def records(status: ClusterStatus) -> dict[str, o.Record]:
     """Return what is remembered of members that have been in the cluster."""
-    return {
-        m.name: o.Record(m.version, m.volume, zone=m.zone, address=m.address) for m in status.member_states if m.version
-    }
+    joined = [m for m in status.member_states if m.version]
+    return {m.name: o.Record(m.version, m.volume, m.pod, zone=m.zone, address=m.address) for m in joined}
 
 
 def times(status: ClusterStatus, told: Callable[[MemberStatus], str]) -> dict[str, float]:

@@ -77,12 +77,18 @@ def in_place_problem(facts: Facts, member: Member) -> str | None:
     return None
 
 
-def inputs_after_restart(pool: Pool, before: Inputs, config: Inputs) -> Inputs:
-    """Return the inputs of a pod after its process was restarted with a configuration.
+def inputs_after_restart(facts: Facts, member: Member, before: Inputs) -> Inputs:
+    """Return the inputs of a member's pod after its process was restarted with the member's configuration.
 
     Only inputs that a restart applies are taken from the configuration: it may have been written together with a new
-    template, which this pod does not have yet.
+    template, which this pod does not have yet. Of a member without a pool, the effects are those of any pool: the
+    driver lists them for all. The disaster this prevents: all members restart together with another security while the
+    pool of the managers is removed, and the record says that the managers still have the previous one. It is taken
+    back, the pool is there again, and all others restart without the managers, which none of them can join any more.
     """
+    pool, config = facts.pools.get(member.pool) or next(iter(facts.pools.values()), None), member.config
+    if pool is None or not config:
+        return before
     kept = {name: digest for name, digest in before.items() if effect_of(pool, name) > Effect.RESTART}
     return kept | {name: digest for name, digest in config.items() if effect_of(pool, name) <= Effect.RESTART}
 

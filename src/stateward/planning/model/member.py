@@ -183,6 +183,8 @@ class Record(Struct, frozen=True):
     """Newest version with which it has joined."""
     volume: str = ""
     """UID of the claim it joined with; empty when its data is ephemeral."""
+    pod: str = ""
+    """UID of the pod it joined with, if that keeps its data itself; empty if it does not, or if that is unknown."""
     zone: str = ""
     """Zone in which its pod was last observed: it counts as down there while it has no pod."""
     address: str = ""

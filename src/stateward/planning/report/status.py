@@ -170,10 +170,12 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     state = intent.state.value if intent else State.LEAVING.value
     pending = intent.effect.name.lower() if intent and intent.effect else ""
     same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.last_transition_time
-    volume = earlier.volume if earlier else ""
+    volume, pod = (earlier.volume, earlier.pod) if earlier else ("", "")
     if there and member.claim is not None:
         joined = there if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
         volume = member.claim.ref.uid
+    if there and member.pod is not None:
+        pod = member.pod.ref.uid if facts.ephemeral(member) else ""
     address = member.pod.ip if node is not None and member.pod is not None else ""
     missing_since, cause = missing_status(facts, member, earlier)
     away = facts.away(member)
@@ -183,6 +185,7 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
         state=state,
         version=joined,
         volume=volume,
+        pod=pod,
         node=member.pod.node if member.pod else "",
         zone=facts.zone(member.name) or (earlier.zone if earlier else ""),
         address=address or (earlier.address if earlier else ""),

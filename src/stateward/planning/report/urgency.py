@@ -39,8 +39,8 @@ def relied_on(status: ClusterStatus) -> tuple[object, ...]:
         status.last_removal_time,
         status.forecast and status.forecast.start_time,
         [(m.name, m.pool, m.version, m.address) for m in status.member_states],
-        # Of a member that has never joined, plans use neither the volume nor the zone.
-        [(m.name, m.volume, m.zone) for m in status.member_states if m.version],
+        # Of a member that has never joined, plans use neither the volume nor the pod nor the zone.
+        [(m.name, m.volume, m.pod, m.zone) for m in status.member_states if m.version],
         {m.name for m in status.member_states if m.absence == Absence.PLANNED},
         [(p.name, p.scaling.replicas) for p in status.pools if p.scaling is not None],
         [(c.type, c.status) for c in status.conditions],

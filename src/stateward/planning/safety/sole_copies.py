@@ -57,11 +57,13 @@ def moves_for(facts: Facts, member: Member, drained: frozenset[str]) -> tuple[Mo
     """Return the moves that take the only copies of units off the member, never to a member that is being drained.
 
     Members of the same pool come first, and take turns: what only the database knows is most likely right for them.
+    A copy that is still on its way to the member is moved when it has arrived. The disaster this prevents: it comes
+    from a member that leaves, whose copies do not count any more, and the database refuses the move in each round.
     """
     found: list[Move] = []
     for unit in sole_units(facts, member.name):
         spots = [name for name in move_targets(facts, unit) if name not in drained]
-        if spots and not facts.holders[unit.name] - {member.name} and not is_moving_away(unit, member.name):
+        if spots and facts.holders[unit.name] == frozenset({member.name}) and not is_moving_away(unit, member.name):
             like = [name for name in spots if facts.members[name].pool == member.pool] or spots
             first = like[len(found) % len(like)]
             others = sorted((name for name in spots if name != first), key=lambda name, own=like: name not in own)

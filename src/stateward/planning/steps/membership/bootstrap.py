@@ -81,8 +81,7 @@ def form_anew(facts: Facts) -> StepResult:
     able = sorted((m for m in electable(facts) if is_fresh(facts, m)), key=lambda m: m.pod is None or not m.pod.running)
     alive = ((m, facts.pools[m.pool]) for m in facts.obs.members if m.alive and m.pool in facts.pools)
     part = merge(*(new_volume(facts, m, p) for m, p in alive if p.voting))
-    voting = [m for m in able if not stays_without_vote(facts, m)]
-    first = next(iter(voting if voting or part.actions else able), None)
+    first = next((m for m in able if not stays_without_vote(facts, m)), None)
     member = begun if begun is not None and may_form(facts, begun) else first
     if member is not None:
         return merge(part, formed_by(facts, member))
@@ -105,19 +104,20 @@ def may_form(facts: Facts, member: Member) -> bool:
     """
     pool, pod = facts.pools.get(member.pool), member.pod
     told = pod is not None and pod.bootstrap == "granted"
-    return is_fresh(facts, member) and (told or (pool is not None and pool.voting and pool.electable))
+    votes = pool is not None and pool.voting and pool.electable and not stays_without_vote(facts, member)
+    return is_fresh(facts, member) and (told or votes)
 
 
 def has_joined_another(facts: Facts, member: Member) -> bool:
     """Return whether a manager has joined a cluster that is not the one being formed: its pod is ready.
 
     The disaster this prevents: a cluster is formed, a second manager joins it, and the first one loses its volume
-    before the operator has seen any of it. The volume of the second one has no mark, and is not empty.
+    before the operator has seen any of it. The volume of the second one, or its pod, has no mark, and is not empty.
     """
-    grant, claim, pod = facts.obs.bootstrap, member.claim, member.pod
-    if claim is None or claim.terminating or pod is None or pod.terminating or not pod.ready:
+    grant, claim, pod, volume = facts.obs.bootstrap, member.claim, member.pod, volume_of(facts, member)
+    if not volume or (claim is not None and claim.terminating) or pod is None or pod.terminating or not pod.ready:
         return False
-    forms = grant is not None and not grant.formed and grant.volume == claim.ref.uid
+    forms = grant is not None and not grant.formed and grant.volume == volume
     return member.alive and can_vote(facts, member) and not forms
 
 
@@ -342,10 +342,12 @@ def volumes_kept(facts: Facts, holding: Sequence[Member]) -> Wait:
     names = ", ".join(m.name for m in holding)
     claims = " ".join(m.claim.ref.name for m in holding if m.claim is not None)
     pods = " ".join(m.pod.ref.name for m in holding if m.pod is not None)
+    commands = [f"kubectl delete pvc {claims} --wait=false"] if claims else []
+    commands += [f"kubectl delete pod {pods}"] if pods else []
     text = (
         f"{names} may hold the state of an earlier cluster, beside which no new one is formed; to give it up, delete"
-        f" the claims, then the pods: kubectl delete pvc {claims} --wait=false"
-        f"{f' && kubectl delete pod {pods}' if pods else ''}; the operator then creates new volumes"
+        f" {'the claims, then the pods' if claims else 'the pods'}: {' && '.join(commands)}; the operator then creates"
+        f" new {'volumes' if claims else 'pods'}"
     )
     return Wait(facts.obs.name, "EarlierVolumes", text, stalled=True)
 

@@ -58,7 +58,7 @@ def is_fresh(facts: Facts, member: Member) -> bool:
     """
     pool = facts.pools.get(member.pool)
     if member.claim is None and pool is not None and pool.ephemeral:
-        return True
+        return not joined_in_pod(facts, member)
     claim, grant, record = member.claim, facts.obs.bootstrap, facts.obs.records.get(member.name)
     if claim is None or claim.terminating or claim.left or (record is not None and record.same_volume(claim)):
         return False
@@ -124,15 +124,26 @@ def only_data(member: Member) -> bool:
 def changed_volume(facts: Facts, member: Member) -> bool:
     """Return whether the volume is another one than the member joined with.
 
-    A pod that keeps its data itself may have lost it whenever it does not serve; only the user can know. Of a member
-    without a claim and without a pod nothing is left. The disaster this prevents: managers that keep their data in pods
-    are lost while one of them leaves, which has no pod any more, and the user is never asked for a new cluster.
+    A pod that keeps its data itself is lost with it: one that does not serve is another pod than it has joined with,
+    or it is not known. Of a member without a claim and without a pod nothing is left. The disasters this prevents:
+    managers that keep their data in pods are lost while one of them leaves, which has no pod any more, and the user is
+    never asked for a new cluster. Or they only restart together, the user is told that they are lost and agrees to a
+    new cluster, and a second database is formed beside what is in their pods.
     """
     if facts.ephemeral(member):
-        return member.name not in facts.up
+        return member.name not in facts.up and not joined_in_pod(facts, member)
     record = facts.obs.records.get(member.name)
     kept = member.claim is not None or (member.pod is not None and record is not None and record.volume == "")
     return not kept or facts.has_other_volume(member)
+
+
+def joined_in_pod(facts: Facts, member: Member) -> bool:
+    """Return whether a member keeps its data in its pod, and this is the pod with which it has joined.
+
+    What the pod holds stays while its process stops, ends or restarts, and is lost only with the pod.
+    """
+    record, pod = facts.obs.records.get(member.name), member.pod
+    return facts.ephemeral(member) and record is not None and pod is not None and record.pod == pod.ref.uid
 
 
 def others_may_vote(facts: Facts) -> bool:

@@ -149,10 +149,7 @@ def start_process(member: Member) -> StartProcess:
 def finish(facts: Facts, member: Member) -> FinishRestart:
     """Return the end of a restart: the pod's record now names what its process runs with."""
     assert member.pod is not None  # noqa: S101 - only members with pods have phases
-    pool = facts.pools.get(member.pool)
-    inputs = (
-        inputs_after_restart(pool, member.pod.inputs, member.config) if pool and member.config else member.pod.inputs
-    )
+    inputs = inputs_after_restart(facts, member, member.pod.inputs)
     why, checksum = "it has joined the cluster again", member.config_checksum
     return FinishRestart(why=why, member=member.name, pod=member.pod.ref, inputs=inputs, checksum=checksum)
 

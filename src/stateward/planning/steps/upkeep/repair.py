@@ -167,9 +167,13 @@ def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
 
 
 def can_repair_in_pod(facts: Facts, member: Member) -> bool:
-    """Return whether a member that must keep its pod, because the pod holds its data, can be repaired inside it."""
+    """Return whether a member that must keep its pod, because the pod holds its data, can be repaired inside it.
+
+    The disaster this prevents: a process does not end with a bad setting, and never joins. Its correction comes with
+    another change that needs a new pod, and waits for it forever.
+    """
     blocked = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
-    return blocked is None and facts.managed(member) and bool(facts.trouble(member))
+    return blocked is None and facts.managed(member)
 
 
 def part_in_pod(facts: Facts, member: Member, change: Change) -> Change | None:
@@ -190,7 +194,7 @@ def part_in_pod(facts: Facts, member: Member, change: Change) -> Change | None:
 
 
 def repair_in_pod(facts: Facts, member: Member, change: Change) -> StepResult:
-    """Return the repair of a member inside its pod: its container starts again and again, and takes what is mounted."""
+    """Return the repair of a member inside its pod, where its process takes what is mounted when it starts again."""
     said = (
         f"{{}} is broken, and its process uses the mounted configuration at its next start, to apply"
         f" {change.describe()}"

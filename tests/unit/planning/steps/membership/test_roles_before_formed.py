@@ -4,6 +4,7 @@ from random import Random
 
 from msgspec.structs import replace
 
+from stateward.api.kinds.status import BootstrapStatus
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Member, Unknown
@@ -55,6 +56,36 @@ def test_a_member_that_stays_without_a_vote_does_not_form_the_new_cluster_after_
     world.edit(pools=[changed(DATA, replicas=3, voting=True, data=False), MANAGERS]).ticks(2)
     world.edit(bootstrap_again=True).until(lambda w: w.available)
     assert world.voters <= {"c-m-0", "c-m-1", "c-m-2"}
+
+
+def test_members_without_a_vote_form_no_new_cluster_while_those_with_one_are_still_to_be_created() -> None:
+    """The disaster this prevents: one of them is recorded in the round that creates the others, and never forms it."""
+    world = made()
+    world.run()
+    world.edit(lossy=True)
+    for n in range(3):
+        lose(world, world.bodies[f"c-m-{n}"])
+    world.edit(pools=[MANAGERS, changed(DATA, name="g")]).ticks(5)
+    given = changed(DATA, name="g", voting=True)
+    world.edit(pools=[given, pool("d", 1, data=True)], bootstrap_again=True).run()
+    assert world.did(a.RecordBootstrap) == ["c-m-0", "c-g-2"]
+    assert all(world.joined()[name].voting for name in world.voters)
+
+
+def test_a_member_without_a_vote_that_is_on_record_gives_way_to_one_that_votes() -> None:
+    """The disaster this prevents: the user agrees once more, and the same member is recorded again, forever."""
+    world = made()
+    world.run()
+    world.edit(lossy=True)
+    for n in range(3):
+        lose(world, world.bodies[f"c-m-{n}"])
+    world.edit(pools=[MANAGERS, changed(DATA, name="g")]).ticks(5)
+    claim = world.bodies["c-g-0"].claim
+    assert claim is not None
+    world.status = replace(world.status, bootstrap=BootstrapStatus(member="c-g-0", volume=claim.uid, formed=False))
+    given = changed(DATA, name="g", voting=True)
+    world.edit(pools=[given, pool("d", 1, data=True)], bootstrap_again=True).run()
+    assert world.did(a.RecordBootstrap) == ["c-m-0", "c-g-2"]
 
 
 def test_the_volume_of_a_member_that_was_made_for_no_role_is_not_taken_for_that_of_an_earlier_manager() -> None:

@@ -55,6 +55,22 @@ def test_a_coordinated_change_waits_for_members_that_keep_their_data_in_pods_wit
     made.edit(pools=list(pools)).run()
 
 
+def test_a_setting_with_which_no_manager_joins_is_corrected_in_the_pods_also_if_another_change_needs_new_ones() -> None:
+    """The disaster this prevents: it waits for new pods, with which the state of the cluster is lost, and hangs."""
+    made = World(managers(ephemeral=True), hot(2)).edit(agents=True, hang={("config/a", "hang")}).run()
+    made.edit(pools=[managers(ephemeral=True, config={"config/a": "hang", "template/x": "1"}), hot(2)])
+    for body in made.bodies.values():
+        assert body.pod is not None
+        body.pod.phase = "schedule-coordinated"
+    made.until(lambda w: bool(w.did(a.StartProcess))).ticks(5)
+    assert not made.available
+    made.log.clear()
+    made.edit(pools=[managers(ephemeral=True, config={"config/a": "1", "template/y": "1"}), hot(2)])
+    made.until(lambda w: w.available and len(w.pods()) == 5)
+    assert not made.did(a.DeletePod)
+    made.run()
+
+
 def test_processes_that_restart_together_keep_their_pods_when_the_spec_stops_allowing_that_meanwhile() -> None:
     made = World(managers(), hot(2, ephemeral=True)).edit(agents=True).run().index((2,), (2,)).run()
     made.log.clear()

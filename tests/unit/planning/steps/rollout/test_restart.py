@@ -217,6 +217,22 @@ def test_all_are_stopped_before_any_is_started() -> None:
     assert len(made.did(a.StopProcess)) == 6
 
 
+def test_what_members_of_a_removed_pool_run_with_is_recorded_after_a_restart_of_all() -> None:
+    """The disaster this prevents: the security is taken back, and all restart without it but the managers."""
+    made, on, together_with = world(), {"security/on": "1"}, frozenset({"security"})
+    made.edit(pools=[make(config=on, coordinated=together_with) for make in (managers, hot)])
+    made.until(lambda w: bool(w.did(a.StartProcess)))
+    made.edit(pools=[managers(name="masters"), hot()]).until(lambda w: phases(w) <= {"", "schedule-coordinated"})
+    pods = {body.name: body.pod for body in made.bodies.values()}
+    for name in ("c-managers-0", "c-managers-1", "c-managers-2"):
+        pod = pods[name]
+        assert pod is not None
+        assert pod.given is not None
+        assert pod.inputs["security/on"] == pod.given["security/on"] == "1"
+    made.edit(pools=[make(coordinated=together_with) for make in (managers, hot)]).run()
+    assert all("security/on" not in (body.pod.given or {}) for body in made.bodies.values() if body.pod is not None)
+
+
 def test_a_change_that_cannot_be_talked_across_restarts_all_together() -> None:
     made = world()
     before = uids(made)

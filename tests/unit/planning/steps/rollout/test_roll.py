@@ -283,3 +283,17 @@ def test_two_members_do_not_go_together_where_a_copy_is_on_its_way_between_them(
     facts = derive(replace(seen, database=replace(seen.database, units=moved)), world.now)
     both = [facts.members[second], facts.members[free]]
     assert len(choose(facts, both).chosen) == 1
+
+
+def test_a_copy_that_is_on_its_way_from_a_leaving_member_is_not_moved_before_it_has_arrived() -> None:
+    """The disaster this prevents: the database refuses the move of a copy that is not there, in each round."""
+    world = settled(managers(), hot(3), indices=((1,),))
+    (copy,) = world.indices[0].copies
+    goes = next(name for name in ("c-hot-0", "c-hot-1") if name != copy.member)
+    workload, pod = world.bodies[copy.member].workload, world.bodies[goes].pod
+    assert workload is not None
+    assert pod is not None
+    workload.replicas, copy.target, pod.phase = 0, goes, "schedule"
+    assert not [x for x in world.plan().actions if isinstance(x, a.MoveCopies)]
+    world.run()
+    assert goes in world.did(a.DeletePod)

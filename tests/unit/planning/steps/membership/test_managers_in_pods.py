@@ -1,0 +1,101 @@
+"""Managers that keep the state of the cluster in their pods: it is lost with the pod, and with nothing else."""
+
+from msgspec.structs import replace
+
+from stateward.planning.facts.facts import derive
+from stateward.planning.model import actions as a
+from stateward.planning.model import observation as o
+from stateward.planning.report.status import status
+from stateward.planning.steps.membership.bootstrap import form_anew
+from stateward.planning.steps.membership.earlier_cluster import changed_volume
+from tests.unit.planning.world import World, hot, managers, settled
+
+NAMES = ("c-managers-0", "c-managers-1", "c-managers-2")
+
+
+def reasons(world: World) -> dict[str, str]:
+    return {w.reason: w.message for w in world.plan().waits if w.stalled}
+
+
+def test_managers_that_restart_together_in_their_pods_are_not_reported_as_lost() -> None:
+    """The disaster this prevents: the user agrees to a new cluster, and a second one is formed beside the first."""
+    world = World(managers(ephemeral=True), hot(2)).edit(agents=True).run()
+    world.log.clear()
+    for body in world.bodies.values():
+        assert body.pod is not None
+        body.pod.phase = "schedule-coordinated"
+    identity, silent = world.identity, False
+    for _ in range(20):
+        assert "ManagersLost" not in reasons(world)
+        world.edit(bootstrap_again=not world.joined()).tick()
+        silent = silent or not world.joined()
+    world.edit(bootstrap_again=False).run()
+    assert silent
+    assert not world.did(a.RecordBootstrap)
+    assert not world.did(a.DeletePod)
+    assert world.identity == identity
+
+
+def test_a_manager_is_lost_with_the_pod_that_it_joined_with() -> None:
+    world = settled(managers(ephemeral=True), hot(2))
+    seen = replace(world.observe(), database=o.Unknown("silent"))
+
+    def lost(records: dict[str, o.Record], **pod: object) -> bool:
+        member = next(m for m in seen.members if m.name == "c-managers-0")
+        assert member.pod is not None
+        found = replace(member, pod=replace(member.pod, **{"ready": False, **pod}))
+        rest = tuple(m for m in seen.members if m is not member)
+        facts = derive(replace(seen, members=(*rest, found), records=records), world.now)
+        return changed_volume(facts, found)
+
+    before = dict(seen.records)
+    assert not lost(before), "its process has ended"
+    assert not lost(before, terminating=True), "its process may still run"
+    assert lost(before, ref=o.Ref("c-managers-0-0", "another", "1"))
+    assert not lost(before, ref=o.Ref("c-managers-0-0", "another", "1"), ready=True), "it has joined since"
+    assert lost({**before, "c-managers-0": replace(before["c-managers-0"], pod="")}), "an operator has not recorded it"
+
+
+def test_the_pod_that_a_member_joined_with_is_recorded_until_it_joins_with_a_claim() -> None:
+    world = settled(managers(ephemeral=True), hot(2))
+    pods = {m.name: m.pod for m in world.status.member_states}
+    assert pods == {n: b.pod.uid if b.pod is not None and b.claim is None else "" for n, b in world.bodies.items()}
+    before = dict(pods)
+    world.kill("c-managers-0").tick()
+    assert {m.name: m.pod for m in world.status.member_states} == before, "it has not joined yet"
+    world.run()
+    after = {m.name: m.pod for m in world.status.member_states}
+    assert {name for name in after if after[name] != before[name]} == {"c-managers-0"}
+    seen = world.observe()
+    claim = next(m.claim for m in seen.members if m.name == "c-hot-0")
+    claimed = tuple(replace(m, claim=claim) if m.name == "c-managers-0" else m for m in seen.members)
+    seen = replace(seen, members=claimed)
+    then = {m.name: m.pod for m in status(seen, world.plan(), world.status, world.now).member_states}
+    assert not then["c-managers-0"]
+
+
+def test_a_manager_that_has_joined_in_its_pod_gives_it_up_before_another_cluster_is_formed() -> None:
+    """The disaster this prevents: the manager that formed the cluster is lost before the operator has seen any of it.
+
+    The others have joined it in their pods, and would go on as a second cluster.
+    """
+    world = World(managers(ephemeral=True), hot(2)).until(lambda w: bool(w.did(a.GrantBootstrap)))
+    world.edit(answers=False).until(lambda w: len(w.joined()) == 5)
+    world.edit(bootstrap_again=True).kill("c-managers-0").ticks(3)
+    assert reasons(world)["EarlierVolumes"] == (
+        "c-managers-1, c-managers-2 may hold the state of an earlier cluster, beside which no new one is formed; to"
+        " give it up, delete the pods: kubectl delete pod c-managers-1-0 c-managers-2-0; the operator then creates"
+        " new pods"
+    )
+    for name in NAMES:
+        world.kill(name)
+    world.edit(identity="", voters=set(), answers=True).run()
+    assert world.did(a.GrantBootstrap)
+
+
+def test_no_new_cluster_is_formed_in_the_pod_with_which_a_manager_has_joined_another() -> None:
+    world = settled(managers(ephemeral=True), hot(2)).edit(bootstrap_again=True)
+    seen = replace(world.observe(), database=o.Unknown("silent"))
+    down = (replace(m, pod=replace(m.pod, ready=False)) if m.pod is not None else m for m in seen.members)
+    made = form_anew(derive(replace(seen, members=tuple(down)), world.now))
+    assert not [x for x in made.actions if isinstance(x, a.RecordBootstrap | a.DeletePod)]
