@@ -107,9 +107,22 @@ def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     that the spec now asks for; the data of the other processes stays behind on all volumes at once.
     """
     made = member.pod or member.workload
-    if made is None or not pool.retained or not facts.may_hold_data(member) or may_get_all_roles(facts, member, pool):
+    inputs = made.inputs if made is not None else member.config
+    if inputs is None or not pool.retained or not facts.may_hold_data(member) or may_get_all_roles(facts, member, pool):
         return None
-    return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
+    return {name: inputs[name] for name in sorted(pool.retained & inputs.keys())}
+
+
+def volume_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
+    """Return the inputs by which a member that comes back finds the data on its volume; None for a new one.
+
+    The disaster this prevents: a user scales all StatefulSets to zero, or deletes them, while the spec asks for members
+    with fewer processes; all come back so, and what the other processes have is gone. Of a database that forms itself
+    the labels of the claim tell which roles its volume was made for (`lacks_roles`), and it may get further ones.
+    """
+    if not facts.obs.desired.formed_by_word or member.claim is None:
+        return None
+    return immutable_inputs(facts, member, pool)
 
 
 def may_get_all_roles(facts: Facts, member: Member, pool: Pool) -> bool:

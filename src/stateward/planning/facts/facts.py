@@ -123,12 +123,16 @@ class Facts(Struct, frozen=True):
         """Return whether the member loses its data with its pod.
 
         An unobserved claim is not an absent claim: a pod with a claim keeps its data on it, unless its pool uses no
-        claims and the claim is one that the user has added to the pod.
+        claims and the claim is one that the user has added to the pod. Nor does a claim count that the pod does not
+        use. The disaster this prevents: someone creates a claim with the labels of a member that keeps the last copy of
+        a shard in its pod, and the pod is deleted for the next change.
         """
         pool = self.pools.get(member.pool)
-        if member.claim is not None or member.pod is None:
+        if member.pod is None:
             return False
-        return not member.pod.claims or (pool is not None and pool.ephemeral)
+        if not member.pod.claims:
+            return True
+        return member.claim is None and pool is not None and pool.ephemeral
 
     def never_had_data(self, member: Member) -> bool:
         """Return whether no data was ever written on the member: it never ran, and its volume never existed.

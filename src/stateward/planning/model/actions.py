@@ -48,6 +48,8 @@ class Create(Action, frozen=True):
     crossing: ProtocolSwitch = ProtocolSwitch.NONE
     grown_size: int = 0
     """The size of its new volume in bytes, if the pool's volumes have grown by themselves; 0 for that of the spec."""
+    keeps: Inputs | None = None
+    """The inputs by which the data on its kept volume is found; None if it has none, or its labels tell all."""
 
 
 class Stage(Action, frozen=True):

@@ -85,7 +85,7 @@ def add_member(api: FakeApi, pool: str, ordinal: int) -> None:
     template = objects.workload["spec"]["template"]
     meta = {**template["metadata"], **stored, "name": f"{objects.workload['metadata']['name']}-0"}
     ready = {"phase": "Running", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "True"}]}
-    api.add("pods", {"metadata": meta, "spec": {"nodeName": "n1"}, "status": ready})
+    api.add("pods", {"metadata": meta, "spec": {**template["spec"], "nodeName": "n1"}, "status": ready})
 
 
 def test_a_changed_file_is_planned_without_touching_anything(run: Run, running: FakeApi) -> None:

@@ -65,6 +65,22 @@ async def test_coordinators_move_away_where_there_are_more_than_the_redundancy_n
     assert leaving not in database.voters
 
 
+@pytest.mark.parametrize("way", ["drain", "exclude_voters"])
+async def test_no_coordinators_are_given_up_with_a_leaving_member_before_the_redundancy_is_lower(way: str) -> None:
+    """One edit lowers the redundancy and replaces a member: one coordinator was left of a database with two copies."""
+    model, leaving = await Model(cluster(redundancy="double")).made(), "ledger-storage-0"
+    model.start("ledger-storage-5", "storage", "z0")
+    model.of = msgspec.structs.replace(
+        model.of, spec=msgspec.structs.replace(model.of.spec, redundancy=Redundancy.SINGLE)
+    )
+    assert leaving in (await model.seen()).voters
+    await getattr(model.engine, way)(model.target(), frozenset({leaving}))
+    database = await model.seen()
+    assert leaving not in database.voters
+    assert len(database.voters) == 3
+    assert database.redundancy == "double"
+
+
 async def test_a_coordinator_stays_while_no_member_can_take_over_and_keeps_no_other_member() -> None:
     pools = [{"name": "storage", "processClass": "storage", "replicas": 5}]
     pools.append({"name": "stateless", "processClass": "stateless", "replicas": 5})

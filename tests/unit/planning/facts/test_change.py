@@ -18,6 +18,7 @@ KEPT = {"config/processes": "one"}
     [
         (("pod", "workload"), frozenset(KEPT), KEPT),
         (("workload",), frozenset(KEPT), KEPT),
+        (("config",), frozenset(KEPT), KEPT),
         ((), frozenset(KEPT), None),
         (("pod", "workload"), frozenset({"config/other"}), {}),
         (("pod", "workload"), frozenset[str](), None),
@@ -28,7 +29,7 @@ def test_a_member_keeps_what_its_objects_say_of_the_inputs_that_only_a_new_membe
 ) -> None:
     seen = facts_of([hot(1, config=KEPT)], []).obs
     (member,), (pool,) = seen.members, seen.desired.pools
-    member = replace(member, **{name: None for name in ("pod", "workload") if name not in objects})
+    member = replace(member, **{name: None for name in ("pod", "workload", "config") if name not in objects})
     pool = replace(pool, retained=retained, inputs={**pool.inputs, "config/processes": "two"})
     facts = derive(replace(seen, members=(member,), desired=replace(seen.desired, pools=(pool,))), NOW)
     assert immutable_inputs(facts, member, pool) == keeps

@@ -25,7 +25,7 @@ def facts_of(
             name = f"{spec.name}-{i}"
             ref = o.Ref(name, name, "1")
             zone = f"z{i % zones}" if zones else ""
-            pod = o.Pod(ref, inputs, "1.0.0", created=0.0, ready=True, running=True, zone=zone)
+            pod = o.Pod(ref, inputs, "1.0.0", created=0.0, ready=True, running=True, zone=zone, claims=True)
             workload = o.Workload(ref, inputs, "1.0.0", 1, observed=True)
             claim = o.Claim(ref, 1, 1, "standard")
             pod_or_none = None if name in down.split() else pod

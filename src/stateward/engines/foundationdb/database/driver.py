@@ -37,7 +37,6 @@ from stateward.engines.foundationdb.database.upkeep import (
     desired_coordinators,
     redundancy_change,
     unmovable,
-    with_present_redundancy,
 )
 from stateward.engines.foundationdb.spec.connection import Address
 from stateward.engines.foundationdb.spec.identity import coordinator
@@ -112,11 +111,10 @@ class FoundationEngine:
                 refusal = error
             else:
                 return
-        mine = with_present_redundancy(mine, status)
         seen, now = view(status, mine.known), current_coordinators(mine, status)
-        if seen is not None and now is not None and coordinator_change(mine, seen, now):
+        if seen is not None and now is not None and coordinator_change(mine, status, seen, now):
             await self._coordinators(
-                mine, pod, desired_coordinators(mine, candidates(mine, seen, frozenset()), now).members
+                mine, pod, desired_coordinators(mine, status, candidates(mine, seen, frozenset()), now).members
             )
         if refusal is not None:
             raise refusal
@@ -280,10 +278,10 @@ class FoundationEngine:
         seen, now = view(status, target.known), current_coordinators(target, status)
         if seen is None or now is None:
             raise RefusedError("the database lists no processes, or no coordinators")
-        if not now & members or unmovable(target, seen, now, members):
+        if not now & members or unmovable(target, status, seen, now, members):
             return
         await self._coordinators(
-            target, pod, desired_coordinators(target, candidates(target, seen, members), now).members
+            target, pod, desired_coordinators(target, status, candidates(target, seen, members), now).members
         )
 
     async def _coordinators(self, target: FoundationTarget, pod: str, members: frozenset[str]) -> None:

@@ -49,7 +49,7 @@ def exclusions(target: FoundationTarget, status: Status, leaving: frozenset[str]
         now, why = excludable(seen.members, of_kind, places, seconds_missing(target, status, seen, leaving))
         found |= set(now)
         reasons += [why] if why else []
-    stuck = unmovable(target, seen, coordinators, leaving)
+    stuck = unmovable(target, status, seen, coordinators, leaving)
     if stuck:
         found -= coordinators
         reasons.append(stuck)
@@ -69,7 +69,7 @@ def problems_to_leave(
     found = dict[str, str]()
     for name in everybody:
         _, why = excludable(seen.members, (name,), places.get(class_of(seen, name), 1), away)
-        found[name] = why or unmovable(target, seen, coordinators, frozenset({name}))
+        found[name] = why or unmovable(target, status, seen, coordinators, frozenset({name}))
     return found
 
 

@@ -21,7 +21,12 @@ from stateward.engines.foundationdb.database.maintenance import is_own, members_
 from stateward.engines.foundationdb.database.members import MemberView, View, view
 from stateward.engines.foundationdb.database.status import Cluster, Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
-from stateward.engines.foundationdb.database.upkeep import current_coordinators, pending_settings, unmovable
+from stateward.engines.foundationdb.database.upkeep import (
+    current_coordinators,
+    pending_settings,
+    redundancy,
+    unmovable,
+)
 from stateward.engines.foundationdb.spec.connection import ConnectionStringError, parse_connection_string
 from stateward.engines.foundationdb.spec.identity import cluster_file, description
 from stateward.engines.foundationdb.spec.security import formed
@@ -70,7 +75,7 @@ def decoded_observation(target: FoundationTarget, status: Status, proofs: Proofs
     doubt = unclear_data_problem(status) or replication_problem(status)
     leaving, held = draining(status), problems_to_leave(target, status, seen, coordinators)
     nodes = {name: node for name, m in seen.members.items() if (node := node_of(target, m, coordinators)) is not None}
-    stuck = {name: unmovable(target, seen, coordinators, frozenset({name})) for name in sorted(coordinators)}
+    stuck = {name: unmovable(target, status, seen, coordinators, frozenset({name})) for name in sorted(coordinators)}
     return Database(
         identity=description(target.cluster),
         health=Health.GREEN if doubt is None else Health.YELLOW,
@@ -195,12 +200,6 @@ def units(
         else:  # Nothing is moving, so there is nothing to wait for: report the reason.
             own = Copy(CopyState.STARTED, member=name, in_sync=False, why=problem)
         yield Unit(f"data({name})", wanted, (own, elsewhere))
-
-
-def redundancy(status: Status) -> str:
-    """Return the redundancy mode in force; empty if the status does not say."""
-    configuration = status.cluster.configuration
-    return (configuration.redundancy_mode if configuration is not None else None) or ""
 
 
 def lost(status: Status) -> bool:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
 from stateward.api.kinds.foundationdb import Redundancy
 from stateward.engines.foundationdb.database.members import View
 from stateward.engines.foundationdb.database.status import Status
@@ -22,38 +20,29 @@ from stateward.engines.foundationdb.spec.identity import member_of
 
 def pending_settings(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
     """Return what the database needs, as a clause; empty if nothing."""
-    now = with_present_redundancy(target, status)
-    needs = (redundancy_change(target, status), coordinator_change(now, seen, coordinators))
+    needs = (redundancy_change(target, status), coordinator_change(target, status, seen, coordinators))
     return "; ".join(need for need in needs if need)
 
 
 def redundancy_change(target: FoundationTarget, status: Status) -> str:
     """Return that the redundancy mode differs from the desired one, as a clause; empty if not."""
+    found, wanted = redundancy(status), target.cluster.spec.redundancy.value
+    return f"its redundancy is {found}, and {wanted} is desired" if found not in ("", wanted) else ""
+
+
+def redundancy(status: Status) -> str:
+    """Return the redundancy mode in force; empty if the status does not say."""
     configuration = status.cluster.configuration
-    found = configuration.redundancy_mode if configuration is not None else None
-    wanted = target.cluster.spec.redundancy.value
-    return f"its redundancy is {found}, and {wanted} is desired" if found not in (None, wanted) else ""
+    return (configuration.redundancy_mode if configuration is not None else None) or ""
 
 
-def with_present_redundancy(target: FoundationTarget, status: Status) -> FoundationTarget:
-    """Return the target with the redundancy that the database has, if that needs more coordinators than the spec does.
-
-    The disaster this prevents: the database refuses a lower redundancy, a coordinator is lost, and one coordinator is
-    left of a database with two copies.
-    """
-    configuration = status.cluster.configuration
-    found = configuration.redundancy_mode if configuration is not None else None
-    present = next((mode for mode in Redundancy if mode.value == found), target.cluster.spec.redundancy)
-    if count_of(present.value) <= coordinator_count(target):
-        return target
-    return replace(target, cluster=replace(target.cluster, spec=replace(target.cluster.spec, redundancy=present)))
-
-
-def coordinator_change(target: FoundationTarget, seen: View, coordinators: frozenset[str]) -> str:
+def coordinator_change(target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str]) -> str:
     """Return that other coordinators are better, as a clause; empty if not."""
     fit = candidates(target, seen, frozenset())
-    choice = desired_coordinators(target, fit, coordinators)
-    if choice.members == coordinators or len(choice.members) < min(len(coordinators), coordinator_count(target)):
+    choice = desired_coordinators(target, status, fit, coordinators)
+    if choice.members == coordinators or len(choice.members) < min(
+        len(coordinators), coordinator_count(target, status)
+    ):
         return ""
     if not has_to_change(coordinators, choice, fit, reachable(seen, coordinators)):
         return ""
@@ -71,28 +60,37 @@ def current_coordinators(target: FoundationTarget, status: Status) -> frozenset[
         return None
 
 
-def unmovable(target: FoundationTarget, seen: View, coordinators: frozenset[str], leaving: frozenset[str]) -> str:
+def unmovable(
+    target: FoundationTarget, status: Status, seen: View, coordinators: frozenset[str], leaving: frozenset[str]
+) -> str:
     """Return why coordinators cannot move away from leaving members, as a clause; empty if they can.
 
     There may be more than the redundancy mode needs, from a higher one: then as many as it needs are enough.
     """
     if not coordinators & leaving:
         return ""
-    choice = desired_coordinators(target, candidates(target, seen, leaving), coordinators)
-    if len(choice.members) >= min(len(coordinators), coordinator_count(target)):
+    choice = desired_coordinators(target, status, candidates(target, seen, leaving), coordinators)
+    if len(choice.members) >= min(len(coordinators), coordinator_count(target, status)):
         return ""
     names = ", ".join(sorted(coordinators & leaving))
     return f"coordinators cannot move away from {names}: {choice.problem}"
 
 
-def coordinator_count(target: FoundationTarget) -> int:
-    """Return the desired number of coordinators."""
-    return count_of(target.cluster.spec.redundancy.value)
+def coordinator_count(target: FoundationTarget, status: Status) -> int:
+    """Return the desired number of coordinators: for the redundancy of the spec or of the database, the higher one.
+
+    The disaster this prevents: the database does not have the lower redundancy of the spec yet, or refuses it, a
+    coordinator is lost or leaves, and one coordinator is left of a database with two copies.
+    """
+    present = {mode.value for mode in Redundancy} & {redundancy(status)}
+    return max(map(count_of, present | {target.cluster.spec.redundancy.value}))
 
 
-def desired_coordinators(target: FoundationTarget, fit: Iterable[Candidate], coordinators: frozenset[str]) -> Choice:
+def desired_coordinators(
+    target: FoundationTarget, status: Status, fit: Iterable[Candidate], coordinators: frozenset[str]
+) -> Choice:
     """Return the desired coordinators."""
-    return choose(fit, coordinators, coordinator_count(target))
+    return choose(fit, coordinators, coordinator_count(target, status))
 
 
 def candidates(target: FoundationTarget, seen: View, leaving: frozenset[str]) -> list[Candidate]:

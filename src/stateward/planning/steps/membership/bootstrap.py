@@ -218,10 +218,10 @@ def mark_state(member: Member, why: str, version: str = "") -> tuple[Action, ...
 
 
 def volume_of(facts: Facts, member: Member) -> str:
-    """Return what the grant is tied to: the claim, or the pod if it holds the data; empty while neither is observed."""
-    if member.claim is not None:
-        return member.claim.ref.uid
-    return member.pod.ref.uid if member.pod is not None and facts.ephemeral(member) else ""
+    """Return what the grant is tied to: the pod if it holds the data, or the claim; empty while neither is observed."""
+    if member.pod is not None and facts.ephemeral(member):
+        return member.pod.ref.uid
+    return member.claim.ref.uid if member.claim is not None else ""
 
 
 def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:

@@ -7,7 +7,14 @@ that is being formed, and managers that were in it before, are created at once.
 """
 
 from stateward.api.values import names
-from stateward.planning.facts.change import creation_version, differing, effect_of, member_target, member_version
+from stateward.planning.facts.change import (
+    creation_version,
+    differing,
+    effect_of,
+    member_target,
+    member_version,
+    volume_inputs,
+)
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import claim_mismatch
 from stateward.planning.model.actions import Create, DeletePod, DeleteVolume, Stage
@@ -136,9 +143,16 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
         version=version,
         crossing=facts.crossing,
         grown_size=pool.grown_size if pool.grown_size > pool.volume_size else 0,
+        keeps=volume_inputs(facts, known, pool) if known and not has_left(facts, known) else None,
     )
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
     return StepResult(actions=(action,), intents={name: intent})
+
+
+def has_left(facts: Facts, member: Member) -> bool:
+    """Return whether a member without a pod was emptied and released: its name is free for a member of another kind."""
+    drained = facts.database is not None and member.name in facts.database.draining
+    return member.pod is None and (drained or member.name in facts.obs.let_go)
 
 
 def joining_voter(facts: Facts, scaling: Scale) -> str | None:

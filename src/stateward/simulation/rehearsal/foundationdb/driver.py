@@ -19,7 +19,6 @@ from stateward.engines.foundationdb.database.upkeep import (
     desired_coordinators,
     redundancy_change,
     unmovable,
-    with_present_redundancy,
 )
 from stateward.engines.foundationdb.spec.coordinators import Prospect
 from stateward.engines.foundationdb.spec.identity import coordinator, description
@@ -93,9 +92,9 @@ class ModelDriver:
 
     def _away(self, target: FoundationTarget, status: Status, members: frozenset[str]) -> None:
         seen, now = view(status, target.known), current_coordinators(target, status)
-        if seen is None or now is None or not now & members or unmovable(target, seen, now, members):
+        if seen is None or now is None or not now & members or unmovable(target, status, seen, now, members):
             return
-        self._coordinate(desired_coordinators(target, candidates(target, seen, members), now).members)
+        self._coordinate(desired_coordinators(target, status, candidates(target, seen, members), now).members)
 
     def _maintain(self, target: FoundationTarget, status: Status, members: frozenset[str]) -> None:
         now, seen = status.cluster.maintenance_zone, view(status, target.known)
@@ -107,11 +106,10 @@ class ModelDriver:
         wanted = target.cluster.spec.redundancy.value
         if redundancy_change(target, status) and self._ask("configure", new=False, options=[wanted]) == "changed":
             return
-        target = with_present_redundancy(target, status)
         seen, now = view(status, target.known), current_coordinators(target, status)
-        if seen is not None and now is not None and coordinator_change(target, seen, now):
+        if seen is not None and now is not None and coordinator_change(target, status, seen, now):
             fit = candidates(target, seen, frozenset())
-            self._coordinate(desired_coordinators(target, fit, now).members)
+            self._coordinate(desired_coordinators(target, status, fit, now).members)
 
     def _coordinate(self, members: frozenset[str]) -> None:
         self._changes += 1

@@ -201,3 +201,24 @@ def test_a_member_is_never_created_again_with_an_older_version_than_its_data(nam
     assert world.pods()[name] == "2.18.0"
     world.edit(version="2.18.0").run()
     assert not world.did(a.DeletePod)
+
+
+@pytest.mark.parametrize("left", ["StatefulSet", "Secret"])
+def test_a_member_that_comes_back_keeps_the_processes_whose_data_is_on_its_volume(left: str) -> None:
+    """All StatefulSets are scaled to zero or deleted while the spec asks for members with fewer processes."""
+    seen = facts_of([hot(3, config={"storage/processes": "two"})], []).obs
+    (pool,) = seen.desired.pools
+    inputs = {name: digest for name, digest in pool.inputs.items() if name != "storage/processes"}
+    pool = replace(pool, inputs=inputs, held_inputs=inputs, retained=frozenset({"storage/processes"}))
+    desired = replace(seen.desired, pools=(pool,), formed_by_word=True)
+    off = [replace(m, name=f"c-{m.name}", pod=None) for m in seen.members]
+    off = [
+        replace(m, workload=replace(m.workload, replicas=0) if m.workload and left == "StatefulSet" else None)
+        for m in off
+    ]
+    records = {m.name: o.Record("1.0.0", "hot-0") for m in off}
+    made = plan(
+        replace(seen, desired=desired, members=tuple(off), database=o.Unknown("no answer"), records=records), NOW
+    )
+    keeps = [action.keeps for action in made.actions if isinstance(action, a.Create)]
+    assert keeps == [{"storage/processes": "two"}] * 3

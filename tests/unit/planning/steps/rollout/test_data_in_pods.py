@@ -3,10 +3,14 @@
 import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
+from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import PoolSpec
+from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.steps.rollout.test_restart import changed, phases, world
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 
@@ -216,3 +220,26 @@ def test_members_that_were_made_to_hold_data_are_not_without_state_because_their
     made.schedule = o.Schedule("schedule-coordinated")
     made.tick()
     assert {w.subject for w in made.plan().waits if w.reason == "DataInPod"} == {"c-proxies-0", "c-proxies-1"}
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_claim_that_a_pod_does_not_use_is_no_place_for_its_data(beside: bool) -> None:
+    """Someone creates a claim with the labels of a member that keeps the last copy of a shard in its pod."""
+    seen = facts_of([managers(), hot(2, ephemeral=True)], [("hot-1",)]).obs
+    members = [replace(m, pod=replace(m.pod, claims=m.pool != "hot")) if m.pod is not None else m for m in seen.members]
+    members = [m if beside or m.pool != "hot" else replace(m, claim=None) for m in members]
+    (kept, pool) = seen.desired.pools
+    inputs = {**pool.inputs, "template/a": "new"}
+    desired = replace(
+        seen.desired,
+        pools=(kept, replace(pool, inputs=inputs, held_inputs=inputs)),
+        max_unavailable=1,
+        sole_copy=o.SoleCopy.INTERRUPT,
+    )
+    workloads = [
+        replace(m, workload=replace(m.workload, inputs=inputs), config=inputs) if m.workload and m.pool == "hot" else m
+        for m in members
+    ]
+    made = plan(replace(seen, members=tuple(workloads), desired=desired), NOW)
+    assert not [action for action in made.actions if isinstance(action, a.DeletePod)]
+    assert [action.members for action in made.actions if isinstance(action, a.Drain)] == [{"hot-1"}]
