@@ -37,6 +37,7 @@ from stateward.planning.steps.membership.earlier_cluster import (
     is_fresh,
     kept_data,
     kept_voters,
+    states_in_pods,
 )
 from stateward.planning.steps.rollout.prepare import stage
 
@@ -170,16 +171,21 @@ def recreate_with_consent(facts: Facts, member: Member, pod: Pod) -> StepResult:
     The disaster this prevents: its process started while the old cluster was still on record, so it waits for that
     cluster and never reads the permission on its pod. Nor does the next pod from a template of that time, and data in
     a pod is lost with each further one.
+
+    Before it, all other managers get new pods that keep their data themselves. The disaster this prevents: nothing
+    records that these pods were in the old cluster, and they are enough for an election beside the new one.
     """
     if pod.ready:
         return StepResult()
-    why = "it forms a new cluster"
+    why, others = "it forms a new cluster", [(m, p) for m, p in states_in_pods(facts) if m.name != member.name]
     old = not pod.candidate and member.pool in facts.pools and member.alive
     actions: tuple[Action, ...] = (stage(facts, member, why),) if old else ()
+    actions = (*actions, *(DeletePod(why="a new cluster is formed", member=m.name, pod=p.ref) for m, p in others))
     actions = (*actions, DeletePod(why=why, member=member.name, pod=pod.ref))
     if not facts.ephemeral(member):
         actions = (*actions, ClearConsent(why="the manager that forms it is recorded"))
-    intents = intents_for(State.STARTING, [member], Effect.NONE, "{} is recreated to form a new cluster")
+    concerned = [*(m for m, _ in others), member]
+    intents = intents_for(State.STARTING, concerned, Effect.NONE, "{} is recreated to form a new cluster")
     return StepResult(actions=actions, intents=intents)
 
 

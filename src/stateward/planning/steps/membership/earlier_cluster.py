@@ -9,7 +9,7 @@ These are four questions, and one member may have a different answer to each:
 """
 
 from stateward.planning.facts.facts import Facts
-from stateward.planning.model.observation import Claim, Member
+from stateward.planning.model.observation import Claim, Member, Pod
 
 
 def kept_voters(facts: Facts) -> list[Member]:
@@ -144,6 +144,13 @@ def joined_in_pod(facts: Facts, member: Member) -> bool:
     """
     record, pod = facts.obs.records.get(member.name), member.pod
     return facts.ephemeral(member) and record is not None and pod is not None and record.pod == pod.ref.uid
+
+
+def states_in_pods(facts: Facts) -> list[tuple[Member, Pod]]:
+    """Return the members that do not serve, with their pods, which may keep the state of a lost cluster themselves."""
+    made = (m for m in facts.obs.members if m.made_for is None or m.was_made("voting"))
+    kept = ((m, m.pod) for m in made if facts.ephemeral(m))
+    return [(m, pod) for m, pod in kept if pod is not None and not (pod.terminating or pod.ready)]
 
 
 def others_may_vote(facts: Facts) -> bool:

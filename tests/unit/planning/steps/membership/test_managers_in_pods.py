@@ -99,3 +99,23 @@ def test_no_new_cluster_is_formed_in_the_pod_with_which_a_manager_has_joined_ano
     down = (replace(m, pod=replace(m.pod, ready=False)) if m.pod is not None else m for m in seen.members)
     made = form_anew(derive(replace(seen, members=tuple(down)), world.now))
     assert not [x for x in made.actions if isinstance(x, a.RecordBootstrap | a.DeletePod)]
+
+
+def test_managers_whose_pods_were_not_recorded_get_new_ones_before_another_cluster_is_formed() -> None:
+    """The disaster this prevents: their pods hold the cluster of before, and are enough to elect a manager of it."""
+    world = World(managers(ephemeral=True), hot(2)).edit(agents=True, hang={("config/a", "hang")}).run()
+    world.edit(pools=[managers(ephemeral=True, config={"config/a": "hang"}), hot(2)])
+    for body in world.bodies.values():
+        assert body.pod is not None
+        body.pod.phase = "schedule-coordinated"
+    world.until(lambda w: bool(w.did(a.StartProcess))).ticks(3)
+    forgotten = tuple(replace(m, pod="") for m in world.status.member_states)
+    world.status = replace(world.status, member_states=forgotten)
+    assert "ManagersLost" in reasons(world)
+    before = {name: pod.uid for name in NAMES if (pod := world.bodies[name].pod) is not None}
+    assert before.keys() == set(NAMES)
+    world.edit(bootstrap_again=True, identity="", voters=set()).until(lambda w: bool(w.did(a.GrantBootstrap)[1:]))
+    kept = {body.pod.uid for body in world.bodies.values() if body.pod is not None} & set(before.values())
+    assert not kept
+    assert set(world.did(a.DeletePod)) == set(NAMES)
+    world.edit(pools=[managers(ephemeral=True), hot(2)]).run()
