@@ -6,7 +6,7 @@ the objects of clusters are watched once, for all kinds.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,7 +20,9 @@ from stateward.kube.cache.store import Store
 from stateward.kube.client.client import Api
 from stateward.kube.objects import resources as kinds
 from stateward.kube.objects.metadata import Key
+from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource, Selection
+from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
 from stateward.operator.objects.pool_scales import POOL_SCALES, asked, by_cluster, cluster_id
@@ -28,7 +30,7 @@ from stateward.operator.objects.waves import Turn, turn
 from stateward.planning.model.observation import Asked
 from stateward.planning.report.urgency import is_urgent
 
-__all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled_by"]
+__all__ = ["CLUSTERS", "OWNED", "SHARED", "Caches", "Objects", "controlled_by", "of_members"]
 
 OWNED: tuple[Resource[Any], ...] = (
     kinds.STATEFUL_SETS,
@@ -76,6 +78,9 @@ class Objects:
         """Wait until every store has the whole state."""
         for store in self.stores():
             await store.wait_synced()
+
+
+T = TypeVar("T", Pod, PersistentVolumeClaim)
 
 
 class Caches:
@@ -161,8 +166,8 @@ class Caches:
         return ClusterObjects(
             cluster=cluster,
             sets=tuple(controlled_by(found["statefulsets"], uid)),
-            pods=found["pods"],
-            claims=found["persistentvolumeclaims"],
+            pods=of_members(found["pods"], names.pod),
+            claims=of_members(found["persistentvolumeclaims"], names.claim),
             secrets=tuple(controlled_by(found["secrets"], uid)),
             nodes={node.metadata.name: node for node in shared["nodes"].all()},
             classes={cls.metadata.name: cls for cls in shared["storageclasses"].all()},
@@ -205,3 +210,12 @@ def controlled_by(objects: Iterable[Any], uid: str) -> Iterator[Any]:
     taking them for ours would bring a dead cluster's StatefulSets back.
     """
     return (obj for obj in objects if obj.metadata.controller_uid == uid)
+
+
+def of_members(objects: Iterable[T], named: Callable[[str], str]) -> tuple[T, ...]:
+    """Return the objects that are `named` as those of the member that their label names.
+
+    The disaster this prevents: a user copies the claim of a member, with its labels, to keep its data. The copy counts
+    as the member's claim, and is deleted with the member.
+    """
+    return tuple(obj for obj in objects if obj.metadata.name == named(obj.metadata.labels.get(names.LABEL_MEMBER, "")))

@@ -18,7 +18,7 @@ from stateward.kube.objects.errors import DecodeError, Forbidden
 from stateward.kube.objects.metadata import Key, KubeObject, key_of
 from stateward.kube.objects.nodes import Node
 from stateward.kube.objects.resource import Resource, Selection
-from stateward.operator.objects.caches import controlled_by
+from stateward.operator.objects.caches import controlled_by, of_members
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import ClusterKind
 from stateward.operator.objects.pool_scales import asked_live
@@ -56,8 +56,8 @@ async def read_live(
     selection = selection_of(key, kind)
     uid = cluster.metadata.uid
     sets = tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid))
-    pods = await everything(api, kinds.PODS, selection)
-    claims = await everything(api, kinds.CLAIMS, selection)
+    pods = of_members(await everything(api, kinds.PODS, selection), names.pod)
+    claims = of_members(await everything(api, kinds.CLAIMS, selection), names.claim)
     owned = tuple(controlled_by(await optional(kinds.SECRETS, selection), uid)) if secrets else ()
     existing = ClusterObjects(
         cluster=cluster,
@@ -83,7 +83,7 @@ async def read_live(
 async def with_pods_of_now(api: Api, existing: ClusterObjects, kind: ClusterKind) -> ClusterObjects:
     """Return a live read with its pods read again, and the nodes if one of the pods is on another; raises ApiError."""
     selection = selection_of(key_of(existing.cluster), kind)
-    existing = replace(existing, pods=await everything(api, kinds.PODS, selection))
+    existing = replace(existing, pods=of_members(await everything(api, kinds.PODS, selection), names.pod))
     if has_usable_nodes(existing):
         return existing
     nodes = await everything(api, kinds.NODES, Selection())

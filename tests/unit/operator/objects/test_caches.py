@@ -8,7 +8,10 @@ from msgspec import structs
 
 from stateward.api.kinds.search import OpenSearchCluster
 from stateward.api.kinds.status import ClusterStatus, MemberStatus
-from stateward.kube.objects.metadata import Key
+from stateward.api.values import names
+from stateward.kube.objects import resources as kinds
+from stateward.kube.objects.metadata import Key, ObjectMeta
+from stateward.kube.objects.storage import PersistentVolumeClaim
 from stateward.operator.objects.caches import Caches
 from tests.unit.engines.search_clusters import cluster
 
@@ -56,3 +59,21 @@ def test_a_record_the_spec_or_an_annotation_causes_one(
 ) -> None:
     changed = enqueued(change)
     assert [key.name for key in changed] == [cluster().metadata.name]
+
+
+def test_a_copy_of_a_members_claim_is_no_object_of_its_cluster() -> None:
+    """The disaster this prevents: a user copies a claim with its labels, and the copy is deleted with the member."""
+    caches, of = Caches(), metadata(cluster(), resource_version="1")
+    caches.clusters.wrote(of)
+    meta = of.metadata
+    labels = {
+        names.LABEL_CLUSTER: meta.name,
+        names.LABEL_ENGINE: caches.kind.engine,
+        names.LABEL_MEMBER: f"{meta.name}-hot-0",
+    }
+    for name in (f"data-{meta.name}-hot-0", f"data-{meta.name}-hot-0-copy"):
+        found = ObjectMeta(name=name, namespace=meta.namespace, uid=name, resource_version="2", labels=labels)
+        caches.of(kinds.CLAIMS).wrote(PersistentVolumeClaim(metadata=found))
+    existing = caches.cluster_objects(Key(meta.namespace, meta.name))
+    assert existing is not None
+    assert [claim.metadata.name for claim in existing.claims] == [f"data-{meta.name}-hot-0"]

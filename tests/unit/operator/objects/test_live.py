@@ -19,7 +19,7 @@ from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.objects.storage import StorageClass
 from stateward.kube.objects.watching import Unreadable
 from stateward.operator.objects.kinds import OPENSEARCH
-from stateward.operator.objects.live import read_live
+from stateward.operator.objects.live import read_live, with_pods_of_now
 from stateward.operator.objects.translate import observation
 from stateward.planning.model.observation import Desired, Unknown
 from stateward.simulation.apiserver.client import ChangeSignal, WorldApi
@@ -107,6 +107,17 @@ async def test_all_objects_of_a_cluster_are_read(api: Garbled) -> None:
     assert member.name == MEMBER
     assert not any(part.terminating for part in (member.workload, member.pod, member.claim))
     assert [orphan.ref.name for orphan in found.orphans] == ["logs-hot-7-config"]
+
+
+async def test_copies_of_a_members_claim_and_pod_are_no_objects_of_it(api: Garbled) -> None:
+    """A user copies both with their labels, to look at the data: the copies must not be deleted with the member."""
+    volume = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await make(api, kinds.CLAIMS, f"data-{MEMBER}-copy", {}, spec=volume)
+    await make(api, kinds.PODS, f"{MEMBER}-debug", {}, spec=CONTAINERS)
+    (member,) = (await seen(api)).members
+    assert (member.claim.ref.name, member.pod.ref.name) == (f"data-{MEMBER}", f"{MEMBER}-0")
+    existing = await with_pods_of_now(api, await read_live(api, KEY, OPENSEARCH), OPENSEARCH)
+    assert [pod.metadata.name for pod in existing.pods] == [f"{MEMBER}-0"]
 
 
 @pytest.mark.parametrize(

@@ -379,9 +379,9 @@ def only_data_left(facts: Facts, kept: Sequence[str]) -> Wait:
     """Return the call for a person when there is data of an earlier cluster, and no manager of it."""
     text = (
         f"the volumes of {first_of(kept, NAMED)} hold data of an earlier cluster of this name, and no volume of its"
-        " managers is left: restore one, with the labels and annotations of its claim (stateward.dev/holds-state);"
-        " members with earlier data never join a new cluster, and to form one without that data, annotate the cluster"
-        " with stateward.dev/bootstrap-again=accept-data-loss"
+        " managers is left: restore one, with the name, labels and annotations of its claim"
+        " (stateward.dev/holds-state); members with earlier data never join a new cluster, and to form one without that"
+        " data, annotate the cluster with stateward.dev/bootstrap-again=accept-data-loss"
     )
     return Wait(facts.obs.name, "ManagersLost", text, stalled=True)
 

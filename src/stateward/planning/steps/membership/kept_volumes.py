@@ -26,7 +26,7 @@ from stateward.planning.steps.membership.earlier_cluster import (
     may_hold_needed_vote,
 )
 from stateward.planning.steps.membership.release import last_copy
-from stateward.planning.steps.membership.scale import Scale, free_ordinals
+from stateward.planning.steps.membership.scale import Scale, free_before
 
 
 def kept_volumes(facts: Facts, scaling: Scale) -> StepResult:
@@ -208,11 +208,11 @@ def lacks_consent(facts: Facts, member: Member) -> str:
 
 def lacks_members(facts: Facts, scaling: Scale, member: Member, pool: Pool) -> str:
     """Return how many members the pool needs for the member's number to be the next one; empty if it never is."""
-    free = free_ordinals(facts, pool, member.ordinal + 1 + len(facts.members))
-    if member.ordinal not in free:
+    before = free_before(facts, pool, member.ordinal)
+    if before is None:
         return ""
     absent = sum(each.name == pool.name for each, _ in scaling.missing)
-    count = pool.replicas - absent + free.index(member.ordinal) + 1
+    count = pool.replicas - absent + before + 1
     return f"{count} {'member' if count == 1 else 'members'} of pool {pool.name}"
 
 

@@ -200,14 +200,41 @@ def free_ordinals(facts: Facts, pool: Pool, count: int) -> list[int]:
 
     Where members need their first names, only what was given up is passed over, as in the cluster file.
     """
+    lost, taken = lost_ordinals(facts, pool), taken_ordinals(facts, pool)
+    order = dict.fromkeys((*lost, *range(count + len(lost) + len(taken))))
+    return list(islice((n for n in order if n not in taken), max(0, count)))
+
+
+def free_before(facts: Facts, pool: Pool, ordinal: int) -> int | None:
+    """Return how many free ordinals come before this one; None if it is not free.
+
+    They are not counted one by one. The disaster this prevents: someone creates a claim whose labels name the ordinal
+    1,000,000,000, and the memory of the operator is used up.
+    """
+    lost, taken = lost_ordinals(facts, pool), taken_ordinals(facts, pool)
+    first = [n for n in lost if n not in taken]
+    if ordinal in taken:
+        return None
+    if ordinal in first:
+        return first.index(ordinal)
+    return len(first) + ordinal - sum(n < ordinal for n in taken.union(first))
+
+
+def lost_ordinals(facts: Facts, pool: Pool) -> list[int]:
+    """Return the ordinals of members that have not left, also where they have no StatefulSet."""
+    mine = (m for m in facts.obs.members if m.pool == pool.name)
+    return sorted(m.ordinal for m in mine if m.name in facts.obs.records and m.name not in facts.obs.let_go)
+
+
+def taken_ordinals(facts: Facts, pool: Pool) -> frozenset[int]:
+    """Return the ordinals that no new member may get."""
     mine = [m for m in facts.obs.members if m.pool == pool.name]
     keep = facts.obs.desired.replacement.keep
     left = {m.ordinal for m in mine if m.claim is not None and m.claim.left and m.name not in keep}
     first = facts.needs_first_names and not pool.ephemeral
+used = {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
     needed = {m.ordinal for m in mine if not pool.voting and may_hold_needed_vote(facts, m)}
-    taken = left | needed | {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
     never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
-    lost = sorted(m.ordinal for m in mine if m.name in facts.obs.records and m.name not in facts.obs.let_go)
-    order = dict.fromkeys((*lost, *range(count + len(mine) + len(never))))
-    free = (n for n in order if n not in taken and names.member(facts.obs.name, pool.name, n) not in never)
-    return list(islice(free, max(0, count)))
+    ends = (name.rpartition("-")[2] for name in never)
+    reserved = {n for n in map(int, filter(str.isdecimal, ends)) if names.member(facts.obs.name, pool.name, n) in never}
+    return frozenset(left | used | needed | reserved)

@@ -103,8 +103,8 @@ def test_no_cluster_is_formed_beside_the_data_of_an_earlier_one_whose_managers_a
     assert wait.stalled
     assert wait.message == (
         "the volumes of c-hot-0, c-hot-1 hold data of an earlier cluster of this name, and no volume of its managers is"
-        " left: restore one, with the labels and annotations of its claim (stateward.dev/holds-state); members with"
-        " earlier data never join a new cluster, and to form one without that data, annotate the cluster with"
+        " left: restore one, with the name, labels and annotations of its claim (stateward.dev/holds-state); members"
+        " with earlier data never join a new cluster, and to form one without that data, annotate the cluster with"
         " stateward.dev/bootstrap-again=accept-data-loss"
     )
     world.edit(bootstrap_again=True).ticks(5)

@@ -1,5 +1,6 @@
 """The volume of a replaced member is marked, and no new member uses it, even if the list in the status is lost."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,8 +11,12 @@ from stateward.planning.facts.facts import derive
 from stateward.planning.facts.volume_fit import lacks_roles
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
 from stateward.planning.steps.membership.kept_volumes import marks
+from stateward.planning.steps.membership.scale import free_before, free_ordinals
+from tests.unit.planning.chaos import NOW
 from tests.unit.planning.pools import GIB, PoolSpec
+from tests.unit.planning.safety.test_choice import facts_of
 from tests.unit.planning.steps.membership.test_replacement import cluster, wishes
 from tests.unit.planning.world import World, gateway, hot, managers, mixed, settled
 
@@ -215,3 +220,36 @@ def test_a_member_with_the_last_copy_that_was_scaled_to_zero_before_it_joined_ag
     world.run()
     assert holder not in world.pods()
     assert all(index.current for index in world.indices)
+
+
+@pytest.mark.parametrize("ordinal", [7, 10**9])
+def test_a_kept_volume_with_any_number_is_named_at_once(ordinal: int) -> None:
+    """Someone creates a claim with the labels of a member: its number is theirs, and used up the operator's memory."""
+    seen = facts_of([managers(), hot(2)], [("hot-0",)]).obs
+    claim = o.Claim(o.Ref("data", "claim", "1"), 1, 1, "standard")
+    extra = o.Member(f"c-hot-{ordinal}", "hot", ordinal, claim=claim)
+    database = replace(seen.database, units=(o.Unit("red", 1, (o.Copy(o.CopyState.UNASSIGNED),)),))
+    made = plan(replace(seen, database=database, members=(*seen.members, extra)), NOW)
+    (wait,) = [wait for wait in made.waits if wait.subject == extra.name]
+    assert f"only be used with {ordinal + 1} members of pool hot in the spec" in wait.message
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_place_of_a_free_number_is_that_in_the_list_of_all(seed: int) -> None:
+    """It is found without a list, because a number may be any."""
+    random = Random(seed)  # noqa: S311 - a cluster that can be made again
+    seen = facts_of([hot(9)], []).obs
+    some = [replace(m, name=f"c-{m.name}") for m in seen.members if random.random() < 0.8]
+    off = [
+        replace(m, pod=None, workload=None, claim=random.choice([None, m.claim])) if random.random() < 0.5 else m
+        for m in some
+    ]
+    records = {m.name: o.Record("1.0.0") for m in off if random.random() < 0.4}
+    replaced = frozenset(m.name for m in some if random.random() < 0.2)
+    desired = replace(seen.desired, replacement=o.Replacement(replace=replaced))
+    facts = derive(replace(seen, members=tuple(off), records=records, desired=desired), NOW)
+    (pool,) = facts.obs.desired.pools
+    free = free_ordinals(facts, pool, 30)
+    assert len(free) == len(set(free)) == 30
+    assert [free_before(facts, pool, n) for n in free] == list(range(30))
+    assert all(free_before(facts, pool, n) is None for n in range(9) if n not in free)
