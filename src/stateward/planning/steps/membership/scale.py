@@ -232,7 +232,7 @@ def taken_ordinals(facts: Facts, pool: Pool) -> frozenset[int]:
     keep = facts.obs.desired.replacement.keep
     left = {m.ordinal for m in mine if m.claim is not None and m.claim.left and m.name not in keep}
     first = facts.needs_first_names and not pool.ephemeral
-used = {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
+    used = {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
     needed = {m.ordinal for m in mine if not pool.voting and may_hold_needed_vote(facts, m)}
     never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
     ends = (name.rpartition("-")[2] for name in never)
