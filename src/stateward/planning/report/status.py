@@ -171,11 +171,12 @@ def member_status(facts: Facts, plan: Plan, member: Member, before: ClusterStatu
     pending = intent.effect.name.lower() if intent and intent.effect else ""
     same = earlier is not None and (earlier.state, earlier.pending) == (state, pending) and earlier.last_transition_time
     volume, pod = (earlier.volume, earlier.pod) if earlier else ("", "")
-    if there and member.claim is not None:
+    in_pod = facts.ephemeral(member)
+    if there and member.claim is not None and not in_pod:
         joined = there if volume != member.claim.ref.uid else joined  # An empty volume may hold any version.
         volume = member.claim.ref.uid
     if there and member.pod is not None:
-        pod = member.pod.ref.uid if facts.ephemeral(member) else ""
+        pod = member.pod.ref.uid if in_pod else ""
     address = member.pod.ip if node is not None and member.pod is not None else ""
     missing_since, cause = missing_status(facts, member, earlier)
     away = facts.away(member)

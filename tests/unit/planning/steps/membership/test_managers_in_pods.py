@@ -68,8 +68,10 @@ def test_the_pod_that_a_member_joined_with_is_recorded_until_it_joins_with_a_cla
     assert {name for name in after if after[name] != before[name]} == {"c-managers-0"}
     seen = world.observe()
     claim = next(m.claim for m in seen.members if m.name == "c-hot-0")
-    claimed = tuple(replace(m, claim=claim) if m.name == "c-managers-0" else m for m in seen.members)
-    seen = replace(seen, members=claimed)
+    first = next(m for m in seen.members if m.name == "c-managers-0")
+    assert first.pod is not None
+    claimed = replace(first, claim=claim, pod=replace(first.pod, claims=True))
+    seen = replace(seen, members=tuple(claimed if m.name == first.name else m for m in seen.members))
     then = {m.name: m.pod for m in status(seen, world.plan(), world.status, world.now).member_states}
     assert not then["c-managers-0"]
 
