@@ -112,6 +112,7 @@ def forget_member(user: User, wait: Wait) -> str:
 
 
 def accept_loss(user: User, wait: Wait) -> str:
+    user.world.lossy = True
     user.ask(accepted=user.replacement.accepted | {wait.subject})
     return f"accepts the loss of {wait.subject}"
 
