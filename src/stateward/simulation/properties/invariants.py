@@ -224,9 +224,9 @@ class Watchdog:
             return
         if knowledge.at < current.read_at:
             self._violated("c", f"{member} is stopped by a database state older than the live read")
-        self._check_unavailable(
-            member, down | frozenset(current.taken), knowledge, spec, served=self._has_served(pod, current.read_at)
-        )
+        # A member that served only in a lost cluster, and never joined the one in its place, is not missing there.
+        served = self._has_served(pod, current.read_at) and member in knowledge.seen
+        self._check_unavailable(member, down | frozenset(current.taken), knowledge, spec, served=served)
         current.taken.add(member)
 
     def _check_records(self, member: str, key: Key, knowledge: DatabaseKnowledge, at: float) -> None:
