@@ -48,18 +48,24 @@ def was_manager(facts: Facts, name: str) -> bool:
 
 
 def claimless(facts: Facts, scaling: Scale) -> list[Member]:
-    """Return the new members whose claims were deleted before they ever ran on them: their claims are made again.
+    """Return the new members that stay and have lost their claims: these are made again."""
+    return [m for m in never_ran(facts) if m.pool in facts.pools and m.name not in scaling.leaving]
 
-    The disaster this prevents: a user deletes the claims of a storage class that does not exist, corrects the class,
-    and the pods wait for claims that nothing makes. The claim of the member that may have formed the cluster is made
-    again only with the user's permission (`bootstrap`), and none while the user may restore a manager's volume.
+
+def never_ran(facts: Facts) -> list[Member]:
+    """Return the new members whose claims were deleted before they ever ran on them: nothing is lost with them.
+
+    The disasters this prevents: a user deletes the claims of a storage class that does not exist, corrects the class,
+    and the pods wait for claims that nothing makes. Or such a member leaves, is still the one that is to form the
+    cluster, and waits for its database. The member that may have formed the cluster is none of them without the user's
+    permission (`bootstrap`), and none is while the user may restore a manager's volume.
     """
     if not facts.formed and kept_data(facts):
         return []
     grant = facts.obs.bootstrap
     forms = grant.member if grant is not None and not grant.formed else ""
-    new = (m for m in facts.obs.members if m.alive and m.pool in facts.pools and m.name not in scaling.leaving)
-    return [m for m in new if m.name != forms and lacks_claim(facts, m) and not facts.took_part(m.name)]
+    new = (m for m in facts.obs.members if m.alive and m.name != forms)
+    return [m for m in new if lacks_claim(facts, m) and not facts.took_part(m.name)]
 
 
 def lacks_claim(facts: Facts, member: Member) -> bool:
