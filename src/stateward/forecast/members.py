@@ -104,7 +104,7 @@ class Members:
             self._new.add(action.member)
         member = Member(name=action.member, pool=action.pool, ordinal=action.ordinal, claim=claim)
         self.all[action.member] = member
-        self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing))
+        self.stage(a.Stage(action.why, action.member, action.pool, action.version, action.crossing, action.keeps))
         self._make(action.member)
 
     def stage(self, action: a.Stage) -> None:

@@ -209,8 +209,7 @@ class Actor:
         if existing.barred:
             raise PodNotAllowed(existing.barred[0].message)
         cluster, files = existing.cluster, existing.keystore
-        keeps = action.keeps if isinstance(action, a.Stage) else None
-        make = partial(self._family.member_objects, crossing=action.crossing, extra_files=files, keeps=keeps)
+        make = partial(self._family.member_objects, crossing=action.crossing, extra_files=files, keeps=action.keeps)
         made = make(cluster, action.pool, ordinal, action.version)
         refuse(self._level, made.workload["spec"]["template"])
         return made

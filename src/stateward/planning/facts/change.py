@@ -6,6 +6,7 @@ from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.outdated import OUTDATED, is_outdated, renewal_due
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version
+from stateward.planning.facts.volume_fit import keeps_roles, volume_roles
 from stateward.planning.model.observation import Effect, Inputs, Member, Pool, Unknown
 from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.model.referenced_data import input_changed
@@ -101,22 +102,24 @@ def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     that the spec now asks for; the data of the other processes stays behind on all volumes at once.
     """
     made = member.pod or member.workload
-    if made is None or not pool.retained or not facts.may_hold_data(member) or may_get_all_roles(facts, member, pool):
+    if made is None or not pool.retained or not facts.may_hold_data(member):
         return None
     return {name: made.inputs[name] for name in sorted(pool.retained & made.inputs.keys())}
 
 
-def may_get_all_roles(facts: Facts, member: Member, pool: Pool) -> bool:
-    """Return whether a member gets all roles as it is, before a database has answered: none keeps it from starting.
+def inputs_of_volume(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
+    """Return the inputs that only a new member can change, for one that is made again on its volume; None if unknown.
 
-    Its vote outvotes no other: an earlier cluster does not know it, and only the member with the grant forms a new one.
-    The disaster this prevents: two pools swap their roles while their cluster is created again, and the volumes of its
-    managers are used by members without a vote. The user gives their pool the role that it lacks, and they wait for the
-    database to be replaced, which waits for their votes.
+    It comes back as what it was, and is replaced like any other. A vote that the database no longer counts is no reason
+    to vote again. The disaster this prevents: two pools swap their names while the StatefulSet of the only manager is
+    deleted. It comes back as a member with data, and its database waits for the vote on its volume.
     """
-    if facts.formed or facts.database is not None or facts.obs.desired.formed_by_word:
-        return False
-    return pool.data and pool.voting and not pool.ephemeral and member.claim is not None
+    if not keeps_roles(pool, member) or not facts.may_hold_data(member):
+        return None
+    roles = volume_roles(member)
+    if facts.database is not None and not pool.voting and member.name not in facts.database.voters:
+        roles -= {"voting"}
+    return pool.kinds.get(roles)
 
 
 def with_immutable_inputs(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:

@@ -48,6 +48,9 @@ class Create(Action, frozen=True):
     crossing: ProtocolSwitch = ProtocolSwitch.NONE
     grown_size: int = 0
     """The size of its new volume in bytes, if the pool's volumes have grown by themselves; 0 for that of the spec."""
+    keeps: Inputs | None = None
+    """The inputs that only a new member can change, as its kept volume needs them; None if it is created as a new one.
+    """
 
 
 class Stage(Action, frozen=True):

@@ -7,7 +7,14 @@ that is being formed, and managers that were in it before, are created at once.
 """
 
 from stateward.api.values import names
-from stateward.planning.facts.change import creation_version, differing, effect_of, member_target, member_version
+from stateward.planning.facts.change import (
+    creation_version,
+    differing,
+    effect_of,
+    inputs_of_volume,
+    member_target,
+    member_version,
+)
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import claim_mismatch
 from stateward.planning.model.actions import Create, DeletePod, DeleteVolume, Stage
@@ -142,6 +149,7 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
         version=version,
         crossing=facts.crossing,
         grown_size=pool.grown_size if pool.grown_size > pool.volume_size else 0,
+        keeps=inputs_of_volume(facts, known, pool) if known is not None and known.claim is not None else None,
     )
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
     return StepResult(actions=(action,), intents={name: intent})

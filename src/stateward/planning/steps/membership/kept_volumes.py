@@ -18,7 +18,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
-from stateward.planning.steps.membership.earlier_cluster import can_vote, electors, kept_voters
+from stateward.planning.steps.membership.earlier_cluster import electors, kept_voters
 from stateward.planning.steps.membership.release import last_copy
 from stateward.planning.steps.membership.scale import Scale, free_ordinals
 
@@ -132,7 +132,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
         kept = kept_voters(facts) if lacks_managers(facts) else []
         # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
         gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None]
-        rest = [m for m in facts.obs.members if m.present and not can_vote(facts, m) and not facts.formed]
+        rest = [m for m in facts.obs.members if m.present and not facts.votes(m) and not facts.formed]
         held = [m for m in kept if m in [*idle, *gone, *rest] and (m.pool, m.ordinal) not in coming]
         what = _THIS_STATE if facts.formed else _STATE
         return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", what)))

@@ -11,7 +11,7 @@ from itertools import islice
 from msgspec import Struct
 
 from stateward.api.values import names
-from stateward.planning.facts.change import change_of, may_get_all_roles
+from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import in_flight, reserved_names
 from stateward.planning.facts.volume_fit import is_skipped, unfit
@@ -155,7 +155,7 @@ def gains_data_role(facts: Facts, name: str) -> bool:
 def replaced_because(facts: Facts, member: Member) -> str | None:
     """Return why the member cannot become what it should be without a new one in its place."""
     change = change_of(facts, member)
-    if change.effect is Effect.REPLACE and not may_get_all_roles(facts, member, facts.pools[member.pool]):
+    if change.effect is Effect.REPLACE:
         return f"{change.describe()} cannot change on a member"
     return to_replace(facts, member) if facts.obs.desired.replace_on_shrink else None
 
