@@ -38,7 +38,7 @@ from stateward.planning.steps.membership.automatic_scaling import pool_sizes
 from stateward.planning.steps.membership.bootstrap import bootstrap
 from stateward.planning.steps.membership.create_members import create
 from stateward.planning.steps.membership.decommission import decommission
-from stateward.planning.steps.membership.kept_volumes import kept_volumes, may_be_needed
+from stateward.planning.steps.membership.kept_volumes import kept_volumes, stays_on_record
 from stateward.planning.steps.membership.pacing import limit_releases
 from stateward.planning.steps.membership.protocol_switch import switch_waits
 from stateward.planning.steps.membership.replacement import replacement
@@ -354,15 +354,10 @@ def is_moving(facts: Facts, name: str) -> bool:
 
 
 def default_intents(facts: Facts, part: StepResult, *, hold: bool) -> StepResult:
-    """Return the intents of the members that no step has claimed: what held them back, or their state.
-
-    With `hold`, no step brings back a member of which only a volume is left; it stays on record. The disaster this
-    prevents: the StatefulSets of two managers are deleted while the cluster is paused, and later they count as new ones
-    that have to wait for a database, which waits for them. The same holds for a volume that a silent database may need.
-    """
+    """Return the intents of the members that no step has claimed: what held them back, or their state."""
     found: list[StepResult] = []
     for member in facts.obs.members:
-        stays = member.present or (hold and member.name in facts.down) or may_be_needed(facts, member)
+        stays = member.present or stays_on_record(facts, member, hold=hold)
         if member.name in part.intents or not stays:
             continue
         own = default_intent(facts, member)

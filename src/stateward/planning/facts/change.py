@@ -6,6 +6,7 @@ from stateward.api.values.problem import first_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.outdated import OUTDATED, is_outdated, renewal_due
 from stateward.planning.facts.upgrade_order import newer, newest_joined_version
+from stateward.planning.facts.volume_fit import keeps_roles, volume_roles
 from stateward.planning.model.observation import Effect, Inputs, Member, Pool, Unknown
 from stateward.planning.model.process import AGENT_PATIENCE
 from stateward.planning.model.referenced_data import input_changed
@@ -108,34 +109,28 @@ def immutable_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
     """
     made = member.pod or member.workload
     inputs = made.inputs if made is not None else member.config
-    if inputs is None or not pool.retained or not facts.may_hold_data(member) or may_get_all_roles(facts, member, pool):
+    if inputs is None or not pool.retained or not facts.may_hold_data(member):
         return None
     return {name: inputs[name] for name in sorted(pool.retained & inputs.keys())}
 
 
-def volume_inputs(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
-    """Return the inputs by which a member that comes back finds the data on its volume; None for a new one.
+def inputs_of_volume(facts: Facts, member: Member, pool: Pool) -> Inputs | None:
+    """Return the inputs that only a new member can change, for one that is made again on its volume; None if unknown.
 
-    The disaster this prevents: a user scales all StatefulSets to zero, or deletes them, while the spec asks for members
-    with fewer processes; all come back so, and what the other processes have is gone. Of a database that forms itself
-    the labels of the claim tell which roles its volume was made for (`lacks_roles`), and it may get further ones.
+    It comes back as what it was, and is replaced like any other. A vote that the database no longer counts is no reason
+    to vote again. The disasters this prevents: two pools swap their names while the StatefulSet of the only manager is
+    deleted. It comes back as a member with data, and its database waits for the vote on its volume. Or a user deletes
+    all StatefulSets while the spec asks for members with fewer processes. All come back so, and what the other
+    processes have is gone.
     """
-    if not facts.obs.desired.formed_by_word or member.claim is None:
+    if member.claim is None or not facts.may_hold_data(member):
         return None
-    return immutable_inputs(facts, member, pool)
-
-
-def may_get_all_roles(facts: Facts, member: Member, pool: Pool) -> bool:
-    """Return whether a member gets all roles as it is, before a database has answered: none keeps it from starting.
-
-    Its vote outvotes no other: an earlier cluster does not know it, and only the member with the grant forms a new one.
-    The disaster this prevents: two pools swap their roles while their cluster is created again, and the volumes of its
-    managers are used by members without a vote. The user gives their pool the role that it lacks, and they wait for the
-    database to be replaced, which waits for their votes.
-    """
-    if facts.formed or facts.database is not None or facts.obs.desired.formed_by_word:
-        return False
-    return pool.data and pool.voting and not pool.ephemeral and member.claim is not None
+    if not keeps_roles(pool, member):
+        return immutable_inputs(facts, member, pool) if facts.obs.desired.formed_by_word else None
+    roles = volume_roles(member)
+    if facts.database is not None and not pool.voting and member.name not in facts.database.voters:
+        roles -= {"voting"}
+    return pool.kinds.get(roles)
 
 
 def with_immutable_inputs(pool: Pool, inputs: Inputs, keeps: Inputs | None) -> Inputs:

@@ -69,19 +69,41 @@ def unfit(pool: Pool, member: Member) -> bool:
     claim = member.claim
     if claim is None:
         return False
-    return claim.terminating or pool.ephemeral or lacks_roles(pool, member) or mismatch(pool, claim) is not None
+    return claim.terminating or pool.ephemeral or has_other_roles(pool, member) or mismatch(pool, claim) is not None
+
+
+def has_other_roles(pool: Pool, member: Member) -> bool:
+    """Return whether a volume was made for other roles than those of the pool: its member would be replaced at once."""
+    if not keeps_roles(pool, member):
+        return lacks_roles(pool, member)
+    roles = volume_roles(member)
+    asked = {"data": pool.data, "voting": pool.voting}
+    return bool(roles) and roles != frozenset(role for role in asked if asked[role])
+
+
+def keeps_roles(pool: Pool, member: Member) -> bool:
+    """Return whether a member that is made again gets the roles that its volume was made for, and not its pool's."""
+    return bool(pool.kinds) and member.made_for is not None
+
+
+def volume_roles(member: Member) -> frozenset[str]:
+    """Return the roles that a volume was made for, and those of what has been written to it.
+
+    The disaster this prevents: a lost claim is made again for the new roles of a pool while the pod that waits for it
+    has the old ones, and writes data to it.
+    """
+    claim = member.claim
+    marked = {"data": claim is not None and claim.data, "voting": claim is not None and claim.state}
+    return (member.made_for or frozenset()) | {role for role, there in marked.items() if there}
 
 
 def lacks_roles(pool: Pool, member: Member) -> bool:
     """Return whether the database does not start with the pool's roles on what the volume was made for.
 
     OpenSearch and Elasticsearch refuse data on a member without that role, and the state of indices on one that has
-    neither that role nor a vote. Marks of what has been written count too. The disaster this prevents: a lost claim is
-    made again for the new roles of a pool while the pod that waits for it has the old ones, and writes data to it.
+    neither that role nor a vote.
     """
-    claim = member.claim
-    marked = {"data": claim is not None and claim.data, "voting": claim is not None and claim.state}
-    roles = (member.made_for or frozenset()) | {role for role, there in marked.items() if there}
+    roles = volume_roles(member)
     return ("data" in roles and not pool.data) or bool(roles and not (pool.data or pool.voting))
 
 
@@ -91,8 +113,9 @@ def lacks_for_use(pool: Pool | None, member: Member, role: str) -> list[str]:
         return [f"pool {member.pool}"]
     roles = [role] if role == "data" or not lacks_roles(pool, member) else [role, "data"]
     there = {"data": pool.data, "voting": pool.voting}
+    lacking = [] if keeps_roles(pool, member) else [each for each in roles if not there[each]]
     kept = [f"storage.ephemeral: false for pool {pool.name}"] if pool.ephemeral else []
-    return [*kept, *(f"the role {_ROLES[each]} for pool {pool.name}" for each in roles if not there[each])]
+    return [*kept, *(f"the role {_ROLES[each]} for pool {pool.name}" for each in lacking)]
 
 
 def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:
@@ -110,11 +133,11 @@ def is_skipped(pool: Pool, member: Member, database: Database | None) -> bool:
 def usable(pool: Pool, member: Member) -> bool:
     """Return whether a member of the pool could start with the volume, for any size and class.
 
-    The disaster this prevents: a cluster is deleted while one of its pools gives the role data to another one, and
-    created again. Its members are created on their volumes with data, never start, and all others wait for them.
+    The disaster this prevents: a member is created on a volume with data and without the role, because no label says
+    what it was made for. It never starts, and all others wait for it.
     """
     there = member.claim is not None and not member.claim.terminating
-    return there and not pool.ephemeral and not lacks_roles(pool, member)
+    return there and not pool.ephemeral and (keeps_roles(pool, member) or not lacks_roles(pool, member))
 
 
 def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) -> bool:
@@ -125,6 +148,9 @@ def may_hold_last_copy(pool: Pool, member: Member, database: Database | None) ->
     claim = member.claim
     if claim is None or not claim.capacity or claim.left:
         return False
+    data, voting = pool.data, pool.voting
+    if keeps_roles(pool, member):
+        data, voting = "data" in volume_roles(member), "voting" in volume_roles(member)
     if database is None:
-        return pool.data or pool.voting
-    return pool.data and any(not any(copy.live for copy in unit.copies) for unit in database.units)
+        return data or voting
+    return data and any(not any(copy.live for copy in unit.copies) for unit in database.units)

@@ -49,7 +49,8 @@ class Create(Action, frozen=True):
     grown_size: int = 0
     """The size of its new volume in bytes, if the pool's volumes have grown by themselves; 0 for that of the spec."""
     keeps: Inputs | None = None
-    """The inputs by which the data on its kept volume is found; None if it has none, or its labels tell all."""
+    """The inputs that only a new member can change, as its kept volume needs them; None if it is created as a new one.
+    """
 
 
 class Stage(Action, frozen=True):

@@ -122,6 +122,8 @@ class Pool(Struct, frozen=True):
     retained: frozenset[str] = frozenset()
     """Names of inputs that a member keeps for its life: its objects are written with them, whatever the spec asks for.
     """
+    kinds: Mapping[frozenset[str], Inputs] = {}
+    """The retained inputs of a member that is made again, by the roles that its volume was made for."""
     tier: int = 0
     """Tiers change from the lowest number to the highest: frozen, cold, warm, hot."""
     electable: bool = True

@@ -323,6 +323,24 @@ async def test_a_new_volume_has_the_size_to_which_those_of_its_pool_have_grown(
     assert await size(api) == size_
 
 
+async def test_a_member_that_is_created_on_its_volume_gets_the_objects_of_what_it_was(api: WorldApi) -> None:
+    asked: list[Any] = []
+
+    def objects(*_: object, **options: object) -> Any:
+        asked.append(options["keeps"])
+        return member_objects()
+
+    told: Any = Recorder([])
+    family: Any = SimpleNamespace(kind=OPENSEARCH, engine=told, member_objects=objects)
+    keeps = {"storage/holds": "x"}
+    create = a.Create(why="x", member=MEMBER, pool="hot", ordinal=1, version="2.19.5", keeps=keeps)
+    with suppress(ApiError):  # The StatefulSet is none here.
+        await Actor(api, Caches(), family, told, unfenced, taken=TakenNames(api, SystemClock())).carry_out(
+            create, existing(), Target((), "logs")
+        )
+    assert asked == [keeps]
+
+
 async def test_a_statefulset_that_has_changed_since_it_was_seen_is_not_scaled_to_zero(api: WorldApi) -> None:
     """A concurrent change may have put the member into use again."""
     ref = await workload(api)

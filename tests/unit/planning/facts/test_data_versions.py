@@ -86,6 +86,20 @@ def test_a_version_that_someone_writes_on_a_claim_in_use_changes_nothing() -> No
     assert body.claim.version == "2.17.1"
 
 
+def test_a_member_that_joined_and_lost_its_stateful_set_while_the_cluster_was_paused_keeps_its_version() -> None:
+    """The disaster this prevents: the upgrade is reverted meanwhile, and its claim is not marked while it is paused.
+
+    It takes the place of another member, so its pool has enough without it.
+    """
+    world = cluster(2).edit(version="2.18.0", pools=[managers(), hot(2, storage_class="other")])
+    world.until(lambda w: "c-hot-2" in w.bodies).edit(policy={"paused": True}).until(lambda w: "c-hot-2" in w.pods())
+    world.ticks(2)
+    body = world.bodies["c-hot-2"]
+    body.workload = body.pod = body.config = None
+    world.edit(version="2.17.1").ticks(3).edit(policy={}).ticks(10)
+    assert world.pods()["c-hot-2"] == "2.18.0"
+
+
 @pytest.mark.parametrize("mark", ["left", "terminating"])
 def test_volumes_that_no_member_uses_again_tell_no_version(mark: str) -> None:
     observed = cluster(2).observe()

@@ -103,6 +103,10 @@ class DiskWorld(World):
 
     # What the operator writes
 
+    def create(self, action: a.Create) -> None:
+        super().create(action)
+        self.write_kept(self.bodies[action.member], action.pool, action.version, action.keeps)
+
     def write(self, body: Body, pool: str, version: str) -> None:
         self.write_kept(body, pool, version, None)
 

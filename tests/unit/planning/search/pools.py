@@ -14,6 +14,11 @@ __all__ = ["HOLDS", "KEPT_INPUTS", "RolePool", "changed", "pool", "random_pools"
 
 HOLDS, EPHEMERAL = "storage/holds", "storage/ephemeral"
 KEPT_INPUTS = frozenset({HOLDS, EPHEMERAL})
+KINDS: Mapping[frozenset[str], Mapping[str, str]] = {
+    frozenset({"data", "voting"}): {},
+    frozenset({"data"}): {HOLDS: "TrueFalse"},
+    frozenset({"voting"}): {HOLDS: "FalseTrue"},
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class RolePool(PoolSpec):
 
     def desired(self, version: str, deployed: str) -> o.Pool:
         made = super().desired(version, deployed)
-        return replace(made, retained=KEPT_INPUTS, effects={**made.effects, "roles": o.Effect.RECREATE})
+        return replace(made, retained=KEPT_INPUTS, kinds=KINDS, effects={**made.effects, "roles": o.Effect.RECREATE})
 
 
 def roles_kept(keeps: Mapping[str, str]) -> tuple[bool, bool, bool]:

@@ -11,7 +11,7 @@ from stateward.engines.search.objects.inputs import COORDINATED, EFFECTS, inputs
 from stateward.engines.search.objects.scaling import scaling
 from stateward.engines.search.spec.flavor import Flavor, SearchCluster
 from stateward.engines.search.spec.images import knows_versions
-from stateward.engines.search.spec.pools import RETAINED, ResolvedPool, resolve
+from stateward.engines.search.spec.pools import KINDS, RETAINED, ResolvedPool, resolve
 from stateward.planning.model.observation import Desired, Pool, Refusal, SnapshotGate, SoleCopy, Surge
 
 
@@ -80,6 +80,7 @@ def _pool(pool: ResolvedPool, version: str) -> Pool:
         effects=EFFECTS,
         coordinated=COORDINATED,
         retained=RETAINED,
+        kinds=KINDS,
         volume_size=0 if storage.ephemeral else parse_bytes(storage.size),
         growth=growth(storage),
         scaling=limits,

@@ -29,6 +29,12 @@ _HELD = {
     digest(HOLDS, names.roles(data=data, voting=voting)): (data, voting)
     for data, voting in ((True, False), (False, True), (False, False))
 }
+KINDS: Mapping[frozenset[str], Inputs] = {
+    frozenset({"data", "voting"}): {},
+    frozenset({"data"}): {HOLDS: digest(HOLDS, names.roles(data=True, voting=False))},
+    frozenset({"voting"}): {HOLDS: digest(HOLDS, names.roles(data=False, voting=True))},
+}
+"""The retained inputs of a member with a volume, by the roles that the volume was made for."""
 
 
 class ResolvedPool(Struct, frozen=True, dict=True):

@@ -31,13 +31,13 @@ from stateward.planning.model.observation import Bootstrap, Effect, Member, Pod
 from stateward.planning.steps.membership.create_database import NAMED, create_database
 from stateward.planning.steps.membership.create_members import new_volume
 from stateward.planning.steps.membership.earlier_cluster import (
-    can_vote,
     electors,
     everything_lost,
     is_fresh,
     kept_data,
     kept_voters,
     states_in_pods,
+    stays_without_vote,
 )
 from stateward.planning.steps.rollout.prepare import stage
 
@@ -73,7 +73,7 @@ def form_anew(facts: Facts) -> StepResult:
     """
     holding = [m for m in electors(facts) if not is_fresh(facts, m)]
     ending = [m for m in facts.obs.members if m.claim is not None and m.claim.terminating and m.claim.capacity]
-    holding += [m for m in ending if can_vote(facts, m)]
+    holding += [m for m in ending if facts.votes(m)]
     holding += [m for m in facts.obs.members if m not in holding and has_joined_another(facts, m)]
     if holding:
         return StepResult(waits=(volumes_kept(facts, holding),))
@@ -119,7 +119,7 @@ def has_joined_another(facts: Facts, member: Member) -> bool:
     if not volume or (claim is not None and claim.terminating) or pod is None or pod.terminating or not pod.ready:
         return False
     forms = grant is not None and not grant.formed and grant.volume == volume
-    return member.alive and can_vote(facts, member) and not forms
+    return member.alive and facts.votes(member) and not forms
 
 
 def formed_by(facts: Facts, member: Member) -> StepResult:
@@ -197,7 +197,7 @@ def first_voter(facts: Facts) -> Member | None:
     """
     if kept_voters(facts):
         return next(iter(electors(facts)), None)
-    return next(iter(electable(facts)), None)
+    return next((m for m in electable(facts) if not stays_without_vote(facts, m)), None)
 
 
 def electable(facts: Facts) -> list[Member]:
@@ -258,16 +258,6 @@ def grant_to(facts: Facts, member: Member, pod: Pod) -> StepResult:
     else:
         return recreate_to_form(facts, member, pod)
     return StepResult(actions=actions, intents=intents_for(State.STARTING, [member], Effect.NONE, text))
-
-
-def stays_without_vote(facts: Facts, member: Member) -> bool:
-    """Return whether a member keeps what it was made for, which is no manager, whatever its pool asks for.
-
-    The disaster this prevents: all managers are lost, a pool with data has just got their role, and the member that is
-    to form the new cluster has no vote. So managers with new volumes form it.
-    """
-    pool = facts.pools[member.pool]
-    return member.made_for is not None and not member.was_made("voting") and bool(immutable_inputs(facts, member, pool))
 
 
 def lacks_vote(facts: Facts, member: Member) -> bool:

@@ -11,9 +11,9 @@ from stateward.planning.facts.change import (
     creation_version,
     differing,
     effect_of,
+    inputs_of_volume,
     member_target,
     member_version,
-    volume_inputs,
 )
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import claim_mismatch
@@ -55,18 +55,24 @@ def was_manager(facts: Facts, name: str) -> bool:
 
 
 def claimless(facts: Facts, scaling: Scale) -> list[Member]:
-    """Return the new members whose claims were deleted before they ever ran on them: their claims are made again.
+    """Return the new members that stay and have lost their claims: these are made again."""
+    return [m for m in never_ran(facts) if m.pool in facts.pools and m.name not in scaling.leaving]
 
-    The disaster this prevents: a user deletes the claims of a storage class that does not exist, corrects the class,
-    and the pods wait for claims that nothing makes. The claim of the member that may have formed the cluster is made
-    again only with the user's permission (`bootstrap`), and none while the user may restore a manager's volume.
+
+def never_ran(facts: Facts) -> list[Member]:
+    """Return the new members whose claims were deleted before they ever ran on them: nothing is lost with them.
+
+    The disasters this prevents: a user deletes the claims of a storage class that does not exist, corrects the class,
+    and the pods wait for claims that nothing makes. Or such a member leaves, is still the one that is to form the
+    cluster, and waits for its database. The member that may have formed the cluster is none of them without the user's
+    permission (`bootstrap`), and none is while the user may restore a manager's volume.
     """
     if not facts.formed and kept_data(facts):
         return []
     grant = facts.obs.bootstrap
     forms = grant.member if grant is not None and not grant.formed else ""
-    new = (m for m in facts.obs.members if m.alive and m.pool in facts.pools and m.name not in scaling.leaving)
-    return [m for m in new if m.name != forms and lacks_claim(facts, m) and not facts.took_part(m.name)]
+    new = (m for m in facts.obs.members if m.alive and m.name != forms)
+    return [m for m in new if lacks_claim(facts, m) and not facts.took_part(m.name)]
 
 
 def lacks_claim(facts: Facts, member: Member) -> bool:
@@ -134,6 +140,7 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
     """Return the making of one member, at the version that it has reached, or else that of its pool."""
     known = facts.members.get(name)
     version = creation_version(facts, known, pool) if known else facts.versions[pool.name]
+    keeps = inputs_of_volume(facts, known, pool) if known is not None and not leaves_its_name(facts, known) else None
     why = f"pool {pool.name} has {pool.replicas} members"
     action = Create(
         why=why,
@@ -143,38 +150,36 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
         version=version,
         crossing=facts.crossing,
         grown_size=pool.grown_size if pool.grown_size > pool.volume_size else 0,
-        keeps=volume_inputs(facts, known, pool) if known and not has_left(facts, known) else None,
+        keeps=keeps,
     )
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
-    return StepResult(actions=(*data_mark(facts, known, pool), action), intents={name: intent})
+    mark = data_mark(facts, known, pool) if known is not None and keeps is None else ()
+    return StepResult(actions=(*mark, action), intents={name: intent})
 
 
-def data_mark(facts: Facts, member: Member | None, pool: Pool) -> tuple[Action, ...]:
+def data_mark(facts: Facts, member: Member, pool: Pool) -> tuple[Action, ...]:
     """Return the mark on a kept volume that was made for a member without data and gets data now.
 
     Data is written from the first start on, and only the mark says so. The disaster this prevents: the database is
     silent, the cluster is deleted before its answer is known, and created again with the earlier roles. The volume gets
     a member without the role data again, which never starts on it.
     """
-    claim = member.claim if member is not None else None
-    if member is None or claim is None or claim.data or not claim.capacity or not facts.formed:
+    claim = member.claim
+    if claim is None or claim.data or not claim.capacity or not facts.formed or facts.obs.desired.formed_by_word:
         return ()
-    if (
-        facts.obs.desired.formed_by_word
-        or not pool.data
-        or pool.ephemeral
-        or member.made_for is None
-        or member.was_made("data")
-    ):
+    if not pool.data or pool.ephemeral or member.made_for is None or member.was_made("data"):
         return ()
     why = "its volume was made for a member without data, and gets data"
     return (MarkState(why=why, member=member.name, claim=claim.ref, only_data=True),)
 
 
-def has_left(facts: Facts, member: Member) -> bool:
-    """Return whether a member without a pod was emptied and released: its name is free for a member of another kind."""
+def leaves_its_name(facts: Facts, member: Member) -> bool:
+    """Return whether a member without a pod was emptied and released, and its name is free for one of another kind.
+
+    A database that forms itself still finds what it has written to the volume, and needs the same roles for it.
+    """
     drained = facts.database is not None and member.name in facts.database.draining
-    return member.pod is None and (drained or member.name in facts.obs.let_go)
+    return facts.obs.desired.formed_by_word and member.pod is None and (drained or member.name in facts.obs.let_go)
 
 
 def joining_voter(facts: Facts, scaling: Scale) -> str | None:

@@ -17,6 +17,7 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import CopyState, Effect, Member, Unit
 from stateward.planning.safety.capacity import capacity_problem, remaining_data_members, units_to_move
 from stateward.planning.safety.health_gate import health_problem, lost_units
+from stateward.planning.steps.membership.create_members import never_ran
 from stateward.planning.steps.membership.earlier_cluster import kept_voters, recorded_voters
 from stateward.planning.steps.membership.release import (
     delete_members,
@@ -44,7 +45,8 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     `departures` contains the members that may leave, and the new members that the others wait for.
     """
     members = [facts.members[name] for name in leaving]
-    blanks = [m for m in members if facts.never_had_data(m)]
+    unused = never_ran(facts)
+    blanks = [m for m in members if facts.never_had_data(m) or m in unused]
     part = merge(*(release(facts, m, leaving[m.name]) for m in blanks))
     members = [m for m in members if m not in blanks]
     if facts.database is None:

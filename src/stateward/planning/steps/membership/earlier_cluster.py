@@ -3,11 +3,12 @@
 These are four questions, and one member may have a different answer to each:
 
 * May its volume hold the state of a cluster? The mark on its claim says so, whatever its pool is for by now.
-* Can it take part in the election of that cluster? It runs, and it votes as its pool is now.
+* Can it take part in the election of that cluster? It runs and votes, whatever its pool is for by now.
 * Is its volume fresh, so that a new cluster may be formed on it?
 * Is the volume lost with which it joined?
 """
 
+from stateward.planning.facts.change import immutable_inputs
 from stateward.planning.facts.facts import Facts
 from stateward.planning.model.observation import Claim, Member, Pod
 
@@ -26,17 +27,17 @@ def kept_voters(facts: Facts) -> list[Member]:
     # Where data is marked, so were the managers: a claim without a mark is of one that came later, and is empty.
     if marked or marked_data(facts):
         return marked
-    return [m for m, claim in usable if claim.earlier and (facts.votes(m) or m.made_for is None)]
+    return [m for m, claim in usable if claim.earlier and (m.was_made("voting") or m.made_for is None)]
 
 
 def electors(facts: Facts) -> list[Member]:
-    """Return the members of the earlier cluster that run, and vote as they are now, the most promising first.
+    """Return the members of the earlier cluster that run and vote, the most promising first.
 
     The disaster this prevents: a cluster is deleted and created again, its managers get another name before they are
     elected, and the new ones form a second database beside theirs. So members of a pool that the spec does not have
     count too.
     """
-    found = [m for m in kept_voters(facts) if m.alive and can_vote(facts, m)]
+    found = [m for m in kept_voters(facts) if m.alive and facts.votes(m) and not stays_without_vote(facts, m)]
 
     def place(member: Member) -> tuple[bool, bool, str, int]:
         pool = facts.pools.get(member.pool)
@@ -45,10 +46,16 @@ def electors(facts: Facts) -> list[Member]:
     return sorted(found, key=place)
 
 
-def can_vote(facts: Facts, member: Member) -> bool:
-    """Return whether a member votes as its pool is now; one without a pool, as it was made."""
+def stays_without_vote(facts: Facts, member: Member) -> bool:
+    """Return whether a member keeps what it was made for, which is no manager, whatever its pool asks for.
+
+    The disaster this prevents: all managers are lost, a pool with data has just got their role, and the member that is
+    to form the new cluster has no vote. So managers with new volumes form it.
+    """
     pool = facts.pools.get(member.pool)
-    return pool.voting if pool is not None else facts.votes(member)
+    if pool is None or member.made_for is None or member.was_made("voting"):
+        return False
+    return bool(immutable_inputs(facts, member, pool))
 
 
 def is_fresh(facts: Facts, member: Member) -> bool:

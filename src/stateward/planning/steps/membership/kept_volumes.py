@@ -14,12 +14,11 @@ from stateward.planning.facts.removals import active_removals
 from stateward.planning.facts.volume_fit import lacks_for_use, unfit
 from stateward.planning.model.actions import Action, DeleteVolume, ForgetState, MarkState, MarkVolume
 from stateward.planning.model.database import UNANSWERED
-from stateward.planning.model.intent import StepResult, Wait, merge
+from stateward.planning.model.intent import State, StepResult, Wait, merge
 from stateward.planning.model.observation import Member, Pool
 from stateward.planning.safety.health_gate import lost_units
 from stateward.planning.steps.membership.bootstrap import FORM_NEW, is_overdue, mark_state
 from stateward.planning.steps.membership.earlier_cluster import (
-    can_vote,
     electors,
     everything_lost,
     kept_voters,
@@ -138,7 +137,7 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
         kept = kept_voters(facts) if lacks_managers(facts) else []
         # A StatefulSet that a user scaled to zero looks like that of a manager that was released.
         gone = [m for m in facts.obs.members if m.present and not m.alive and m.pod is None]
-        rest = [m for m in facts.obs.members if m.present and not can_vote(facts, m) and not facts.formed]
+        rest = [m for m in facts.obs.members if m.present and not facts.votes(m) and not facts.formed]
         held = [m for m in kept if m in [*idle, *gone, *rest] and (m.pool, m.ordinal) not in coming]
         what = _THIS_STATE if facts.formed else _STATE
         return tuple(wait for m in held if (wait := needed(facts, scaling, m, "voting", what)))
@@ -152,6 +151,18 @@ def needed_volumes(facts: Facts, scaling: Scale) -> tuple[Wait, ...]:
 
 _STATE, _THIS_STATE = "the state of an earlier cluster of this name", "the state of this cluster"
 _THIS_DATA = "data without which this database does not answer"
+
+
+def stays_on_record(facts: Facts, member: Member, *, hold: bool) -> bool:
+    """Return whether the status still has a member of which only a volume is left.
+
+    With `hold`, no step brings it back, or marks its claim; so it stays, unless it was leaving. The disasters this
+    prevents: the StatefulSets of two managers are deleted while the cluster is paused, and later they count as new ones
+    that have to wait for a database, which waits for them. Or a new member joins with the next version in that time,
+    its StatefulSet is deleted, and it is created again with the previous version, which does not start on its data.
+    """
+    joined = member.name in facts.obs.records and facts.obs.states.get(member.name) != State.LEAVING
+    return (hold and (joined or member.name in facts.down)) or may_be_needed(facts, member)
 
 
 def may_be_needed(facts: Facts, member: Member) -> bool:

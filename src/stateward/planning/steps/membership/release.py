@@ -5,7 +5,7 @@ empty ──scaled to zero──▶ pod stopped ──volume deleted, where that
 
 from itertools import chain
 
-from stateward.planning.facts.change import creation_version, differing, effect_of, member_target, volume_inputs
+from stateward.planning.facts.change import creation_version, differing, effect_of, inputs_of_volume, member_target
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import lacks_for_use
 from stateward.planning.model.actions import Action, Create, DeleteMember, DeleteVolume, MarkVolume, Release
@@ -79,7 +79,7 @@ def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
         ordinal=member.ordinal,
         version=version,
         crossing=facts.crossing,
-        keeps=volume_inputs(facts, member, pool),
+        keeps=inputs_of_volume(facts, member, pool),
     )
     return StepResult(
         actions=(action,), intents=intents_for(State.CREATING, [member], Effect.NONE, f"{{}} is brought back: {why}")

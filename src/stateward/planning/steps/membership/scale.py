@@ -11,11 +11,11 @@ from itertools import islice
 from msgspec import Struct
 
 from stateward.api.values import names
-from stateward.planning.facts.change import change_of, may_get_all_roles
+from stateward.planning.facts.change import change_of
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.removals import in_flight, reserved_names
 from stateward.planning.facts.upgrade_order import parse
-from stateward.planning.facts.volume_fit import is_skipped, unfit
+from stateward.planning.facts.volume_fit import is_skipped, keeps_roles, unfit
 from stateward.planning.model.observation import Effect, Member, Pool, Removal
 from stateward.planning.steps.membership.earlier_cluster import may_hold_needed_vote
 from stateward.planning.steps.upkeep.volume_change import to_replace
@@ -175,7 +175,7 @@ def takes_data(facts: Facts, name: str) -> bool:
 def replaced_because(facts: Facts, member: Member) -> str | None:
     """Return why the member cannot become what it should be without a new one in its place."""
     change = change_of(facts, member)
-    if change.effect is Effect.REPLACE and not may_get_all_roles(facts, member, facts.pools[member.pool]):
+    if change.effect is Effect.REPLACE:
         return f"{change.describe()} cannot change on a member"
     return to_replace(facts, member) if facts.obs.desired.replace_on_shrink else None
 
@@ -233,7 +233,7 @@ def taken_ordinals(facts: Facts, pool: Pool) -> frozenset[int]:
     left = {m.ordinal for m in mine if m.claim is not None and m.claim.left and m.name not in keep}
     first = facts.needs_first_names and not pool.ephemeral
     used = {m.ordinal for m in mine if m.alive or (not first and is_skipped(pool, m, facts.database))}
-    needed = {m.ordinal for m in mine if not pool.voting and may_hold_needed_vote(facts, m)}
+    needed = {m.ordinal for m in mine if not (pool.voting or keeps_roles(pool, m)) and may_hold_needed_vote(facts, m)}
     never = reserved_names(facts.obs, requests_wait=facts.needs_first_names)
     ends = (name.rpartition("-")[2] for name in never)
     reserved = {n for n in map(int, filter(str.isdecimal, ends)) if names.member(facts.obs.name, pool.name, n) in never}

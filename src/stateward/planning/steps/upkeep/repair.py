@@ -18,7 +18,6 @@ from stateward.planning.facts.change import (
     differing,
     downgrade_problem,
     effect_of,
-    may_get_all_roles,
     member_target,
     staged,
     written_target,
@@ -157,8 +156,7 @@ def only_broken_one(facts: Facts, member: Member, inputs: Inputs) -> bool:
 
 def unsafe(facts: Facts, member: Member, change: Change) -> str | None:
     """Return why the broken member may not be recreated."""
-    pool = facts.pools[member.pool]
-    if change.effect is Effect.REPLACE and facts.may_hold_data(member) and not may_get_all_roles(facts, member, pool):
+    if change.effect is Effect.REPLACE and facts.may_hold_data(member):
         return f"{change.describe()} cannot change on {member.name}: a new member takes its place"
     problem = downgrade_problem(facts, member) or broken_by_same_change(facts, member)
     if problem is not None or member.pod is None or member.name not in facts.obs.records:

@@ -12,7 +12,7 @@ from stateward.api.values.base import Json
 from stateward.engines import opensearch
 from stateward.engines.search.objects.inputs import inputs
 from stateward.engines.search.objects.member import member_objects
-from stateward.engines.search.spec.pools import RETAINED, find
+from stateward.engines.search.spec.pools import KINDS, RETAINED, find
 from tests.unit.engines.search_clusters import SPEC, cluster, with_pool
 from tests.unit.engines.search_objects import OWNER, pod, shared, workload
 
@@ -371,3 +371,12 @@ def test_an_existing_member_keeps_what_its_volume_may_hold_whatever_the_spec_ask
     wanted = inputs(find(flavor, after, "hot"), "2.19.5")
     written = {name: value for name, value in wanted.items() if name not in RETAINED} | keeps
     assert inputs(find(flavor, after, "hot", keeps=keeps), "2.19.5") == written
+
+
+@pytest.mark.parametrize("roles", [["data"], ["cluster_manager"], ["cluster_manager", "data"]])
+def test_a_member_that_is_made_again_on_its_volume_keeps_the_same_as_while_its_objects_were_there(
+    roles: list[str],
+) -> None:
+    pool = find(opensearch.OPENSEARCH, cluster(with_pool("hot", roles=roles)), "hot")
+    held = frozenset(role for role, there in (("data", pool.data), ("voting", pool.voting)) if there)
+    assert KINDS[held] == {name: value for name, value in inputs(pool, "2.19.5").items() if name in RETAINED}

@@ -94,6 +94,18 @@ def test_a_claim_is_not_made_again_for_a_member_that_joined_or_has_the_grant() -
     assert not [x for x in made.actions if isinstance(x, a.Create)]
 
 
+def test_a_new_member_that_leaves_and_lost_its_claim_is_released_although_no_database_answers() -> None:
+    """The disaster this prevents: it is to form the cluster and never runs, and waits for a database to leave it."""
+    world = World(managers(), hot(2)).ticks(1)
+    listed = {"c-managers-0": o.Removal(reason="a user asked for it", since=world.now)}
+    made = plan(without_claim(world, "c-managers-0", removals=listed), world.now)
+    assert [x.member for x in made.actions if isinstance(x, a.Release)] == ["c-managers-0"]
+    # It may have formed the cluster: then only a user knows.
+    world.until(lambda w: bool(w.did(a.RecordBootstrap)))
+    made = plan(without_claim(world, "c-managers-0", removals=listed), world.now)
+    assert not [x for x in made.actions if isinstance(x, a.Release)]
+
+
 def test_a_claim_that_was_deleted_for_a_new_cluster_is_made_again_whatever_joined_the_lost_one() -> None:
     """The disaster this prevents: the operator advises to delete it, and the pod waits for it as for a lost volume."""
     world = settled(managers(), hot(2))

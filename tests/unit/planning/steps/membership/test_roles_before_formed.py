@@ -10,7 +10,7 @@ from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Member, Unknown
 from stateward.planning.steps.membership.earlier_cluster import kept_voters
 from tests.unit.planning.search.disks import DiskWorld
-from tests.unit.planning.search.faults import create_again, lose
+from tests.unit.planning.search.faults import create_again, delete_workload, lose
 from tests.unit.planning.search.pools import changed, pool
 
 MANAGERS, DATA = pool("m", 3, voting=True), pool("h", 2, data=True)
@@ -30,18 +30,44 @@ def test_a_pool_that_gets_the_managers_before_the_cluster_is_formed_forms_it_wit
     assert all(world.joined()[name].voting for name in world.voters)
 
 
-def test_managers_whose_volumes_got_members_without_a_vote_vote_again_where_their_pool_gets_both_roles() -> None:
-    """The disaster this prevents: they wait for the database to be replaced, and it waits for their votes."""
+def test_members_of_pools_that_swapped_their_roles_while_the_cluster_is_created_again_are_what_they_were() -> None:
+    """The disaster this prevents: volumes of managers are used without a vote, and no member uses those with data."""
     world = made()
     world.run()
     identity = world.index((2,)).run().identity
-    swapped = [changed(MANAGERS, voting=False, data=True), changed(DATA, voting=True, data=False)]
     create_again(world, Random(1), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
-    world.edit(pools=swapped).ticks(150)
+    world.edit(pools=[changed(MANAGERS, voting=False, data=True), changed(DATA, voting=True, data=False)]).run()
+    assert world.identity == identity
+
+
+def test_no_new_cluster_forms_beside_managers_whose_pool_has_lost_their_role() -> None:
+    """The disaster this prevents: they come back with their votes, and are enough for an election after all."""
+    world = made()
+    world.run()
+    create_again(world, Random(1), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
+    swapped = [changed(MANAGERS, voting=False, data=True), changed(DATA, voting=True, data=False)]
+    world.edit(pools=swapped, bootstrap_again=True, stumbling={"c-m-0", "c-m-1"}).ticks(30)
     assert not world.available
-    assert any("the role of a manager for pool m" in wait.message for wait in world.plan().waits)
-    both = [changed(MANAGERS, data=True), changed(DATA, voting=True, replicas=4)]
-    world.edit(pools=both).run()
+    assert any("c-m-0, c-m-1, c-m-2 may hold" in w.message for w in world.plan().waits if w.reason == "EarlierVolumes")
+
+
+def test_pools_that_swapped_their_roles_while_a_cluster_that_never_formed_is_created_again_form_it() -> None:
+    """The disaster this prevents: it is to be formed by a member that comes back without a vote."""
+    world = made()
+    world.edit(may_form=False).ticks(2)
+    create_again(world, Random(1), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
+    swapped = [changed(DATA, voting=True, data=False), changed(MANAGERS, voting=False, data=True)]
+    world.edit(pools=swapped, may_form=True).run()
+
+
+def test_a_manager_whose_stateful_set_was_deleted_votes_again_although_its_name_is_that_of_a_pool_with_data() -> None:
+    """The disaster this prevents: its database waits for the vote on its volume, and it comes back without one."""
+    world = DiskWorld(changed(MANAGERS, replicas=1), DATA, zones=0, max_unavailable=1)
+    world.run()
+    identity = world.index((2,)).run().identity
+    world.edit(policy={"paused": True})
+    delete_workload(world, Random(1), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
+    world.ticks(3).edit(pools=[changed(MANAGERS, name="h", replicas=1), changed(DATA, name="m")], policy={}).run()
     assert world.identity == identity
 
 
