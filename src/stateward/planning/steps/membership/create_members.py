@@ -17,7 +17,7 @@ from stateward.planning.facts.change import (
 )
 from stateward.planning.facts.facts import Facts
 from stateward.planning.facts.volume_fit import claim_mismatch
-from stateward.planning.model.actions import Action, Create, DeletePod, DeleteVolume, MarkState, Stage
+from stateward.planning.model.actions import Create, DeletePod, DeleteVolume, Stage
 from stateward.planning.model.intent import Intent, State, StepResult, Wait, intents_for, merge
 from stateward.planning.model.observation import Effect, Inputs, Member, Pod, Pool
 from stateward.planning.steps.membership.earlier_cluster import kept_data, kept_voters, others_may_vote
@@ -153,24 +153,7 @@ def creation_of(facts: Facts, pool: Pool, ordinal: int, name: str) -> StepResult
         keeps=keeps,
     )
     intent = Intent(name, pool.name, State.CREATING, Effect.NONE, f"{name} is created")
-    mark = data_mark(facts, known, pool) if known is not None and keeps is None else ()
-    return StepResult(actions=(*mark, action), intents={name: intent})
-
-
-def data_mark(facts: Facts, member: Member, pool: Pool) -> tuple[Action, ...]:
-    """Return the mark on a kept volume that was made for a member without data and gets data now.
-
-    Data is written from the first start on, and only the mark says so. The disaster this prevents: the database is
-    silent, the cluster is deleted before its answer is known, and created again with the earlier roles. The volume gets
-    a member without the role data again, which never starts on it.
-    """
-    claim = member.claim
-    if claim is None or claim.data or not claim.capacity or not facts.formed or facts.obs.desired.formed_by_word:
-        return ()
-    if not pool.data or pool.ephemeral or member.made_for is None or member.was_made("data"):
-        return ()
-    why = "its volume was made for a member without data, and gets data"
-    return (MarkState(why=why, member=member.name, claim=claim.ref, only_data=True),)
+    return StepResult(actions=(action,), intents={name: intent})
 
 
 def leaves_its_name(facts: Facts, member: Member) -> bool:

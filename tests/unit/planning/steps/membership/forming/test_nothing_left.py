@@ -11,8 +11,8 @@ from stateward.planning.plan import plan
 from stateward.planning.report.status import status
 from stateward.planning.steps.membership.bootstrap import form_anew
 from tests.unit.planning.pools import PoolSpec
-from tests.unit.planning.steps.membership.test_bootstrap import lose_volume, reasons
-from tests.unit.planning.steps.membership.test_created_again import without_managers
+from tests.unit.planning.steps.membership.forming.test_bootstrap import lose_volume, reasons
+from tests.unit.planning.steps.membership.forming.test_created_again import without_managers
 from tests.unit.planning.steps.membership.test_left import made_again
 from tests.unit.planning.world import World, hot, managers, mixed, settled
 

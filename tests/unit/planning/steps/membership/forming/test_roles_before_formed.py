@@ -132,18 +132,3 @@ def kept(world: DiskWorld, made_for: frozenset[str] | None) -> set[str]:
         found.append(replace(member, claim=claim, made_for=made_for if member.pool == "x" else member.made_for))
     obs = replace(seen, members=tuple(found), database=Unknown("no answer"))
     return {member.name for member in kept_voters(derive(obs, world.now))}
-
-
-def test_a_volume_that_gets_data_for_the_first_time_is_marked_before_any_answer_says_so() -> None:
-    """The disaster this prevents: created again with its earlier roles, the cluster has a member that never starts."""
-    others = pool("n", 2, voting=True)
-    before = [MANAGERS, others, DATA]
-    world = DiskWorld(*before, zones=0, max_unavailable=1)
-    world.run().index((2,)).run()
-    world.edit(pools=[changed(MANAGERS, voting=False, data=True), others, changed(DATA, voting=True, data=False)])
-    world.until(lambda w: (body := w.bodies["c-m-0"]).workload is not None and body.workload.data)
-    world.edit(answers=False).until(lambda w: "c-m-0" in w.joined() and w.joined()["c-m-0"].data)
-    create_again(world, Random(2), world.bodies["c-m-0"])  # noqa: S311 - nothing here is secret
-    world.edit(pools=before, answers=True).run()
-    assert {name.rpartition("-")[0] for name in world.pods()} == {"c-m", "c-n", "c-h"}
-    assert "c-m-0" not in world.pods()
