@@ -49,3 +49,8 @@ async def test_what_is_too_deep_to_be_read_is_refused_and_what_makes_no_sense_is
     spec = b'{"spec": {"version": ' + b"[" * depth + b"]" * depth + b"}}"
     question = b'{"request": {"kind": {"kind": "OpenSearchCluster"}, "object": ' + spec + b"}}"
     assert (await respond(refused, question))["response"]["allowed"] is allowed
+
+
+async def test_what_is_too_deep_and_no_json_is_answered_at_once() -> None:
+    """Anyone who reaches the port could stop the operator for hours, with some hundred kilobytes."""
+    assert (await respond(refused, b'{"a":' + b"[" * DEEP + b'"' + b'\\"' * 500_000))["response"]["allowed"] is False
