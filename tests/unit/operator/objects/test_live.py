@@ -110,7 +110,7 @@ async def test_all_objects_of_a_cluster_are_read(api: Garbled) -> None:
 
 
 async def test_copies_of_a_members_objects_are_no_objects_of_it(api: Garbled) -> None:
-    """A user copies them with their labels and owner, to look at the data: the copies must not be deleted with the member."""
+    """A user copies them with their labels and owner, to look at the data: the copies are not deleted with it."""
     volume = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await make(api, kinds.CLAIMS, f"data-{MEMBER}-copy", {}, spec=volume)
     await make(api, kinds.PODS, f"{MEMBER}-debug", {}, spec=CONTAINERS)
