@@ -32,7 +32,7 @@ def check(cluster: Cluster) -> Iterator[Problem]:
         if depth > LEVELS:
             yield Problem(_path(place), "...", f"must be nested no deeper than {LEVELS} levels")
             return
-        left -= len(value) if isinstance(value, Mapping | list) else 0
+        left -= len(cast("list[Any]", value)) if isinstance(value, Mapping | list) else 0
         if left < 0:
             yield Problem(_path(place), "...", f"is too much: a spec may have {MOST:,} values")
             return
