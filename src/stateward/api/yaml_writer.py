@@ -21,7 +21,7 @@ NO_FOLD = 10**9
 _TAG = "tag:yaml.org,2002:"
 _FLAG = re.compile(r"^[yYnN]$")
 _NUMBER = re.compile(
-    r"^[-+]?[_.]*[0-9][0-9_]*\.?[0-9_]*(?:[eE]_*[-+]?[0-9_]+)?$"  # 1e3, 1.5, -_1: Go leaves all underscores out
+    r"^[-+]?[_.]*[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE](?:_*[-+])?[0-9_]+)?$"  # 1e3, 1.5, -_1: Go leaves all underscores out
     r"|^[-+]?_*0_*[xXoObB][0-9a-fA-F_]+$"
 )
 _DATE = re.compile(r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?$")

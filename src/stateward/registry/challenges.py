@@ -23,6 +23,6 @@ class Challenge:
 def challenge_in(header: str) -> Challenge:
     """Return the first challenge in a header; one without a scheme if there is none."""
     scheme, _, rest = header.strip().partition(" ")
-    pairs = re.findall(r'([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', rest)
+    pairs = re.findall(r'(?<![A-Za-z_])([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))', rest)
     # A second challenge has a `realm` of its own, which must not replace that of the first.
     return Challenge(scheme.lower(), {name.lower(): quoted or bare for name, quoted, bare in reversed(pairs)})

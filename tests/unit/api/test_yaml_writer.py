@@ -98,6 +98,13 @@ def test_a_text_that_all_readers_take_for_text_has_no_quotes(word: str) -> None:
     assert to_yaml({"a": word}) == f"a: {word}\n"
 
 
+@pytest.mark.parametrize("begin", ["1", "1_", "_1", "1.", "1e_"])
+def test_a_long_text_that_is_nearly_a_number_is_judged_at_once(begin: str) -> None:
+    """A package or a configuration may have it, and for hours nothing else would be done."""
+    text = begin * 100_000 + "!"
+    assert to_yaml({"a": text}, width=NO_FOLD) == f"a: {text}\n"
+
+
 def test_what_occurs_twice_is_written_twice_and_a_scalar_has_no_mark_of_its_end() -> None:
     labels = {"app": "y"}
     assert to_yaml({"b": labels, "a": labels}) == "b:\n  app: 'y'\na:\n  app: 'y'\n"

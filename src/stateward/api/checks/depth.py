@@ -1,4 +1,4 @@
-"""How deeply a spec is nested: what is free of a schema can be nested without end, and what reads it cannot."""
+"""How deeply a spec is nested, and how much is in it: what is free of a schema has no limits, and what reads it has."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,17 +12,29 @@ from stateward.api.values.problem import Problem
 LEVELS = 50
 """Levels below a field of the spec; pod templates need about ten."""
 
+MOST = 50_000
+"""Values in a spec; one with a hundred pools has about five thousand.
+
+The disaster this prevents: a list in a pod template has half a million numbers, each check of the spec looks at all of
+them, and the operator has no time for other clusters.
+"""
+
 _Place = tuple["_Place | None", str]
 """Where a value is: the place that it is in, and its own part of the path."""
 
 
 def check(cluster: Cluster) -> Iterator[Problem]:
-    """Yield the first field that is nested too deeply, found without recursion."""
+    """Yield the first field that is nested too deeply, or with which there are too many; found without recursion."""
     waiting: list[tuple[_Place, Any, int]] = [((None, "spec"), cluster.spec, 0)]
+    left = MOST
     while waiting:
         place, value, depth = waiting.pop()
         if depth > LEVELS:
             yield Problem(_path(place), "...", f"must be nested no deeper than {LEVELS} levels")
+            return
+        left -= len(cast("list[Any]", value)) if isinstance(value, Mapping | list) else 0
+        if left < 0:
+            yield Problem(_path(place), "...", f"is too much: a spec may have {MOST:,} values")
             return
         waiting += [((place, name), inner, depth + 1) for name, inner in _inside(value)]
 

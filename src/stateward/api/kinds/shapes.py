@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from stateward.api.values.base import Json
 from stateward.api.values.problem import Problem
+from stateward.api.values.quantity import LONGEST
 
 QUANTITY = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
 """The grammar of a Kubernetes quantity without a sign."""
@@ -162,8 +163,13 @@ def _leaf(schema: Json, value: object, path: str) -> Iterator[Problem]:
     if "pattern" not in schema:
         if not isinstance(value, str):
             yield Problem(path, value, "must be text: put it in quotes")
-    elif isinstance(value, bool) or not isinstance(value, int | str) or not re.search(schema["pattern"], str(value)):
+    elif isinstance(value, bool) or not isinstance(value, int | str) or not _fits(schema["pattern"], str(value)):
         yield Problem(path, value, "must be a quantity, 0 or more, for example 2Gi or 500m")
+
+
+def _fits(pattern: str, text: str) -> bool:
+    """Return whether a text is a quantity: digits without end are none, and the pattern would try them for hours."""
+    return len(text) <= LONGEST and re.search(pattern, text) is not None
 
 
 def version(description: str, example: str) -> Meta:

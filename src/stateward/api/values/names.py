@@ -95,6 +95,11 @@ def member(cluster: str, pool: str, ordinal: int) -> str:
     return f"{cluster}-{pool}-{ordinal}"
 
 
+def workload(member_name: str) -> str:
+    """Name of a member's StatefulSet."""
+    return member_name
+
+
 def pod(member_name: str) -> str:
     """Name of a member's only pod."""
     return f"{member_name}-0"

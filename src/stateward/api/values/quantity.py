@@ -19,7 +19,8 @@ LARGEST = 2**63 - 1
 """No quantity of Kubernetes may be larger than this."""
 
 _GRAMMAR = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([KMGTPE]i|[numkMGTPE])|[eE]([-+]?[0-9]{1,3}))?", re.ASCII)
-_LONGEST = 64
+LONGEST = 64
+"""Characters of a quantity."""
 _SHORT = 4
 
 
@@ -30,9 +31,9 @@ class QuantityError(ValueError):
 @lru_cache(maxsize=4096)
 def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity; raise `QuantityError` if it is invalid or too large for Kubernetes."""
-    match = _GRAMMAR.fullmatch(text) if len(text) <= _LONGEST else None
+    match = _GRAMMAR.fullmatch(text) if len(text) <= LONGEST else None
     if match is None:
-        raise QuantityError(f"{text[:_LONGEST]!r} is not a quantity such as 500Mi, 20Gi, 1.5 or 250m")
+        raise QuantityError(f"{text[:LONGEST]!r} is not a quantity such as 500Mi, 20Gi, 1.5 or 250m")
     sign, digits, suffix, exponent = match.groups()
     scale = Fraction(10) ** int(exponent) if exponent else SUFFIXES[suffix or ""]
     value = Fraction(digits) * scale

@@ -10,7 +10,12 @@ LEVELS = 200
 """Levels of an answer that are kept; Kubernetes objects have a few tens, and decoders end at about a thousand."""
 TOO_DEEP = f"it is nested deeper than {LEVELS} levels"
 
-_TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
+_TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
+"""A text, or a bracket. A text without an end goes on to the end of the answer.
+
+The disaster this prevents: what is no JSON has such a text, with thousands of quotes in it. A search for its end begins
+again at each of them, and the operator does nothing else for hours.
+"""
 
 
 def deeper(body: bytes, levels: int) -> bool:

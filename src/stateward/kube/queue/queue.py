@@ -4,13 +4,19 @@ A key is *ready* (needs work), *processing* (a worker has it), both (needs work 
 later). Adding a ready key again changes nothing, so a burst of events is one piece of work. A key that is added while
 it is processed is ready again afterwards, at the end of the queue. A failed key comes back after its own delay, which
 grows with its failures; it never delays another key.
+
+Of several ready keys, one of the namespace with the fewest keys in work comes first, and then the one that is ready for
+the longest time.
+
+The disaster this prevents: a tenant declares 200 objects in a database that answers each request after 15 s. They take
+every worker again and again, and an object of another tenant waits for a quarter of an hour.
 """
 
 import asyncio
 import heapq
 import itertools
 import random
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -26,7 +32,7 @@ class QueueClosed(Exception):  # noqa: N818 - an orderly end, not an error
 
 
 class WorkQueue(Generic[H]):
-    """Keys to work on, in the order in which they became ready."""
+    """Keys to work on, in the order in which they became ready; namespaces take turns."""
 
     def __init__(
         self,
@@ -40,7 +46,11 @@ class WorkQueue(Generic[H]):
         self._backoff = backoff or Backoff(first=0.2, longest=120.0)
         self._observer = observer or Unobserved()
         self._rng = rng or random.Random()  # noqa: S311 - spreads load, hides nothing
-        self._ready: OrderedDict[H, float] = OrderedDict()
+        self._ready: dict[H, float] = {}
+        self._waiting: defaultdict[str, OrderedDict[H, int]] = defaultdict(OrderedDict)
+        """The ready keys of each namespace, with their place in the order of all."""
+        self._busy = Counter[str]()
+        """Keys in work, by namespace."""
         self._processing: set[H] = set()
         self._again: set[H] = set()
         self._due: dict[H, float] = {}
@@ -75,6 +85,7 @@ class WorkQueue(Generic[H]):
             self._again.add(key)
         elif key not in self._ready:
             self._ready[key] = self._clock.monotonic()
+            self._waiting[namespace_of(key)][key] = next(self._order)
         self._wakeup.set()
         self._report()
 
@@ -119,7 +130,12 @@ class WorkQueue(Generic[H]):
 
     def done(self, key: H) -> None:
         """Mark a key as processed; if it was added meanwhile, it is ready again."""
-        self._processing.discard(key)
+        if key in self._processing:
+            self._processing.discard(key)
+            namespace = namespace_of(key)
+            self._busy[namespace] -= 1
+            if not self._busy[namespace]:
+                del self._busy[namespace]
         if key in self._again:
             self._again.discard(key)
             self.add(key)
@@ -130,6 +146,7 @@ class WorkQueue(Generic[H]):
         """Stop the queue: drop waiting keys; keys in processing may be finished."""
         self._closed = True
         self._ready.clear()
+        self._waiting.clear()
         self._due.clear()
         self._heap.clear()
         self._again.clear()
@@ -141,12 +158,21 @@ class WorkQueue(Generic[H]):
         await self._idle.wait()
 
     def _take(self) -> H:
-        key, since = self._ready.popitem(last=False)
+        namespace = min(self._waiting, key=self._place)
+        key, _ = self._waiting[namespace].popitem(last=False)
+        if not self._waiting[namespace]:
+            del self._waiting[namespace]
+        since = self._ready.pop(key)
         self._processing.add(key)
+        self._busy[namespace] += 1
         self._idle.clear()
         self._observer.started(self._clock.monotonic() - since)
         self._report()
         return key
+
+    def _place(self, namespace: str) -> tuple[int, int]:
+        """Return by what a namespace with ready keys has its turn: the keys in work, and the place of its first one."""
+        return self._busy[namespace], next(iter(self._waiting[namespace].values()))
 
     async def _wait(self) -> None:
         self._wakeup.clear()
@@ -173,3 +199,8 @@ class WorkQueue(Generic[H]):
 
     def _report(self) -> None:
         self._observer.depth(len(self._ready), len(self._due))
+
+
+def namespace_of(key: object) -> str:
+    """Return the namespace of a key; empty for one that has none."""
+    return str(getattr(key, "namespace", ""))

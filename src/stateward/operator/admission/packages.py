@@ -60,7 +60,7 @@ class PackageReviews:
             _log.warning("a request of the API server cannot be answered", error=f"{type(error).__name__}: {error}")
             return review(uid_of(question), Verdict())
         except RecursionError:
-            return too_deep(question)
+            return await too_deep(question)
         return review(asked.uid, verdict)
 
     async def _judged(self, asked: Request) -> Verdict:

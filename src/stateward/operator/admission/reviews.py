@@ -1,5 +1,8 @@
 """Questions of the API server, and answers in its format."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
 import msgspec
 
 from stateward.api.values.base import Json
@@ -8,6 +11,12 @@ from stateward.kube.client.depth import LEVELS, TOO_DEEP, deeper, shallow
 from stateward.kube.objects.metadata import WireRecord
 from stateward.operator.admission.judge import Verdict
 
+_THREAD = ThreadPoolExecutor(1, "too-deep")
+"""Looks at questions that are nested too deeply, one after the other.
+
+The disaster this prevents: anyone who reaches the port sends 8 MiB of brackets, which take ten seconds, and meanwhile
+the operator does nothing else and loses its lease.
+"""
 _ABOVE = 2
 """Levels of a question above the objects that it is about."""
 
@@ -54,7 +63,12 @@ def uid_of(question: bytes) -> str:
         return ""
 
 
-def too_deep(question: bytes) -> Json:
+async def too_deep(question: bytes) -> Json:
+    """Return the answer to a question that is nested too deeply to be read, while all else goes on."""
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, _without_depth, question)
+
+
+def _without_depth(question: bytes) -> Json:
     """Return the refusal of an object that nothing here could read once it was stored.
 
     One that is stored as deep as that can be changed: what corrects it must come in, and what takes its finalizers off.

@@ -17,7 +17,7 @@ SPEC = "spec"
 """The one check."""
 
 
-def respond(question: bytes) -> Json:
+async def respond(question: bytes) -> Json:
     """Return the answer to a request; an unreadable one is accepted, with a warning in the log."""
     try:
         asked = msgspec.json.decode(question, type=Review).request
@@ -28,7 +28,7 @@ def respond(question: bytes) -> Json:
         _log.warning("a request of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
     except RecursionError:
-        return too_deep(question)
+        return await too_deep(question)
     return review(asked.uid, verdict(rules, new, old))
 
 

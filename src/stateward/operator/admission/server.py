@@ -94,7 +94,7 @@ class Webhook:
 
     async def answer_on_search_objects(self, request: web.Request) -> web.Response:
         """Answer one question about a declared object."""
-        return web.json_response(search_objects.respond(await request.read()))
+        return web.json_response(await search_objects.respond(await request.read()))
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
@@ -156,5 +156,5 @@ async def respond(judge: Judge, question: bytes) -> Json:
         _log.warning("a request of the API server cannot be read", error=str(error))
         return review(uid_of(question), Verdict())
     except RecursionError:
-        return too_deep(question)
+        return await too_deep(question)
     return review(asked.uid, Verdict() if new is None else await judge(new, old))

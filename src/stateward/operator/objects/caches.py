@@ -23,6 +23,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.pods import Pod
 from stateward.kube.objects.resource import Resource, Selection
 from stateward.kube.objects.storage import PersistentVolumeClaim
+from stateward.kube.objects.workloads import StatefulSet
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import CLUSTERS, OPENSEARCH, ClusterKind
 from stateward.operator.objects.pool_scales import POOL_SCALES, asked, by_cluster, cluster_id
@@ -80,7 +81,7 @@ class Objects:
             await store.wait_synced()
 
 
-T = TypeVar("T", Pod, PersistentVolumeClaim)
+T = TypeVar("T", StatefulSet, Pod, PersistentVolumeClaim)
 
 
 class Caches:
@@ -165,7 +166,7 @@ class Caches:
         uid, shared = cluster.metadata.uid, self._objects.shared
         return ClusterObjects(
             cluster=cluster,
-            sets=tuple(controlled_by(found["statefulsets"], uid)),
+            sets=of_members(controlled_by(found["statefulsets"], uid), names.workload),
             pods=of_members(found["pods"], names.pod),
             claims=of_members(found["persistentvolumeclaims"], names.claim),
             secrets=tuple(controlled_by(found["secrets"], uid)),
@@ -216,6 +217,7 @@ def of_members(objects: Iterable[T], named: Callable[[str], str]) -> tuple[T, ..
     """Return the objects that are `named` as those of the member that their label names.
 
     The disaster this prevents: a user copies the claim of a member, with its labels, to keep its data. The copy counts
-    as the member's claim, and is deleted with the member.
+    as the member's claim, and is deleted with the member. Or the copy of a StatefulSet, with its owner, counts as the
+    member's, and what is to end the member ends the copy.
     """
     return tuple(obj for obj in objects if obj.metadata.name == named(obj.metadata.labels.get(names.LABEL_MEMBER, "")))

@@ -55,7 +55,7 @@ async def read_live(
     cluster = await api.get(kind.resource, key)
     selection = selection_of(key, kind)
     uid = cluster.metadata.uid
-    sets = tuple(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid))
+    sets = of_members(controlled_by(await everything(api, kinds.STATEFUL_SETS, selection), uid), names.workload)
     pods = of_members(await everything(api, kinds.PODS, selection), names.pod)
     claims = of_members(await everything(api, kinds.CLAIMS, selection), names.claim)
     owned = tuple(controlled_by(await optional(kinds.SECRETS, selection), uid)) if secrets else ()

@@ -27,6 +27,10 @@ from stateward.planning.model.times import parse_time
 from stateward.planning.report.pending_removals import released_members, removals
 from stateward.planning.report.scaling_status import recorded_sizes
 
+LONGEST_NUMBER = 9
+"""Digits of a revision."""
+LONGEST_CACHED = 2048
+"""Characters of inputs that are cached; the operator writes less than a thousand."""
 NOT_ABOUT_NODES = re.compile(r"no new claims to deallocate|preemption:", re.IGNORECASE)
 """Begins what a scheduler adds to its reasons why no node takes a pod."""
 TROUBLES = frozenset(
@@ -181,12 +185,22 @@ def ref(meta: ObjectMeta) -> o.Ref:
 
 def inputs(annotations: Mapping[str, str]) -> Mapping[str, str]:
     """Return the inputs recorded on an object; an unreadable record counts as no inputs."""
-    return parse_inputs(annotations.get(names.ANNOTATION_INPUTS, "{}"))
+    text = annotations.get(names.ANNOTATION_INPUTS, "{}")
+    return cached_inputs(text) if len(text) <= LONGEST_CACHED else parse_inputs(text)
 
 
 @lru_cache(maxsize=4096)
+def cached_inputs(text: str) -> Mapping[str, str]:
+    """Return the inputs in an annotation. Members of a pool repeat the same text, so the result is cached.
+
+    The disaster this prevents: users write other annotations, of 256 KiB, on their pods, the cache keeps thousands of
+    them, and the operator has no memory left.
+    """
+    return parse_inputs(text)
+
+
 def parse_inputs(text: str) -> Mapping[str, str]:
-    """Return the inputs in an annotation. Members of a pool repeat the same text, so the result is cached."""
+    """Return the inputs in an annotation; an unreadable text counts as none."""
     try:
         return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.DecodeError:
@@ -251,7 +265,7 @@ def pod(source: Pod, nodes: Mapping[str, Node], container: str) -> o.Pod:
 def revision(annotations: Mapping[str, str]) -> int:
     """Return the recorded revision of a template; 0 without one, and for one that is not a number."""
     text = annotations.get(names.ANNOTATION_TEMPLATE, "")
-    return int(text) if text.isdecimal() and text.isascii() else 0
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= LONGEST_NUMBER else 0
 
 
 def invalid_phase(text: str) -> str:

@@ -9,7 +9,7 @@ from tests.unit.api.documents import cluster
 from tests.unit.api.findings import found, only, pool
 
 
-@pytest.mark.parametrize("amount", ["2 GB", "-1Gi", None, []])
+@pytest.mark.parametrize("amount", ["2 GB", "-1Gi", "1" * 100_000 + "x", None, []])
 def test_resources_are_quantities(amount: Any) -> None:
     of = cluster(pools=[pool(resources={"limits": {"memory": amount}})])
     assert only(of)[0] == "spec.pools[0].resources.limits.memory"

@@ -76,6 +76,12 @@ def test_the_outcome_of_each_command(label: str, outcome: Outcome) -> None:
     assert judge(printed(label))[0] is outcome
 
 
+def test_a_long_output_without_sense_is_read_once() -> None:
+    """One process in a pod could keep the operator from all other clusters for hours, with a megabyte of letters."""
+    outcome, told = judge(Printed(1, "a" * (1 << 20)))
+    assert (outcome, told) == (Outcome.REFUSED, "a" * 400)
+
+
 def test_only_a_blocking_exclusion_that_names_its_targets_is_a_proof() -> None:
     assert not_empty_problem(printed("exclude-proof")) is None
     assert not_empty_problem(printed("exclude-address-gone")) is None

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from stateward.kube.objects.metadata import Key
 from stateward.kube.queue.queue import QueueClosed, WorkQueue
 from stateward.kube.queue.workers import Workers
 from stateward.kube.timing.backoff import Backoff
@@ -309,4 +310,30 @@ async def test_repeated_failures_and_their_end_are_reported(trouble: Exception |
     await asyncio.sleep(1_000)
     assert told.heard == [("bad broken", 2), ("bad broken", 3), ("bad", 0)]
     await workers.stop(grace=1.0)
+    await task
+
+
+async def test_a_namespace_whose_work_is_slow_holds_up_no_other() -> None:
+    """Its 200 objects took every worker again and again: one of another tenant waited for a quarter of an hour."""
+    clock, began = VirtualClock(), dict[Key, float]()
+    q = WorkQueue[Key](clock=clock)
+
+    async def reconcile(key: Key) -> float:
+        began.setdefault(key, clock.monotonic())
+        await clock.sleep(15.0)
+        return 15.0
+
+    workers = Workers(q, reconcile, count=4, clock=clock)
+    task = asyncio.create_task(workers.run())
+    slow, others = [Key("slow", str(i)) for i in range(200)], [Key("b", "1"), Key("c", "1"), Key("b", "2")]
+    for key in slow:
+        q.add(key)
+    await asyncio.sleep(1.0)
+    for key in others:
+        q.add(key)
+    await asyncio.sleep(2_000.0)
+    assert max(began[key] for key in others) - began[slow[0]] <= 30.0
+    assert [began[key] for key in slow] == sorted(began[key] for key in slow), "each in its turn"
+    assert len(began) == 203
+    assert await workers.stop(grace=20.0)
     await task

@@ -8,14 +8,14 @@ from stateward.operator.admission import search_objects
 from tests.unit.operator.admission.test_admission_server import question
 
 
-def test_a_question_takes_no_more_memory_than_its_size_allows() -> None:
+async def test_a_question_takes_no_more_memory_than_its_size_allows() -> None:
     """70 KB took 100 MiB; 8 MiB are accepted, without a client certificate."""
     body = {"k" * 50_000: {f"a{i}": 1 for i in range(2000)}}
     spec = {"cluster": {"kind": "OpenSearchCluster", "name": "logs"}, "object": "clusterSettings", "body": body}
     asked = msgspec.json.encode(question({"metadata": {"name": "one"}, "spec": spec}, kind="SearchObject"))
     tracemalloc.start()
     try:
-        search_objects.respond(asked)
+        await search_objects.respond(asked)
         taken = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

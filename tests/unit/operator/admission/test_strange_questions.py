@@ -1,11 +1,15 @@
 """The webhook answers each request; invalid requests are allowed, and none causes an error."""
 
+import asyncio
+import time
+
 import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stateward.api.kinds.cluster import Cluster
+from stateward.operator.admission import search_objects
 from stateward.operator.admission.judge import Verdict
 from stateward.operator.admission.packages import PackageReviews
 from stateward.operator.admission.server import respond
@@ -49,3 +53,21 @@ async def test_what_is_too_deep_to_be_read_is_refused_and_what_makes_no_sense_is
     spec = b'{"spec": {"version": ' + b"[" * depth + b"]" * depth + b"}}"
     question = b'{"request": {"kind": {"kind": "OpenSearchCluster"}, "object": ' + spec + b"}}"
     assert (await respond(refused, question))["response"]["allowed"] is allowed
+
+
+async def test_what_is_too_deep_and_no_json_is_answered_at_once() -> None:
+    """Anyone who reaches the port could stop the operator for hours, with some hundred kilobytes."""
+    assert (await respond(refused, b'{"a":' + b"[" * DEEP + b'"' + b'\\"' * 500_000))["response"]["allowed"] is False
+
+
+async def test_all_else_goes_on_while_a_large_question_is_looked_at_that_is_too_deep() -> None:
+    """8 MiB of brackets take ten seconds, in which the operator lost its lease."""
+    question = b'{"a":' + b"[" * DEEP + b"],[" * 400_000
+    answers = [asyncio.create_task(made) for made in (respond(refused, question), search_objects.respond(question))]
+    longest, last = 0.0, time.perf_counter()
+    while not all(answer.done() for answer in answers):
+        await asyncio.sleep(0.01)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    assert longest < 1
+    assert all(answer.result()["response"]["allowed"] is False for answer in answers)

@@ -191,3 +191,15 @@ def test_of_each_cause_of_a_refusal_what_is_accepted_stays(message: str, told: s
 )
 def test_of_a_request_that_cannot_be_read_fields_and_versions_stay(message: str, told: str) -> None:
     assert public(BadRequest(message)) == told
+
+
+@pytest.mark.parametrize("value", ['"' + '\\"' * 200_000, "{Value:" * 100_000, '"' + '\\"' * 200_000 + "\\"])
+def test_a_refusal_with_a_value_without_an_end_is_read_once(value: str) -> None:
+    """The name of a field may be anything. Each of its quotes was taken for the begin of a value, for hours."""
+    error = BadRequest(f"failed to create typed patch object: .data.{value}: field not declared in schema")
+    assert public(error).startswith("failed to create typed patch object: .data.")
+    cause = FieldCause(field="data", message=f"Invalid value: {value}")
+    details = StatusDetails(causes=(cause,))
+    assert public(Invalid("no", status=Status(details=details))).startswith(
+        "the object is invalid: data: Invalid value"
+    )

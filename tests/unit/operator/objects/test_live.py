@@ -109,13 +109,17 @@ async def test_all_objects_of_a_cluster_are_read(api: Garbled) -> None:
     assert [orphan.ref.name for orphan in found.orphans] == ["logs-hot-7-config"]
 
 
-async def test_copies_of_a_members_claim_and_pod_are_no_objects_of_it(api: Garbled) -> None:
-    """A user copies both with their labels, to look at the data: the copies must not be deleted with the member."""
+async def test_copies_of_a_members_objects_are_no_objects_of_it(api: Garbled) -> None:
+    """A user copies them with their labels and owner, to look at the data: the copies are not deleted with it."""
     volume = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     await make(api, kinds.CLAIMS, f"data-{MEMBER}-copy", {}, spec=volume)
     await make(api, kinds.PODS, f"{MEMBER}-debug", {}, spec=CONTAINERS)
+    made = await api.get(kinds.STATEFUL_SETS.raw(), Key("data", MEMBER))
+    owned = {"ownerReferences": made["metadata"]["ownerReferences"]}
+    await make(api, kinds.STATEFUL_SETS, f"{MEMBER}-x", owned, spec={**made["spec"], "replicas": 0})
     (member,) = (await seen(api)).members
     assert (member.claim.ref.name, member.pod.ref.name) == (f"data-{MEMBER}", f"{MEMBER}-0")
+    assert (member.workload.ref.name, member.workload.replicas) == (MEMBER, 1)
     existing = await with_pods_of_now(api, await read_live(api, KEY, OPENSEARCH), OPENSEARCH)
     assert [pod.metadata.name for pod in existing.pods] == [f"{MEMBER}-0"]
 

@@ -166,6 +166,20 @@ def test_what_a_claim_records_as_grown_is_never_more_than_it_asks_for(recorded: 
     assert (found.grown, found.resized) == (grown, None)
 
 
+def test_long_inputs_that_a_user_writes_are_not_kept() -> None:
+    """Of 256 KiB each, as many as are kept of the usual ones fill the memory of the operator."""
+    before = translate.cached_inputs.cache_info().currsize
+    for i in range(20):
+        text = f'{{"a":"{i}","b":"{"x" * 200_000}"}}'
+        assert translate.inputs({names.ANNOTATION_INPUTS: text})["a"] == str(i)
+    assert translate.cached_inputs.cache_info().currsize == before
+
+
+@pytest.mark.parametrize(("text", "number"), [("12", 12), ("9" * 5000, 0), ("²", 0), ("", 0)])
+def test_a_revision_that_is_no_number_counts_as_the_first(text: str, number: int) -> None:
+    assert translate.revision({names.ANNOTATION_TEMPLATE: text}) == number
+
+
 def test_inputs_that_cannot_be_read_count_as_made_from_nothing() -> None:
     assert translate.inputs({names.ANNOTATION_INPUTS: "{not json"}) == {}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stateward.kube.objects.errors import ApiError, Status, StatusDetails, error_for
+from stateward.kube.objects.errors import ApiError, BadRequest, Status, StatusDetails, error_for
 from stateward.kube.objects.errors import FieldCause as Cause
 from stateward.kube.objects.metadata import Key
 from stateward.operator.databases.engine import unconnected
@@ -16,6 +16,7 @@ from stateward.operator.pod_rights.server_validation import (
     AGAIN,
     NOT_ACCEPTED,
     ServerValidation,
+    faults,
     is_client_service,
     parts,
 )
@@ -103,6 +104,29 @@ async def test_a_long_answer_of_the_server_is_reported_in_short() -> None:
     for found in (await validation.refusals(cluster), await validation.refusals_beside(cluster)):
         assert len(found) <= 21
     assert (await validation.refusals(cluster))[-1].message == "spec: the API server does not accept 4980 more fields"
+
+
+@pytest.mark.parametrize("name", ["[" * 100_000, "[=" * 50_000, ":." * 50_000, "." * 100_000, "[" + "9" * 5000 + "]"])
+async def test_a_name_of_brackets_and_dots_is_read_at_once(name: str) -> None:
+    """With a field of 5,000 brackets in a pod template, the operator did nothing else for a minute, for any cluster."""
+    cluster = search(podTemplate={"spec": {name: 1, "containers": []}})
+    for error in (unknown(f"spec.template.spec.{name}"), invalid(f"spec.template.spec.containers{name}", "no")):
+        (found,) = await refusals(Server(error), cluster)
+        assert found.subject.startswith("spec.podTemplate.spec")
+
+
+@pytest.mark.parametrize(
+    ("message", "paths"),
+    [
+        (".spec.a: no", ["spec.a"]),
+        ("Kind=Pod): .spec.a.b: field not declared in schema", ["spec.a.b"]),
+        ("errors:\n  .spec.a:.b: no\n  .spec.c: no: .spec.d: no", ["spec.a:.b", "spec.c"]),
+        ("x:.spec.a: no", ["spec.a"]),
+        ("v1.2: no; .spec.a is wrong; a.b: no", []),
+    ],
+)
+def test_fields_are_found_in_the_servers_words(message: str, paths: list[str]) -> None:
+    assert [path for path, _ in faults(BadRequest(message))] == paths
 
 
 async def test_fields_of_the_service_are_named_too() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 _FORM = re.compile(r"([A-Za-z0-9_]+):([A-Za-z0-9]+)@([^\s@]+)", re.ASCII)
 _V4 = re.compile(r"([0-9.]+):([0-9]{1,5})((?::tls)?)", re.ASCII)
 _NAME = re.compile(r"((?=[^:]*[A-Za-z])[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*):([0-9]{1,5})((?::tls)?)", re.ASCII)
-_KEY = re.compile(r"[A-Za-z0-9_]+:[A-Za-z0-9]+@(?=[^\s@])", re.ASCII)
+_KEY = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z0-9_]+:[A-Za-z0-9]+@(?=[^\s@])", re.ASCII)
 _V6 = re.compile(r"\[([0-9A-Fa-f:.]+)\]:([0-9]{1,5})((?::tls)?)", re.ASCII)
 
 

@@ -8,14 +8,15 @@ import re
 from stateward.kube.objects.errors import BadRequest, FieldCause, Invalid
 
 HIDDEN = "..."
-_TEXT = r'"(?:[^"\\]|\\.)*"'
+_TEXT = r'"[^"\\]*(?:\\.[^"\\]*)*"?'
+"""A value in quotes. One without an end goes on to the end of the text: it is not searched for again at each quote."""
 _VALUED = frozenset(
     {"Invalid value", "Unsupported value", "Duplicate value", "Not found", "Too long", "Too many", "Too few"}
 )
 """Words of the server that a value follows, and what is accepted after it."""
 _VALUELESS = ("Required value", "Forbidden")
 _SAID = re.compile(rf"(?P<name>unknown field |in version |webhook |\[name=)?{_TEXT}")
-_DUMPED = re.compile(r"\{Value:.*\}", re.DOTALL)
+_DUMP = "{Value:"
 
 
 def public(error: Invalid | BadRequest) -> str:
@@ -27,7 +28,9 @@ def public(error: Invalid | BadRequest) -> str:
 
 
 def _hidden(text: str) -> str:
-    return _DUMPED.sub(HIDDEN, _SAID.sub(lambda found: found[0] if found["name"] else HIDDEN, text))
+    text = _SAID.sub(lambda found: found[0] if found["name"] else HIDDEN, text)
+    begin, end = text.find(_DUMP), text.rfind("}")
+    return f"{text[:begin]}{HIDDEN}{text[end + 1 :]}" if 0 <= begin < end else text
 
 
 def _cause(cause: FieldCause) -> str:
