@@ -239,6 +239,13 @@ def told(**team: Any) -> str | None:
     return missing_data_problem(msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": data}}, Status), 2)
 
 
+def test_what_the_database_misses_in_a_zone_in_maintenance_is_not_known() -> None:
+    """It counts no server of that zone as missing: the data on one that was lost was taken for copied elsewhere."""
+    cluster = {**WHOLE["cluster"], "maintenance_zone": "z4", "maintenance_seconds_remaining": 7200.0}
+    found = missing_data_problem(msgspec.convert({**WHOLE, "cluster": cluster}, Status), 2)
+    assert found == "zone z4 is in maintenance, and the database does not report what is missing there"
+
+
 def test_what_the_database_does_not_say_is_not_whole() -> None:
     assert told() is None
     assert told(unhealthy_servers=None) == "the database does not report whether a storage server is missing"
