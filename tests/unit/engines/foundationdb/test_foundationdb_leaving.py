@@ -215,6 +215,37 @@ async def test_a_member_with_an_unknown_address_stays_while_the_database_misses_
     assert "replicated" in found or "1 of its storage servers" in found
 
 
+@pytest.mark.parametrize("earlier", ["10.9.9.9:4500", ""])
+async def test_a_member_in_a_new_pod_is_not_proved_empty_by_the_address_of_that_pod_alone(
+    model: Model, earlier: str
+) -> None:
+    """Its process has not joined from there, so all of its data is where it was last in the database."""
+    await unaddressed(model)
+    known = {**forgotten(model, 1.0)["known"], GONE: frozenset({"10.9.9.10:4500"})}
+    places = {GONE: frozenset({earlier} if earlier else ())}
+    model.commands.clear()
+    found = why(await model.seen(known=known, earlier=places))
+    proofs = [c for c in model.commands if c.startswith("exclude") and "stateward_proves" not in c]
+    assert proofs == (["exclude 10.9.9.10:4500 10.9.9.9:4500"] if earlier else [])
+    assert (found or "").startswith("" if earlier else f"the address of {GONE} is not known")
+    if not earlier:
+        assert found
+
+
+async def test_a_member_whose_processes_are_not_all_there_is_proved_empty_with_those_that_are_missing(
+    model: Model,
+) -> None:
+    """One of its two processes had crashed with data, and the other one was empty: the member counted as empty."""
+    await model.engine.drain(model.target(), frozenset({GONE}))
+    await model.settle(900.0)
+    first = model.addresses[GONE]
+    known = {name: frozenset({address}) for name, address in model.addresses.items()}
+    known[GONE] = frozenset({first, "10.9.9.9:4501"})
+    model.commands.clear()
+    await model.seen(known=known, processes={**dict.fromkeys(known, 1), GONE: 2})
+    assert "exclude 10.9.9.9:4501" in model.commands
+
+
 TEAM: dict[str, Any] = {
     "primary": True,
     "unhealthy_servers": 0,

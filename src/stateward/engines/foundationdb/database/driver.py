@@ -21,6 +21,7 @@ from stateward.engines.foundationdb.database.leaving import (
 from stateward.engines.foundationdb.database.maintenance import PERIOD, is_own, zone_of
 from stateward.engines.foundationdb.database.members import view
 from stateward.engines.foundationdb.database.picture import (
+    Proof,
     Proofs,
     absent,
     decoded_observation,
@@ -233,9 +234,12 @@ class FoundationEngine:
                 await self._include(pod, left)
         except RefusedError as error:
             return Proofs(refused=dict.fromkeys(wanted, str(error)))
-        for name, there in wanted.items():
+        for name, proof in wanted.items():
             try:
-                if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
+                empty = proof is Proof.ADDRESSES or await self._empty(pod, [name], ())
+                if empty and proof is not Proof.LOCALITY:
+                    empty = await self._empty_addresses(target, pod, name, status)
+                if empty:
                     found.add(name)
             except RefusedError as error:
                 refused[name] = str(error)
@@ -250,9 +254,9 @@ class FoundationEngine:
         return commands.not_empty_problem(printed) is None
 
     async def _empty_addresses(self, target: FoundationTarget, pod: str, name: str, status: Status) -> bool:
-        """Return whether no data is left at the last known addresses of a member without a process.
+        """Return whether no data is left at the last known addresses of a member's missing processes.
 
-        Its locality, which no process has, proves nothing, nor does an address that another member has now. The
+        Its locality, which none of them has, proves nothing, nor does an address that another member has now. The
         addresses are included again at once, because another pod may get them next; the member itself stays excluded by
         its locality. They are marked first, so that the next observation includes those that a crash has left excluded.
         """

@@ -118,15 +118,21 @@ def marked(status: Status) -> list[Address]:
     return parsed(sorted(listed(status, MARK)))
 
 
-def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
-    """Return the last known addresses of a member's processes."""
-    return parsed(sorted(target.known.get(name, ())))
-
-
 def addresses_to_prove(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
-    """Return the addresses that can prove a member without a process empty: those that no other process has now."""
-    taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
-    return tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
+    """Return the addresses that prove a member empty for its processes that are not there; empty if they prove nothing.
+
+    All must be known, also those of before its pod, and no other process may have one of them now.
+    """
+    earlier = target.earlier.get(name)
+    if earlier is not None and not earlier:
+        return ()
+    seen = view(status, target.known)
+    own = seen.members[name].addresses if seen is not None and name in seen.members else frozenset[str]()
+    listed_now = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
+    mine = {address.removesuffix(":tls") for address in own}
+    asked = parsed(sorted(target.known.get(name, frozenset()) | (earlier or frozenset())))
+    missing = [a for a in asked if a.endpoint not in mine]
+    return tuple(missing) if all(a.endpoint not in listed_now for a in missing) else ()
 
 
 def address_problem(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:
