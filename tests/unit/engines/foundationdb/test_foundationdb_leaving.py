@@ -144,6 +144,26 @@ async def test_a_proof_that_a_crash_has_cut_short_is_reverted_by_the_next_check(
     assert await excluded(model) == ["10.9.9.9:4500"], "a user's exclusion stays"
 
 
+async def test_a_users_exclusion_by_address_stays_when_the_member_need_not_leave_any_more(model: Model) -> None:
+    address = model.addresses[GONE]
+    await model.run("bank/ledger-log-0-0", f"exclude no_wait {address}", 10)
+    await model.engine.drain(model.target(), frozenset({GONE}))
+    await model.settle(60.0)
+    await model.engine.drain(model.target(), frozenset())
+    assert await excluded(model) == [address]
+
+
+async def test_a_users_exclusion_by_address_stays_after_a_proof_at_that_address(model: Model) -> None:
+    address = model.addresses[GONE]
+    await model.run("bank/ledger-log-0-0", f"exclude no_wait {address}", 10)
+    model.ensemble.end(address)
+    await model.settle(900.0)
+    await model.engine.drain(model.target(missing={GONE: 1.0}), frozenset({GONE}))
+    await model.settle(900.0)
+    assert why(await model.seen()) is None
+    assert await excluded(model) == [address, f"locality_instance_id:{GONE}"]
+
+
 @pytest.mark.parametrize("name", ["ledger-errors-4", "error-storage-4", "error-error-0"])
 def test_a_name_is_no_error(name: str) -> None:
     text = f"  locality_instance_id:{name}  ---- WARNING: Currently no servers found with this locality match!"

@@ -14,8 +14,8 @@ from stateward.engines.foundationdb.database.exclusion import draining
 from stateward.engines.foundationdb.database.leaving import (
     Exclusions,
     addresses_to_prove,
+    excluded_by_users,
     exclusions,
-    known_addresses,
     marked,
 )
 from stateward.engines.foundationdb.database.maintenance import PERIOD, is_own, zone_of
@@ -130,7 +130,7 @@ class FoundationEngine:
         pod, status = await self._certain(mine)
         back = draining(status) - members
         if back:
-            await self._told(pod, commands.include(back, known_addresses(mine, status, back)))
+            await self._told(pod, commands.include(back))
         wanted = exclusions(mine, status, members)
         if wanted.members:
             await self._away(mine, pod, status, members)
@@ -259,21 +259,27 @@ class FoundationEngine:
         Its locality, which none of them has, proves nothing, nor does an address that another member has now. The
         addresses are included again at once, because another pod may get them next; the member itself stays excluded by
         its locality. They are marked first, so that the next observation includes those that a crash has left excluded.
+        Those that a user has excluded stay excluded.
         """
         addresses = addresses_to_prove(target, status, name)
         if not addresses:
             return False
-        await self._told(pod, commands.mark(addresses), Outcome.MATCHES_NOBODY)
+        theirs = excluded_by_users(status)
+        own = [address for address in addresses if address.endpoint not in theirs]
+        if own:
+            await self._told(pod, commands.mark(own), Outcome.MATCHES_NOBODY)
         try:
             empty = await self._empty(pod, [], addresses)
         except RefusedError:
-            await self._include(pod, addresses)
+            await self._include(pod, own)
             raise
-        await self._include(pod, addresses)
+        await self._include(pod, own)
         return empty
 
     async def _include(self, pod: str, addresses: Collection[Address]) -> None:
         """Include addresses again that were excluded for a proof; remove their marks last."""
+        if not addresses:
+            return
         await self._told(pod, commands.include([], addresses))
         await self._told(pod, commands.unmark(addresses))
 

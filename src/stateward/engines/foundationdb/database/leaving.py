@@ -105,12 +105,12 @@ def seconds_missing(target: FoundationTarget, status: Status, seen: View, leavin
     return {name: now - since[name] if now is not None and name in since else 0.0 for name in away}
 
 
-def known_addresses(target: FoundationTarget, status: Status, members: Iterable[str]) -> list[Address]:
-    """Return the addresses of members that are excluded by address, beside their localities."""
+def excluded_by_users(status: Status) -> frozenset[str]:
+    """Return the endpoints that users have excluded: all that are excluded by address, and not for a proof."""
     configuration = status.cluster.configuration
     entries = (configuration.excluded_servers if configuration is not None else None) or ()
-    mine = {address for name in members for address in target.known.get(name, ())}
-    return [a for a in parsed(entry.address or "" for entry in entries) if a.endpoint in mine]
+    found = parsed(entry.address or "" for entry in entries)
+    return frozenset(a.endpoint for a in found) - {a.endpoint for a in marked(status)}
 
 
 def marked(status: Status) -> list[Address]:
