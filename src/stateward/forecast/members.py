@@ -136,7 +136,7 @@ class Members:
         """Scale a member to zero."""
         member = self.all[name]
         if member.workload is not None:
-            self.all[name] = replace(member, workload=replace(member.workload, replicas=0))
+            self.all[name] = replace(member, workload=replace(member.workload, replicas=0, released=True))
             self.end(name)
 
     def forget(self, name: str) -> None:

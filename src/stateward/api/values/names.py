@@ -81,6 +81,8 @@ ANNOTATION_GROWN = f"{GROUP}/grown-size"
 """On a volume claim: the size to which the operator has grown it by itself; without it the volume may be too large."""
 ANNOTATION_RESIZED = f"{GROUP}/resized-time"
 """On a volume claim: when the operator last asked for another size."""
+ANNOTATION_RELEASED = f"{GROUP}/released"
+"""On a StatefulSet: its generation when the operator scaled it to zero; any other one was scaled by someone else."""
 ANNOTATION_CREATED_FOR = f"{GROUP}/created-for"
 """On a Secret without an owner: the UID of its cluster, and its own namespace and name, which a copy does not have."""
 

@@ -245,7 +245,11 @@ class Actor:
 
     async def _scale_to_zero(self, action: a.Release, existing: ClusterObjects) -> None:
         ref = action.workload
-        patch = {"metadata": {"uid": ref.uid, "resourceVersion": ref.resource_version}, "spec": {"replicas": 0}}
+        seen = next((s.metadata for s in existing.sets if s.metadata.name == ref.name), None)
+        # The number of the generation that this very write makes.
+        mark = {names.ANNOTATION_RELEASED: str(seen.generation + 1)} if seen is not None else {}
+        exact = {"uid": ref.uid, "resourceVersion": ref.resource_version, "annotations": mark}
+        patch = {"metadata": exact, "spec": {"replicas": 0}}
         await self._patch(kinds.STATEFUL_SETS, existing, ref, patch)
 
     async def _delete_member(self, action: a.DeleteMember, existing: ClusterObjects) -> None:

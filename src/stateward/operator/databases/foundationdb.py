@@ -95,6 +95,7 @@ class FoundationDBFamily:
             identity=description(cluster),
             cluster=cluster,
             known=addresses(cluster, existing.pods, counts),
+            earlier=earlier_addresses(cluster, existing.pods, counts),
             domains=domains(cluster, existing.pods),
             processes={s.metadata.name: counts[s.metadata.name] for s in existing.sets if s.spec.replicas > 0},
             lasting=frozenset(
@@ -168,9 +169,27 @@ def addresses(cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[
     most = max(counts.values(), default=1)
     hosts = {one.name: (one.address, counts.get(one.name, most)) for one in remembered if one.address not in taken}
     hosts |= {member_of(pod): (pod.status.pod_ip, counts.get(member_of(pod), 1)) for pod in pods if pod.status.pod_ip}
-    return {
-        name: frozenset(Address(host, PORT + i).endpoint for i in range(count)) for name, (host, count) in hosts.items()
-    }
+    return {name: endpoints(host, count) for name, (host, count) in hosts.items()}
+
+
+def earlier_addresses(
+    cluster: FoundationDBCluster, pods: tuple[Pod, ...], counts: dict[str, int]
+) -> dict[str, frozenset[str]]:
+    """Return where members that have not joined from their pod were last in the database; empty if that is not known.
+
+    The disaster this prevents: a node is drained, a leaving member with data gets another pod, and the database is
+    asked about the address of this pod before a process runs there. It knows of no data at that address, and the member
+    is removed with all its data.
+    """
+    hosts = {member_of(pod): pod.status.pod_ip for pod in pods if pod.status.pod_ip}
+    joined = (m for m in cluster.status.member_states if m.version and m.name in hosts and m.address != hosts[m.name])
+    last = {m.name: "" if m.address in hosts.values() else m.address for m in joined}
+    return {name: endpoints(host, counts.get(name, 1)) if host else frozenset() for name, host in last.items()}
+
+
+def endpoints(host: str, count: int) -> frozenset[str]:
+    """Return the addresses of a member's processes."""
+    return frozenset(Address(host, PORT + i).endpoint for i in range(count))
 
 
 def domains(cluster: FoundationDBCluster, pods: tuple[Pod, ...]) -> dict[str, str]:

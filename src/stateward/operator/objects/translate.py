@@ -217,6 +217,8 @@ def workload(stateful_set: StatefulSet) -> o.Workload:
         replicas=stateful_set.spec.replicas,
         observed=stateful_set.observed,
         terminating=stateful_set.metadata.terminating,
+        released=stateful_set.metadata.annotations.get(names.ANNOTATION_RELEASED)
+        == str(stateful_set.metadata.generation),
         agent=template.get(names.ANNOTATION_AGENT, ""),
         revision=revision(template),
     )

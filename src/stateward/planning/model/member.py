@@ -36,6 +36,8 @@ class Workload(Struct, frozen=True):
     observed: bool
     """Whether the StatefulSet controller has observed the latest template."""
     terminating: bool = False
+    released: bool = False
+    """Whether the operator scaled it to zero, and nothing has changed it since; False if someone else did."""
     agent: str = ""
     """Version of the agent that its next pod gets; empty if it gets none."""
     revision: int = 0

@@ -144,6 +144,26 @@ async def test_a_proof_that_a_crash_has_cut_short_is_reverted_by_the_next_check(
     assert await excluded(model) == ["10.9.9.9:4500"], "a user's exclusion stays"
 
 
+async def test_a_users_exclusion_by_address_stays_when_the_member_need_not_leave_any_more(model: Model) -> None:
+    address = model.addresses[GONE]
+    await model.run("bank/ledger-log-0-0", f"exclude no_wait {address}", 10)
+    await model.engine.drain(model.target(), frozenset({GONE}))
+    await model.settle(60.0)
+    await model.engine.drain(model.target(), frozenset())
+    assert await excluded(model) == [address]
+
+
+async def test_a_users_exclusion_by_address_stays_after_a_proof_at_that_address(model: Model) -> None:
+    address = model.addresses[GONE]
+    await model.run("bank/ledger-log-0-0", f"exclude no_wait {address}", 10)
+    model.ensemble.end(address)
+    await model.settle(900.0)
+    await model.engine.drain(model.target(missing={GONE: 1.0}), frozenset({GONE}))
+    await model.settle(900.0)
+    assert why(await model.seen()) is None
+    assert await excluded(model) == [address, f"locality_instance_id:{GONE}"]
+
+
 @pytest.mark.parametrize("name", ["ledger-errors-4", "error-storage-4", "error-error-0"])
 def test_a_name_is_no_error(name: str) -> None:
     text = f"  locality_instance_id:{name}  ---- WARNING: Currently no servers found with this locality match!"
@@ -215,6 +235,37 @@ async def test_a_member_with_an_unknown_address_stays_while_the_database_misses_
     assert "replicated" in found or "1 of its storage servers" in found
 
 
+@pytest.mark.parametrize("earlier", ["10.9.9.9:4500", ""])
+async def test_a_member_in_a_new_pod_is_not_proved_empty_by_the_address_of_that_pod_alone(
+    model: Model, earlier: str
+) -> None:
+    """Its process has not joined from there, so all of its data is where it was last in the database."""
+    await unaddressed(model)
+    known = {**forgotten(model, 1.0)["known"], GONE: frozenset({"10.9.9.10:4500"})}
+    places = {GONE: frozenset({earlier} if earlier else ())}
+    model.commands.clear()
+    found = why(await model.seen(known=known, earlier=places))
+    proofs = [c for c in model.commands if c.startswith("exclude") and "stateward_proves" not in c]
+    assert proofs == (["exclude 10.9.9.10:4500 10.9.9.9:4500"] if earlier else [])
+    assert (found or "").startswith("" if earlier else f"the address of {GONE} is not known")
+    if not earlier:
+        assert found
+
+
+async def test_a_member_whose_processes_are_not_all_there_is_proved_empty_with_those_that_are_missing(
+    model: Model,
+) -> None:
+    """One of its two processes had crashed with data, and the other one was empty: the member counted as empty."""
+    await model.engine.drain(model.target(), frozenset({GONE}))
+    await model.settle(900.0)
+    first = model.addresses[GONE]
+    known = {name: frozenset({address}) for name, address in model.addresses.items()}
+    known[GONE] = frozenset({first, "10.9.9.9:4501"})
+    model.commands.clear()
+    await model.seen(known=known, processes={**dict.fromkeys(known, 1), GONE: 2})
+    assert "exclude 10.9.9.9:4501" in model.commands
+
+
 TEAM: dict[str, Any] = {
     "primary": True,
     "unhealthy_servers": 0,
@@ -237,6 +288,13 @@ def told(**team: Any) -> str | None:
     state = {**TEAM["state"], **team.pop("state", {})}
     data = {"team_trackers": [{**TEAM, **team, "state": state}]}
     return missing_data_problem(msgspec.convert({**WHOLE, "cluster": {**WHOLE["cluster"], "data": data}}, Status), 2)
+
+
+def test_what_the_database_misses_in_a_zone_in_maintenance_is_not_known() -> None:
+    """It counts no server of that zone as missing: the data on one that was lost was taken for copied elsewhere."""
+    cluster = {**WHOLE["cluster"], "maintenance_zone": "z4", "maintenance_seconds_remaining": 7200.0}
+    found = missing_data_problem(msgspec.convert({**WHOLE, "cluster": cluster}, Status), 2)
+    assert found == "zone z4 is in maintenance, and the database does not report what is missing there"
 
 
 def test_what_the_database_does_not_say_is_not_whole() -> None:

@@ -1,6 +1,7 @@
 """An action changes only the observed object, and nothing if another process may lead."""
 
 import asyncio
+import dataclasses
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -21,6 +22,7 @@ from stateward.kube.objects.metadata import Key
 from stateward.kube.objects.resource import Resource
 from stateward.kube.timing.clock import SystemClock
 from stateward.operator.act.act import Actor
+from stateward.operator.objects import translate
 from stateward.operator.objects.caches import Caches
 from stateward.operator.objects.cluster_objects import ClusterObjects
 from stateward.operator.objects.kinds import OPENSEARCH
@@ -353,6 +355,18 @@ async def test_a_statefulset_that_has_changed_since_it_was_seen_is_not_scaled_to
 async def test_a_statefulset_that_is_as_it_was_seen_is_scaled_to_zero(api: WorldApi) -> None:
     await carry_out(api, a.Release(why="x", member=MEMBER, workload=await workload(api)))
     assert (await api.get(kinds.STATEFUL_SETS, Key("data", MEMBER))).spec.replicas == 0
+
+
+async def test_a_statefulset_that_is_scaled_to_zero_tells_that_the_operator_did_it_until_someone_changes_it(
+    api: WorldApi,
+) -> None:
+    ref, key = await workload(api), Key("data", MEMBER)
+    seen = dataclasses.replace(existing(), sets=(await api.get(kinds.STATEFUL_SETS, key),))
+    await actor(api).carry_out(a.Release(why="x", member=MEMBER, workload=ref), seen, Target((), "logs"))
+    assert translate.workload(await api.get(kinds.STATEFUL_SETS, key)).released
+    for replicas in (1, 0):
+        await api.patch(kinds.STATEFUL_SETS, key, {"spec": {"replicas": replicas}}, kind=PatchKind.MERGE)
+        assert not translate.workload(await api.get(kinds.STATEFUL_SETS, key)).released
 
 
 async def test_a_request_that_is_made_while_the_last_one_is_taken_off_the_cluster_stays(api: WorldApi) -> None:

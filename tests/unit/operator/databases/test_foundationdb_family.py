@@ -57,6 +57,28 @@ def test_an_address_is_remembered_after_its_pod_and_a_pods_own_counts_first() ->
     }
 
 
+def test_where_a_process_was_last_in_the_database_is_known_beside_the_address_of_a_new_pod_until_it_has_joined() -> (
+    None
+):
+    """A draining member got a new pod: its new address, which held no data, counted as a proof that it was empty."""
+    states = [
+        {"name": f"ledger-log-{i}", "state": "Down", "address": address, "version": "7.1.67"}
+        for i, address in enumerate(("10.0.0.1", "10.0.1.1", "10.0.1.3", "", "10.0.0.5"))
+    ]
+    of = cluster()
+    status = msgspec.convert({**msgspec.to_builtins(of.status), "memberStates": states}, type(of.status))
+    running = [
+        {**msgspec.to_builtins(pod(f"ledger-log-{i}", "n")), "status": {"podIP": f"10.0.1.{i}"}} for i in range(4)
+    ]
+    existing = ClusterObjects(
+        msgspec.structs.replace(of, status=status), (), tuple(msgspec.convert(p, Pod) for p in running), (), (), {}, {}
+    )
+    found = FoundationDBFamily(SilentShell()).target(existing)
+    assert isinstance(found, FoundationTarget)
+    assert found.earlier == {"ledger-log-0": {"10.0.0.1:4500"}, "ledger-log-2": set(), "ledger-log-3": set()}
+    assert found.known["ledger-log-0"] == {"10.0.1.0:4500"}
+
+
 def made_of(count: int) -> dict[str, Any]:
     (pool,) = resolve(cluster([{"name": "log", "processClass": "log", "processesPerMember": count}]))
     return pods.input_annotations(inputs(pool, Build("7.1.67")), "7.1.67")

@@ -227,6 +227,18 @@ def test_a_member_is_what_any_of_its_objects_say() -> None:
     assert (member.pod, member.claim, member.config) == (None, None, None)
 
 
+@pytest.mark.parametrize(("mark", "released"), [(None, False), ("2", False), ("3", True)])
+def test_a_statefulset_that_was_changed_after_the_operator_scaled_it_to_zero_counts_as_scaled_by_others(
+    mark: str | None, released: bool
+) -> None:
+    told = {} if mark is None else {names.ANNOTATION_RELEASED: mark}
+    meta = {"name": "logs-hot-2", "uid": "s", "labels": LABELS, "generation": 3, "annotations": told}
+    stateful_set = msgspec.convert({"metadata": meta, "spec": {"replicas": 0}}, StatefulSet)
+    (member,) = translate.members(holding(sets=(stateful_set,)), "opensearch")
+    assert member.workload is not None
+    assert member.workload.released is released
+
+
 def test_the_observation_remembers_what_the_status_says() -> None:
     status = {
         "version": "2.17.1",

@@ -14,13 +14,14 @@ from stateward.engines.foundationdb.database.exclusion import draining
 from stateward.engines.foundationdb.database.leaving import (
     Exclusions,
     addresses_to_prove,
+    excluded_by_users,
     exclusions,
-    known_addresses,
     marked,
 )
 from stateward.engines.foundationdb.database.maintenance import PERIOD, is_own, zone_of
 from stateward.engines.foundationdb.database.members import view
 from stateward.engines.foundationdb.database.picture import (
+    Proof,
     Proofs,
     absent,
     decoded_observation,
@@ -129,7 +130,7 @@ class FoundationEngine:
         pod, status = await self._certain(mine)
         back = draining(status) - members
         if back:
-            await self._told(pod, commands.include(back, known_addresses(mine, status, back)))
+            await self._told(pod, commands.include(back))
         wanted = exclusions(mine, status, members)
         if wanted.members:
             await self._away(mine, pod, status, members)
@@ -233,9 +234,12 @@ class FoundationEngine:
                 await self._include(pod, left)
         except RefusedError as error:
             return Proofs(refused=dict.fromkeys(wanted, str(error)))
-        for name, there in wanted.items():
+        for name, proof in wanted.items():
             try:
-                if await (self._empty(pod, [name], ()) if there else self._empty_addresses(target, pod, name, status)):
+                empty = proof is Proof.ADDRESSES or await self._empty(pod, [name], ())
+                if empty and proof is not Proof.LOCALITY:
+                    empty = await self._empty_addresses(target, pod, name, status)
+                if empty:
                     found.add(name)
             except RefusedError as error:
                 refused[name] = str(error)
@@ -250,26 +254,32 @@ class FoundationEngine:
         return commands.not_empty_problem(printed) is None
 
     async def _empty_addresses(self, target: FoundationTarget, pod: str, name: str, status: Status) -> bool:
-        """Return whether no data is left at the last known addresses of a member without a process.
+        """Return whether no data is left at the last known addresses of a member's missing processes.
 
-        Its locality, which no process has, proves nothing, nor does an address that another member has now. The
+        Its locality, which none of them has, proves nothing, nor does an address that another member has now. The
         addresses are included again at once, because another pod may get them next; the member itself stays excluded by
         its locality. They are marked first, so that the next observation includes those that a crash has left excluded.
+        Those that a user has excluded stay excluded.
         """
         addresses = addresses_to_prove(target, status, name)
         if not addresses:
             return False
-        await self._told(pod, commands.mark(addresses), Outcome.MATCHES_NOBODY)
+        theirs = excluded_by_users(status)
+        own = [address for address in addresses if address.endpoint not in theirs]
+        if own:
+            await self._told(pod, commands.mark(own), Outcome.MATCHES_NOBODY)
         try:
             empty = await self._empty(pod, [], addresses)
         except RefusedError:
-            await self._include(pod, addresses)
+            await self._include(pod, own)
             raise
-        await self._include(pod, addresses)
+        await self._include(pod, own)
         return empty
 
     async def _include(self, pod: str, addresses: Collection[Address]) -> None:
         """Include addresses again that were excluded for a proof; remove their marks last."""
+        if not addresses:
+            return
         await self._told(pod, commands.include([], addresses))
         await self._told(pod, commands.unmark(addresses))
 

@@ -57,11 +57,14 @@ def replication_problem(status: Status) -> str | None:
 def missing_data_problem(status: Status, copies: int) -> str | None:
     """Return why the database may miss data that is on no listed process; None if it misses nothing.
 
-    A failed storage server stays listed, as an unhealthy one, until its data is elsewhere.
+    A failed storage server stays listed, as an unhealthy one, until its data is elsewhere. One in a zone in maintenance
+    does not count as failed before that ends.
     """
     problem = unclear_data_problem(status) or replication_problem(status)
     if problem is not None:
         return problem
+    if zone := status.cluster.maintenance_zone:
+        return f"zone {zone} is in maintenance, and the database does not report what is missing there"
     for team in (status.cluster.data.team_trackers if status.cluster.data is not None else None) or ():
         if team.unhealthy_servers is None or team.state.min_replicas_remaining is None:
             return "the database does not report whether a storage server is missing"

@@ -105,12 +105,12 @@ def seconds_missing(target: FoundationTarget, status: Status, seen: View, leavin
     return {name: now - since[name] if now is not None and name in since else 0.0 for name in away}
 
 
-def known_addresses(target: FoundationTarget, status: Status, members: Iterable[str]) -> list[Address]:
-    """Return the addresses of members that are excluded by address, beside their localities."""
+def excluded_by_users(status: Status) -> frozenset[str]:
+    """Return the endpoints that users have excluded: all that are excluded by address, and not for a proof."""
     configuration = status.cluster.configuration
     entries = (configuration.excluded_servers if configuration is not None else None) or ()
-    mine = {address for name in members for address in target.known.get(name, ())}
-    return [a for a in parsed(entry.address or "" for entry in entries) if a.endpoint in mine]
+    found = parsed(entry.address or "" for entry in entries)
+    return frozenset(a.endpoint for a in found) - {a.endpoint for a in marked(status)}
 
 
 def marked(status: Status) -> list[Address]:
@@ -118,15 +118,21 @@ def marked(status: Status) -> list[Address]:
     return parsed(sorted(listed(status, MARK)))
 
 
-def addresses_of(target: FoundationTarget, name: str) -> list[Address]:
-    """Return the last known addresses of a member's processes."""
-    return parsed(sorted(target.known.get(name, ())))
-
-
 def addresses_to_prove(target: FoundationTarget, status: Status, name: str) -> tuple[Address, ...]:
-    """Return the addresses that can prove a member without a process empty: those that no other process has now."""
-    taken = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
-    return tuple(a for a in addresses_of(target, name) if a.endpoint not in taken)
+    """Return the addresses that prove a member empty for its processes that are not there; empty if they prove nothing.
+
+    All must be known, also those of before its pod, and no other process may have one of them now.
+    """
+    earlier = target.earlier.get(name)
+    if earlier is not None and not earlier:
+        return ()
+    seen = view(status, target.known)
+    own = seen.members[name].addresses if seen is not None and name in seen.members else frozenset[str]()
+    listed_now = {(process.address or "").removesuffix(":tls") for process in (status.cluster.processes or {}).values()}
+    mine = {address.removesuffix(":tls") for address in own}
+    asked = parsed(sorted(target.known.get(name, frozenset()) | (earlier or frozenset())))
+    missing = [a for a in asked if a.endpoint not in mine]
+    return tuple(missing) if all(a.endpoint not in listed_now for a in missing) else ()
 
 
 def address_problem(target: FoundationTarget, status: Status, seen: View, name: str) -> str | None:

@@ -7,6 +7,7 @@ all data is replicated. A leaving member holds its unit until a blocking `exclud
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from stateward.api.kinds.foundationdb import COPIES
 from stateward.api.values.problem import first_of
@@ -155,8 +156,7 @@ def silent(status: Status) -> bool:
 
 def node_of(target: FoundationTarget, member: MemberView, coordinators: frozenset[str]) -> Node | None:
     """Return a member that serves with all of its processes in one version; None for any other."""
-    whole = len(member.addresses) >= target.processes.get(member.name, 1)
-    if not member.reached or not whole or len(member.versions) != 1:
+    if not member.reached or not is_whole(target, member) or len(member.versions) != 1:
         return None
     return Node(
         name=member.name,
@@ -219,8 +219,16 @@ def tolerance(status: Status) -> int | None:
     return min(known) if len(known) == len(both) else None
 
 
-def members_to_prove(target: FoundationTarget, status: Status) -> Mapping[str, bool]:
-    """Return the leaving members that can be proved empty now; the value says whether the member has processes.
+class Proof(Enum):
+    """How a member is proved empty."""
+
+    LOCALITY = "all of its processes are there"
+    ADDRESSES = "it has no process"
+    BOTH = "some of its processes are there: its locality stands for these alone"
+
+
+def members_to_prove(target: FoundationTarget, status: Status) -> Mapping[str, Proof]:
+    """Return the leaving members that can be proved empty now, and how.
 
     A member that is not meant to run any more was proved empty before its release.
     """
@@ -228,7 +236,20 @@ def members_to_prove(target: FoundationTarget, status: Status) -> Mapping[str, b
     if seen is None or coordinators is None:
         return {}
     return {
-        name: name in seen.members
+        name: proof_of(target, seen, name)
         for name in sorted(draining(status) & target.processes.keys())
         if removal_problem(status, seen, name, coordinators) is None
     }
+
+
+def proof_of(target: FoundationTarget, seen: View, name: str) -> Proof:
+    """Return how a member is proved empty."""
+    member = seen.members.get(name)
+    if member is None:
+        return Proof.ADDRESSES
+    return Proof.LOCALITY if is_whole(target, member) else Proof.BOTH
+
+
+def is_whole(target: FoundationTarget, member: MemberView) -> bool:
+    """Return whether all processes of a member are listed."""
+    return len(member.addresses) >= target.processes.get(member.name, 1)

@@ -15,6 +15,9 @@ class FoundationTarget(Target, frozen=True, kw_only=True):
     cluster: FoundationDBCluster
     known: Mapping[str, frozenset[str]] = {}
     """By member: the last known addresses of its pod, including a member that is gone but still leaving."""
+    earlier: Mapping[str, frozenset[str]] = {}
+    """By member in a pod from which it has not joined: where its processes were last in the database; empty if that is
+    not known, or if another pod has that address now. Its data is there, as far as the database knows."""
     domains: Mapping[str, str] = {}
     """By member: its current or last fault domain."""
     processes: Mapping[str, int] = {}

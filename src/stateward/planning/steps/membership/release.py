@@ -32,8 +32,30 @@ def delete_members(facts: Facts, gone: list[Member]) -> StepResult:
     the last copy of a shard. Such a member is brought back, and then leaves in the normal way.
     """
     accepted, names = facts.obs.desired.replacement.accepted, frozenset(m.name for m in gone)
-    held = {m.name: unit for m in gone if m.name not in accepted and (unit := last_copy(facts, m, names))}
+    held = {m.name: why for m in gone if m.name not in accepted and (why := kept_because(facts, m, names))}
     return merge(*(bring_back(facts, m, held[m.name]) if m.name in held else delete_member(facts, m) for m in gone))
+
+
+def kept_because(facts: Facts, member: Member, gone: frozenset[str]) -> str:
+    """Return why the volume of a member without a pod may be needed, as a clause; empty if it is not."""
+    shard = last_copy(facts, member, gone)
+    if shard:
+        return f"its volume may hold the last copy of shard {shard}"
+    return "it was scaled to zero before its data had left it" if stopped_by_others(facts, member) else ""
+
+
+def stopped_by_others(facts: Facts, member: Member) -> bool:
+    """Return whether someone else scaled a member to zero whose data the database does not miss yet.
+
+    A database that reports no places of copies tells only after a while what it misses. The disaster this prevents: a
+    pool of FoundationDB shrinks by two members, a user scales both to zero because it takes long, and both volumes are
+    deleted in the minute for which the database waits for them (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`). For a zone
+    in maintenance it waits until the end of that.
+    """
+    if not facts.obs.desired.formed_by_word or member.workload is None or member.workload.released:
+        return False
+    given_up = member.name in facts.obs.desired.replacement.undrained
+    return not given_up and facts.took_part(member.name) and may_hold_missing_data(facts, member)
 
 
 def last_copy(facts: Facts, member: Member, gone: frozenset[str]) -> str:
@@ -53,7 +75,7 @@ def may_hold_missing_data(facts: Facts, member: Member) -> bool:
     return member.claim is not None and not facts.never_had_data(member) and facts.holds_data(member)
 
 
-def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
+def bring_back(facts: Facts, member: Member, why: str) -> StepResult:
     """Return the next step of a member whose volume may hold the last copy: it comes back, or stays as it is.
 
     It leaves again when no shard is missing, so it does not come back forever. The disaster this prevents: its pool has
@@ -62,7 +84,7 @@ def bring_back(facts: Facts, member: Member, missing: str) -> StepResult:
     Without a record of it, its volume decides. The disaster this prevents: a cluster is created again, and the
     StatefulSet of a member is scaled to zero before it has joined. Its volume from before has the last copy.
     """
-    why, pool = f"its volume may hold the last copy of shard {missing}", facts.pools.get(member.pool)
+    pool = facts.pools.get(member.pool)
     lacks = lacks_for_use(pool, member, "data")
     if lacks:
         text = f"{why}; it can only be used with {' and '.join(lacks)} in the spec"

@@ -9,7 +9,7 @@ from stateward.engines.foundationdb.database.exclusion import draining, locality
 from stateward.engines.foundationdb.database.leaving import exclusions
 from stateward.engines.foundationdb.database.maintenance import PERIOD, is_own, zone_of
 from stateward.engines.foundationdb.database.members import view
-from stateward.engines.foundationdb.database.picture import Proofs, absent, decoded_observation, members_to_prove
+from stateward.engines.foundationdb.database.picture import Proof, Proofs, absent, decoded_observation, members_to_prove
 from stateward.engines.foundationdb.database.status import Status
 from stateward.engines.foundationdb.database.target import FoundationTarget
 from stateward.engines.foundationdb.database.upkeep import (
@@ -29,7 +29,7 @@ from stateward.simulation.foundationdb import status as reports
 from stateward.simulation.rehearsal.foundationdb.model import DatabaseModel
 
 FILE = "/var/fdb/fdb.cluster"
-NOBODY: Mapping[str, bool] = {}
+NOBODY: Mapping[str, Proof] = {}
 
 
 class ModelDriver:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model import observation as o
+from stateward.planning.plan import plan
 from stateward.planning.steps.membership.automatic_scaling import Reading, at_rest
 from stateward.planning.steps.membership.decommission import still_needed
 from stateward.planning.steps.membership.scale import replacements
@@ -101,3 +102,33 @@ def test_a_member_whose_drain_is_lifted_is_a_place_for_the_copies_of_a_member_th
     world.run()
     assert world.did(a.Release) == ["c-hot-1"]
     assert {copy.member for copy in world.indices[0].copies} == {"c-hot-0", "c-hot-2"}
+
+
+@pytest.mark.parametrize(
+    ("released", "given_up", "does"),
+    [(False, False, a.Create), (True, False, a.DeleteVolume), (False, True, a.DeleteVolume)],
+)
+def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_misses_nothing_yet(
+    released: bool, given_up: bool, does: type[a.Action]
+) -> None:
+    """FoundationDB notices the loss of data after a minute, and in a zone in maintenance not at all."""
+    seen = facts_of([hot(3)], []).obs
+    policy = replace(seen.desired.replacement, accepted=frozenset({"hot-2"} if given_up else ()))
+    (pool,) = seen.desired.pools
+    desired = replace(
+        seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True, delete_volumes=True, replacement=policy
+    )
+    claim = o.Claim(o.Ref("data-hot-2", "claim", "1"), 1, 1, "standard")
+    members = tuple(
+        replace(m, pod=None, claim=claim, workload=replace(m.workload, replicas=0, released=released))
+        if m.name == "hot-2" and m.workload is not None
+        else m
+        for m in seen.members
+    )
+    assert isinstance(seen.database, o.Database)
+    nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
+    database = replace(seen.database, nodes=nodes, draining=frozenset({"hot-2"}), tolerance=1)
+    made = plan(replace(seen, desired=desired, members=members, database=database), NOW)
+    about = [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"]
+    assert does in about
+    assert (a.DeleteVolume in about) == (does is a.DeleteVolume)
