@@ -171,6 +171,10 @@ class Search:
         if sum(p.replicas for p in voting) < 2 and any(p.ephemeral for p in voting):
             # The only manager that keeps the state in its pod can never be changed.
             self.user.pools = [changed(p, replicas=3) if p in voting else p for p in self.user.pools]
+        data = [p for p in self.user.pools if p.data and p.replicas]
+        if sum(p.replicas for p in data) < 2 and any(p.ephemeral for p in data):
+            # Nor can the only member with data that keeps it in its pod.
+            self.user.pools = [changed(p, replicas=2) if p in data else p for p in self.user.pools]
         self.user.policy(paused=False, replace_on_shrink=True, sole_copy=o.SoleCopy.MOVE)
         self.user.policy(replacement=o.Replacement())
 
