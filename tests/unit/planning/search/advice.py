@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from stateward.planning.model.intent import Wait
 from stateward.planning.plan import Plan
+from tests.unit.planning.search.disks import secured
 from tests.unit.planning.search.edits import MISSING_CLASS, User
 from tests.unit.planning.search.faults import lose
 from tests.unit.planning.search.pools import RolePool, changed, pool
@@ -146,7 +147,9 @@ def withdraw_coordinated(user: User, _: Wait) -> str:
     for body in world.bodies.values():
         if body.pod is not None and body.pod.phase == "schedule-coordinated":
             body.pod.phase = ""
-    user.security = {}
+    runs = [secured(pod) for pod in world.joined().values()]
+    most = max(sorted(set(runs)), key=runs.count, default="")
+    user.security = {"security/on": most} if most else {}
     user.secure()
     return "takes the coordinated restart back"
 

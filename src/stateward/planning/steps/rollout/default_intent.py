@@ -114,22 +114,19 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
 
     It may belong to another cluster: one that lost the volumes of its managers, and with them its cluster state. Only
     the user knows whether its volume is needed. A member that has joined before counts as missing; where the policy
-    replaces missing members, nothing is asked. The disaster this prevents: a setting keeps all members of a pool from
-    joining, the pool gets another name with the correction, and the user is told to give up the only data.
+    replaces missing members, nothing is asked. The disasters this prevents: a setting keeps all members of a pool from
+    joining, the pool gets another name with the correction, and the user is told to give up the only data. Or a new
+    member has a change of all members before the others, whose restart waits; the user is told to replace it, and the
+    next one does not join either.
     """
     pod, name, policy = member.pod, member.name, facts.obs.desired.replacement
     if facts.database is None or pod is None or not pod.running or facts.joined(name):
         return ()
     if facts.trouble(member) or not pod.node_ready or not facts.overdue(member):
         return ()
-    unchanged = without_its_change(facts, pod)
-    if unchanged is not None:
-        other, change = unchanged
-        text = (
-            f"{name} runs, and cannot talk to {other.name}, which has not changed to {change}: only with pool"
-            f" {other.pool} in the spec it gets the change"
-        )
-        return (Wait(name, "PoolNeeded", text, stalled=True),)
+    ahead = ahead_of_all(facts, member, pod)
+    if ahead is not None:
+        return (ahead,)
     if member.pool not in facts.pools:
         text = (
             f"{name} runs, and has not been in the cluster for more than {OVERDUE / 60:.0f} minutes; its log says why,"
@@ -151,14 +148,24 @@ def joined_elsewhere(facts: Facts, member: Member) -> tuple[Wait, ...]:
     return (Wait(name, "NeverJoined", text, stalled=True),)
 
 
-def without_its_change(facts: Facts, pod: Pod) -> tuple[Member, str] | None:
-    """Return a member of a removed pool that does not get a change of all members which this pod has, and the change.
+def ahead_of_all(facts: Facts, member: Member, pod: Pod) -> Wait | None:
+    """Return the wait of a member whose pod has a change of all members that none in the database has; None without.
 
     The disaster this prevents: one edit turns encryption on and gives the pool of the managers another name. The new
     members can talk to none that is in the database, and each that a user replaces gives its place to another such one.
     """
-    own = coordinated_inputs(facts, pod.inputs)
+    own, name = coordinated_inputs(facts, pod.inputs), member.name
     joined = [(m, m.pod) for m in facts.obs.members if m.pod is not None and facts.joined(m.name)]
     changes = {m.name: differing(coordinated_inputs(facts, other.inputs), own) for m, other in joined}
-    removed = [m for m, _ in joined if m.pool not in facts.pools]
-    return (removed[0], first_of(changes[removed[0].name], 4)) if removed and all(changes.values()) else None
+    if not changes or not all(changes.values()):
+        return None
+    removed = next((m for m, _ in joined if m.pool not in facts.pools), None)
+    change = first_of(changes[(removed or joined[0][0]).name], 4)
+    if removed is None:
+        text = f"{name} runs, and joins when all others have restarted together to apply {change}"
+        return Wait(name, "RestartsFirst", text)
+    text = (
+        f"{name} runs, and cannot talk to {removed.name}, which has not changed to {change}: only with pool"
+        f" {removed.pool} in the spec it gets the change"
+    )
+    return Wait(name, "PoolNeeded", text, stalled=True)

@@ -186,6 +186,17 @@ def test_members_that_cannot_talk_to_any_of_a_removed_pool_ask_for_that_pool() -
     assert set(made.pods()) == {"c-other-0", "c-other-1", "c-other-2"}
 
 
+def test_a_new_member_that_is_ahead_of_all_others_waits_for_their_restart() -> None:
+    """The disaster this prevents: the user is told to replace it, and the next one does not join either."""
+    pools = [managers(), hot(1, ephemeral=True)]
+    made = settled(*pools, indices=((1,),)).edit(hang={("security/on", "1")})
+    made.edit(pools=secured(*pools, hot(1, "warm"))).ticks(80)
+    waits = {w.reason: (w.message, w.stalled) for w in made.plan().waits if w.subject == "c-warm-0"}
+    text = "c-warm-0 runs, and joins when all others have restarted together to apply security/on"
+    assert waits == {"RestartsFirst": (text, False)}
+    made.edit(pools=[*pools, hot(1, "warm")], hang=set()).run()
+
+
 def test_a_pool_without_agents_that_is_renamed_while_all_are_stopped_gets_the_change_of_the_others() -> None:
     """The disaster this prevents: its members hold the only copies, and go on with what no other member talks to."""
     made = settled(managers(), hot(2), indices=((2,), (2,)))
