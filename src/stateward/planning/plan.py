@@ -334,7 +334,9 @@ STEPS: Mapping[str, Step] = {
     "protocol switch": lambda facts, scaling, part: switch_waits(facts, leaving(scaling, part)),
     "decommission": decommissions,
     "repair": lambda facts, _scaling, part: repair(facts, claimed(part), part.drain),
-    "coordinated restart": lambda facts, _scaling, part: restart_all(facts, claimed(part)),
+    "coordinated restart": lambda facts, scaling, part: restart_all(
+        facts, excluded_from_restarts(facts, scaling, part)
+    ),
     "rolling change": lambda facts, _scaling, part: roll(
         after_steps(facts, part), claimed(part), other_work(facts, part)
     ),

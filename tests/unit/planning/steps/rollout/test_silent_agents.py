@@ -143,3 +143,22 @@ def test_a_voter_with_a_silent_agent_gives_its_vote_away_once_the_others_are_bac
     world.edit(pools=[managers(2), hot(2)]).run()
     kinds = [type(x) for _, x in world.log]
     assert kinds.index(a.ExcludeVoters) < kinds.index(a.DeletePod)
+
+
+def test_a_member_that_leaves_with_a_silent_agent_is_not_prepared_for_the_restart_of_all_again() -> None:
+    """The others were recreated while all were stopped, with a setting with which they do not start."""
+    world, together, bad = with_agents(), frozenset({"security"}), {"security/on": "1", "config/a": "bad"}
+    world.edit(pools=[replace(p, config={"security/on": "1"}, coordinated=together) for p in world.pools])
+    world.until(lambda w: all(b.pod and b.pod.phase == o.Phase.STOP_COORDINATED.value for b in w.bodies.values()))
+    for name, body in world.bodies.items():
+        assert body.pod is not None
+        assert body.workload is not None
+        if name != "c-managers-1":
+            inputs = {**body.workload.inputs, **bad}
+            body.pod = replace(body.pod, uid=f"{name}-new", phase="", begun=False, inputs=inputs, given={})
+    world.edit(crash={("config/a", "bad")}, pools=[replace(p, config=bad, coordinated=together) for p in world.pools])
+    world.edit(mute={"c-managers-1"}, policy=wishes(replace=frozenset({"c-managers-1"})))
+    world.until(lambda w: missing(w, "c-managers-1") == "AgentUnreachable").ticks(20)
+    assert world.did(a.RecordRemoval) == ["c-managers-1"]
+    assert world.bodies["c-managers-1"].pod is not None
+    assert world.bodies["c-managers-1"].pod.phase == o.Phase.STOP_COORDINATED.value
