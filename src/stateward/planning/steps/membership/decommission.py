@@ -20,10 +20,13 @@ from stateward.planning.safety.health_gate import health_problem, lost_units
 from stateward.planning.steps.membership.create_members import never_ran
 from stateward.planning.steps.membership.earlier_cluster import kept_voters, recorded_voters
 from stateward.planning.steps.membership.release import (
+    NOT_DRAINED,
+    bring_back,
     delete_members,
     hold_leaving,
     may_hold_missing_data,
     release,
+    stopped_by_others,
 )
 from stateward.planning.steps.membership.scale import Scale
 from stateward.planning.steps.membership.surge import Departures, frees_place, joining_members, obstacle
@@ -52,7 +55,9 @@ def decommission(facts: Facts, leaving: Mapping[str, str], scaling: Scale, depar
     if facts.database is None:
         room = leaves_first(facts, members, scaling)
         part = merge(part, *(release(facts, m, leaving[m.name]) for m in room))
-        members = [m for m in members if m not in room]
+        stopped = [m for m in members if m.pod is None and not m.alive and stopped_by_others(facts, m)]
+        part = merge(part, *(bring_back(facts, m, NOT_DRAINED) for m in stopped))
+        members = [m for m in members if m not in room and m not in stopped]
         waits = merge(*(missing_instruction(facts, m) for m in members))
         return merge(part, hold_leaving(members, "DatabaseUnknown", "the database does not answer"), waits)
     gone = [m for m in members if m.pod is None and not m.alive]

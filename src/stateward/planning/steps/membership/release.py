@@ -13,6 +13,9 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Claim, Effect, Member
 from stateward.planning.safety.health_gate import lost_units
 
+NOT_DRAINED = "it was scaled to zero before its data had left it"
+"""Why a member is brought back that someone else scaled to zero."""
+
 
 def release(facts: Facts, member: Member, why: str) -> StepResult:
     """Let a member go: scale it to zero, and when its pod is gone, forget it."""
@@ -41,7 +44,7 @@ def kept_because(facts: Facts, member: Member, gone: frozenset[str]) -> str:
     shard = last_copy(facts, member, gone)
     if shard:
         return f"its volume may hold the last copy of shard {shard}"
-    return "it was scaled to zero before its data had left it" if stopped_by_others(facts, member) else ""
+    return NOT_DRAINED if stopped_by_others(facts, member) else ""
 
 
 def stopped_by_others(facts: Facts, member: Member) -> bool:
@@ -50,7 +53,7 @@ def stopped_by_others(facts: Facts, member: Member) -> bool:
     A database that reports no places of copies tells only after a while what it misses. The disaster this prevents: a
     pool of FoundationDB shrinks by two members, a user scales both to zero because it takes long, and both volumes are
     deleted in the minute for which the database waits for them (`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`). For a zone
-    in maintenance it waits until the end of that.
+    in maintenance it waits until the end of that. A database that is down for want of this member tells nothing at all.
     """
     if not facts.obs.desired.formed_by_word or member.workload is None or member.workload.released:
         return False

@@ -132,3 +132,22 @@ def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_m
     about = [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"]
     assert does in about
     assert (a.DeleteVolume in about) == (does is a.DeleteVolume)
+
+
+@pytest.mark.parametrize(("released", "does"), [(False, [a.Create]), (True, [])])
+def test_a_leaving_member_scaled_to_zero_manually_is_brought_back_while_the_database_does_not_answer(
+    released: bool, does: list[type[a.Action]]
+) -> None:
+    """FoundationDB may be down for want of its logs: nothing else brings the database back."""
+    seen = facts_of([hot(3)], []).obs
+    (pool,) = seen.desired.pools
+    desired = replace(seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True)
+    claim = o.Claim(o.Ref("data-hot-2", "claim", "1"), 1, 1, "standard")
+    members = tuple(
+        replace(m, pod=None, claim=claim, workload=replace(m.workload, replicas=0, released=released))
+        if m.name == "hot-2" and m.workload is not None
+        else m
+        for m in seen.members
+    )
+    made = plan(replace(seen, desired=desired, members=members, database=o.Unknown("it is not available")), NOW)
+    assert [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"] == does
