@@ -15,11 +15,15 @@ from stateward.planning.model.intent import State, StepResult, Wait, intents_for
 from stateward.planning.model.observation import Effect, Member
 from stateward.planning.model.times import rfc3339
 
+NOTICED = 120.0
+"""Seconds until a database that reports no places of copies misses a member. FoundationDB takes a minute
+(`DATA_DISTRIBUTION_FAILURE_REACTION_TIME`), and the rest is for its report."""
+
 
 def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     """Return the steps of leaving members, with at most one release, and none before its time."""
-    wait = facts.obs.desired.wait_between_removals
     going = [a for a in part.actions if isinstance(a, Release) and needs_recovery(facts, facts.members[a.member])]
+    wait = pause(facts, going)
     if not wait or not going:
         return part
     last = last_removal(facts)
@@ -35,6 +39,18 @@ def limit_releases(facts: Facts, part: StepResult) -> StepResult:
     )
     waits = tuple(Wait(name, "RemovalPaced", f"{name} leaves later: {why}") for name in sorted(held))
     return merge(msgspec.structs.replace(part, actions=actions), StepResult(intents=intents, waits=waits))
+
+
+def pause(facts: Facts, going: list[Release]) -> float:
+    """Return the seconds between the last release and these.
+
+    A database that forms by word reports no places of copies, and what it lacks only after a while. The disaster this
+    prevents: all storage members of FoundationDB are replaced without draining; within the minute in which it does not
+    miss the first ones, it bears a failure more each time, and all are deleted with all data.
+    """
+    undrained = facts.obs.desired.replacement.undrained
+    hidden = facts.obs.desired.formed_by_word and any(action.member in undrained for action in going)
+    return max(facts.obs.desired.wait_between_removals, NOTICED if hidden else 0.0)
 
 
 def last_removal(facts: Facts) -> float | None:
