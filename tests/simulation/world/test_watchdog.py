@@ -248,6 +248,29 @@ async def test_a_member_counts_as_the_operator_saw_its_pod_when_it_read_the_pods
         assert any("are down" in violation.message for violation in watchdog.violations) is not again
 
 
+@pytest.mark.parametrize("joined", [True, False])
+async def test_a_member_that_served_only_in_a_lost_cluster_is_not_missing_in_the_one_in_its_place(
+    *, joined: bool
+) -> None:
+    with Scenario(managers(1), hot(3)).logged() as scenario:
+        await scenario.begin()
+        scenario.process.kill()
+        world, watchdog, database = scenario.world, scenario.run.watchdog, scenario.database
+        first, other = [stored for stored in world.store.all(PODS) if "hot" in stored.key.name][:2]
+        conditions = [c | {"status": "False"} for c in other.doc["status"]["conditions"]]
+        world.context.change(other, ("status", "conditions"), conditions)
+        if not joined:
+            database.seen.discard(first.labels[names.LABEL_MEMBER])
+            database.version += 1
+        await asyncio.sleep(1.0)
+        watchdog.read(world.clusters, Key(NAMESPACE, "logs"))
+        watchdog.cluster_observed(database)
+        options = DeleteOptions(preconditions=Preconditions(first.uid, first.meta["resourceVersion"]))
+        watchdog.violations.clear()
+        watchdog.writing(Write("delete", PODS, first.key, {}, options=options))
+        assert any("are down" in violation.message for violation in watchdog.violations) is joined
+
+
 async def test_a_command_that_reads_the_status_of_foundationdb_is_not_an_observation() -> None:
     run = await foundationdb()
     run.processes[0].kill()

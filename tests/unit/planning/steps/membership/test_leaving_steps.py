@@ -106,6 +106,13 @@ def test_a_member_whose_drain_is_lifted_is_a_place_for_the_copies_of_a_member_th
     assert {copy.member for copy in world.indices[0].copies} == {"c-hot-0", "c-hot-2"}
 
 
+def scaled_to_zero(member: o.Member, *, released: bool) -> o.Member:
+    """Return a member without a pod and with its claim, whose StatefulSet the operator has `released`, or a user."""
+    assert member.workload is not None
+    claim = o.Claim(o.Ref(f"data-{member.name}", "claim", "1"), 1, 1, "standard")
+    return replace(member, pod=None, claim=claim, workload=replace(member.workload, replicas=0, released=released))
+
+
 @pytest.mark.parametrize(
     ("released", "given_up", "does"),
     [(False, False, a.Create), (True, False, a.DeleteVolume), (False, True, a.DeleteVolume)],
@@ -120,13 +127,7 @@ def test_a_member_scaled_to_zero_manually_is_brought_back_also_if_the_database_m
     desired = replace(
         seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True, delete_volumes=True, replacement=policy
     )
-    claim = o.Claim(o.Ref("data-hot-2", "claim", "1"), 1, 1, "standard")
-    members = tuple(
-        replace(m, pod=None, claim=claim, workload=replace(m.workload, replicas=0, released=released))
-        if m.name == "hot-2" and m.workload is not None
-        else m
-        for m in seen.members
-    )
+    members = tuple(scaled_to_zero(m, released=released) if m.name == "hot-2" else m for m in seen.members)
     assert isinstance(seen.database, o.Database)
     nodes = {name: node for name, node in seen.database.nodes.items() if name != "hot-2"}
     database = replace(seen.database, nodes=nodes, draining=frozenset({"hot-2"}), tolerance=1)
@@ -144,13 +145,7 @@ def test_a_leaving_member_scaled_to_zero_manually_is_brought_back_while_the_data
     seen = facts_of([hot(3)], []).obs
     (pool,) = seen.desired.pools
     desired = replace(seen.desired, pools=(replace(pool, replicas=2),), formed_by_word=True)
-    claim = o.Claim(o.Ref("data-hot-2", "claim", "1"), 1, 1, "standard")
-    members = tuple(
-        replace(m, pod=None, claim=claim, workload=replace(m.workload, replicas=0, released=released))
-        if m.name == "hot-2" and m.workload is not None
-        else m
-        for m in seen.members
-    )
+    members = tuple(scaled_to_zero(m, released=released) if m.name == "hot-2" else m for m in seen.members)
     made = plan(replace(seen, desired=desired, members=members, database=o.Unknown("it is not available")), NOW)
     assert [type(action) for action in made.actions if getattr(action, "member", "") == "hot-2"] == does
 

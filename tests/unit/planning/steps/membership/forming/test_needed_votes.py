@@ -47,3 +47,20 @@ def test_managers_that_were_deleted_by_mistake_come_back_with_their_votes_after_
     without(world, "c-a-1", "c-a-2").edit(pools=swapped).run()
     assert world.identity == identity
     assert {name.rpartition("-")[0] for name in world.voters} == {"c-h"}
+
+
+def test_no_member_without_a_vote_gets_a_volume_whose_vote_may_be_needed_if_no_label_tells_its_roles() -> None:
+    """The disaster this prevents: nothing tells that it voted, it comes back without a vote, and no edit gives one."""
+    both = pool("a", 3, voting=True, data=True)
+    swapped = [changed(both, voting=False), changed(DATA, voting=True)]
+    world = DiskWorld(both, DATA, zones=0, max_unavailable=1)
+    identity = world.run().index((2,), (2,)).run().identity
+    without(world, "c-a-1", "c-a-2")
+    for name in ("c-a-1", "c-a-2"):
+        claim = world.bodies[name].claim
+        assert claim is not None
+        claim.made_for = None
+    world.edit(pools=swapped).ticks(100)
+    assert set(needed(world)) == {"c-a-1", "c-a-2"}
+    world.edit(pools=[changed(both, replicas=5), swapped[1]]).run()
+    assert world.identity == identity

@@ -20,6 +20,16 @@ def made() -> DiskWorld:
     return DiskWorld(MANAGERS, DATA, zones=0, max_unavailable=1)
 
 
+def without_managers() -> DiskWorld:
+    """Return a cluster that has lost all its managers with their volumes."""
+    world = made()
+    world.run()
+    world.edit(lossy=True)
+    for n in range(3):
+        lose(world, world.bodies[f"c-m-{n}"])
+    return world
+
+
 def test_a_pool_that_gets_the_managers_before_the_cluster_is_formed_forms_it_with_a_member_that_votes() -> None:
     """Its first member was made without a vote; from the record of the grant on it would have stayed so."""
     world = made().edit(may_form=False)
@@ -73,11 +83,7 @@ def test_a_manager_whose_stateful_set_was_deleted_votes_again_although_its_name_
 
 def test_a_member_that_stays_without_a_vote_does_not_form_the_new_cluster_after_all_managers_are_lost() -> None:
     """It was added as a member with data while no database answered, and its pool got the role afterwards."""
-    world = made()
-    world.run()
-    world.edit(lossy=True)
-    for n in range(3):
-        lose(world, world.bodies[f"c-m-{n}"])
+    world = without_managers()
     world.edit(pools=[MANAGERS, changed(DATA, replicas=3)]).ticks(10)
     world.edit(pools=[changed(DATA, replicas=3, voting=True, data=False), MANAGERS]).ticks(2)
     world.edit(bootstrap_again=True).until(lambda w: w.available)
@@ -86,11 +92,7 @@ def test_a_member_that_stays_without_a_vote_does_not_form_the_new_cluster_after_
 
 def test_members_without_a_vote_form_no_new_cluster_while_those_with_one_are_still_to_be_created() -> None:
     """The disaster this prevents: one of them is recorded in the round that creates the others, and never forms it."""
-    world = made()
-    world.run()
-    world.edit(lossy=True)
-    for n in range(3):
-        lose(world, world.bodies[f"c-m-{n}"])
+    world = without_managers()
     world.edit(pools=[MANAGERS, changed(DATA, name="g")]).ticks(5)
     given = changed(DATA, name="g", voting=True)
     world.edit(pools=[given, pool("d", 1, data=True)], bootstrap_again=True).run()
@@ -100,11 +102,7 @@ def test_members_without_a_vote_form_no_new_cluster_while_those_with_one_are_sti
 
 def test_a_member_without_a_vote_that_is_on_record_gives_way_to_one_that_votes() -> None:
     """The disaster this prevents: the user agrees once more, and the same member is recorded again, forever."""
-    world = made()
-    world.run()
-    world.edit(lossy=True)
-    for n in range(3):
-        lose(world, world.bodies[f"c-m-{n}"])
+    world = without_managers()
     world.edit(pools=[MANAGERS, changed(DATA, name="g")]).ticks(5)
     claim = world.bodies["c-g-0"].claim
     assert claim is not None
