@@ -74,6 +74,11 @@ def test_the_pod_that_a_member_joined_with_is_recorded_until_it_joins_with_a_cla
     seen = replace(seen, members=tuple(claimed if m.name == first.name else m for m in seen.members))
     then = {m.name: m.pod for m in status(seen, world.plan(), world.status, world.now).member_states}
     assert not then["c-managers-0"]
+    loose = replace(
+        seen, members=tuple(replace(first, claim=claim) if m.name == first.name else m for m in seen.members)
+    )
+    told = {m.name: (m.pod, m.volume) for m in status(loose, world.plan(), world.status, world.now).member_states}
+    assert told["c-managers-0"] == (first.pod.ref.uid, ""), "its pod does not use that claim"
 
 
 def test_a_manager_that_has_joined_in_its_pod_gives_it_up_before_another_cluster_is_formed() -> None:

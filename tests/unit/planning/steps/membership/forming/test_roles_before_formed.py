@@ -5,10 +5,11 @@ from random import Random
 from msgspec.structs import replace
 
 from stateward.api.kinds.status import BootstrapStatus
+from stateward.planning.facts.change import inputs_of_volume
 from stateward.planning.facts.facts import derive
 from stateward.planning.model import actions as a
 from stateward.planning.model.observation import Member, Unknown
-from stateward.planning.steps.membership.earlier_cluster import kept_voters
+from stateward.planning.steps.membership.earlier_cluster import electors, kept_voters
 from tests.unit.planning.search.disks import DiskWorld
 from tests.unit.planning.search.faults import create_again, delete_workload, lose
 from tests.unit.planning.search.pools import changed, pool
@@ -130,3 +131,29 @@ def kept(world: DiskWorld, made_for: frozenset[str] | None) -> set[str]:
         found.append(replace(member, claim=claim, made_for=made_for if member.pool == "x" else member.made_for))
     obs = replace(seen, members=tuple(found), database=Unknown("no answer"))
     return {member.name for member in kept_voters(derive(obs, world.now))}
+
+
+def test_a_vote_that_the_database_no_longer_counts_is_no_reason_to_vote_again() -> None:
+    world = made()
+    world.run()
+    world.edit(pools=[MANAGERS, changed(DATA, voting=False)])
+    seen = world.observe()
+    member = next(m for m in seen.members if m.pool == DATA.name)
+    member = replace(member, pod=None, workload=None, config=None, made_for=frozenset({"data", "voting"}))
+    obs = replace(seen, members=tuple(member if m.name == member.name else m for m in seen.members))
+    facts = derive(obs, world.now)
+    pool = facts.pools[member.pool]
+    assert inputs_of_volume(facts, member, pool) == pool.kinds[frozenset({"data"})]
+    silent = derive(replace(obs, database=Unknown("no answer")), world.now)
+    assert inputs_of_volume(silent, member, pool) == pool.kinds[frozenset({"data", "voting"})]
+
+
+def test_a_member_that_stays_without_a_vote_elects_nothing_also_if_its_pool_votes_and_its_volume_is_marked() -> None:
+    world = made()
+    world.run()
+    world.edit(pools=[MANAGERS, changed(DATA, voting=True)])
+    seen = replace(world.observe(), database=Unknown("no answer"))
+    marked = tuple(replace(m, claim=replace(m.claim, state=True)) for m in seen.members if m.claim is not None)
+    facts = derive(replace(seen, members=marked), world.now)
+    assert {m.pool for m in kept_voters(facts)} == {"m", DATA.name}
+    assert {m.pool for m in electors(facts)} == {"m"}
