@@ -75,7 +75,7 @@ def data_changes(cluster: Cluster) -> Iterator[float]:
     if moving is not None:
         yield at + (moving.size - moving.moved) / timing.moving
     for store, server in state.servers.items():
-        if store not in present and server.seen + timing.patience > at:
+        if store not in present and not server.failed and server.zone != state.maintenance:
             yield server.seen + timing.patience
     if state.maintenance and at < state.maintenance_until < at + FAR:
         yield state.maintenance_until

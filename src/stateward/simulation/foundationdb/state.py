@@ -67,6 +67,9 @@ class Server:
     zone: str
     locality: dict[str, str]
     seen: float
+    """When it was last reachable, or in a zone in maintenance."""
+    failed: bool = False
+    """Whether data distribution takes it for failed: until then its replicas count, reachable or not."""
 
 
 @dataclass(slots=True)

@@ -142,14 +142,14 @@ def configured(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str
     if state.maintenance:
         document["maintenance_zone"] = state.maintenance
         document["maintenance_seconds_remaining"] = max(0.0, state.maintenance_until - now)
-    return document | data(cluster, live, coordinators, now)
+    return document | data(cluster, live, coordinators)
 
 
-def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool], now: float) -> Document:
+def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool]) -> Document:
     """Return the state of the data and the fault tolerance."""
     state = cluster.state
-    good = storage.healthy(state, live, cluster.timing, now)
-    least = min(storage.replicas(state, live), state.factor)
+    good, counted = storage.healthy(state, {worker.store for worker in live.values()}), storage.unfailed(state)
+    least = min(storage.replicas(state, counted), state.factor)
     name = "healthy"
     if not state.shards:
         name = "initializing"
@@ -164,7 +164,8 @@ def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool
     whole = name.startswith("healthy")
     team: Document = {"healthy": whole, "min_replicas_remaining": least, "name": name}
     sick = sum(server not in good for server in state.servers)
-    safe = bearable(state, live)
+    # As the database computes it: of a zone in maintenance it counts all replicas, and one failure less in their place.
+    safe = max(-1, min(bearable(state, live, counted), state.factor - 1 - bool(state.maintenance)))
     quorum = sum(coordinators.values()) - (len(coordinators) // 2 + 1)
     return {
         "data": {
@@ -195,9 +196,9 @@ def data(cluster: Cluster, live: dict[str, Worker], coordinators: dict[str, bool
     }
 
 
-def bearable(state: State, live: dict[str, Worker]) -> int:
-    """Return how many more failures lose no data; -1 if data is unreachable already."""
-    least = min(storage.replicas(state, live), state.factor)
+def bearable(state: State, live: dict[str, Worker], counted: set[str]) -> int:
+    """Return how many more failures lose no data if the counted storage servers have it; -1 if some is unreachable."""
+    least = min(storage.replicas(state, counted), state.factor)
     logs = min((tolerance(epoch, live) for epoch in state.epochs), default=0)
     return max(-1, min(least - 1, logs))
 

@@ -15,20 +15,20 @@ def step(state: State, live: dict[str, Worker], timing: Timing, passed: float, n
     register(state, live, now)
     if not state.available:
         return
-    watch_maintenance(state, live, timing, now)
+    detect_failures(state, live, timing, now)
     able = takers(state, live)
     if not state.shards and able:
         state.shards = [first(state, able, number) for number in range(SHARDS)]
-    good = healthy(state, live, timing, now)
     budget = passed * timing.moving
     present = {worker.store for worker in live.values()}
+    good = healthy(state, present)
     for shard in state.shards:
         budget = repair(state, shard, able, budget, good, present)
     if budget > 0:
         balance(state, able)
     for name, server in list(state.servers.items()):
         empty = not any(name in shard.holders or name == shard.target for shard in state.shards)
-        if empty and (name not in able or state.excludes(server.address, server.locality)):
+        if empty and (name not in able or excluded(state, server, reachable=name in present)):
             del state.servers[name]
 
 
@@ -50,30 +50,36 @@ def takers(state: State, live: dict[str, Worker]) -> dict[str, str]:
     return {name: server.zone for name, server in state.servers.items() if name in present}
 
 
-def healthy(state: State, live: dict[str, Worker], timing: Timing, now: float) -> set[str]:
-    """Return the servers whose replicas count: neither excluded nor silent for too long."""
-    present = {worker.store for worker in live.values()}
-    return {
-        name
-        for name, server in state.servers.items()
-        if not state.excludes(server.address, server.locality)
-        and (
-            name in present
-            or now - server.seen < timing.patience
-            or (state.maintenance == server.zone and now < state.maintenance_until)
-        )
-    }
+def healthy(state: State, present: set[str]) -> set[str]:
+    """Return the servers that keep their data: neither excluded nor failed; `present` are the reachable ones."""
+    return {name for name in unfailed(state) if not excluded(state, state.servers[name], reachable=name in present)}
 
 
-def watch_maintenance(state: State, live: dict[str, Worker], timing: Timing, now: float) -> None:
-    """End maintenance after its time, or when a server of another zone fails."""
+def unfailed(state: State) -> set[str]:
+    """Return the servers that data distribution does not take for failed."""
+    return {name for name, server in state.servers.items() if not server.failed}
+
+
+def excluded(state: State, server: Server, *, reachable: bool) -> bool:
+    """Return whether data distribution takes a server for excluded: it knows localities of reachable processes only."""
+    return state.excludes(server.address, server.locality if reachable else {})
+
+
+def detect_failures(state: State, live: dict[str, Worker], timing: Timing, now: float) -> None:
+    """Take servers for failed that have been silent for too long; in a zone in maintenance, not before that ends.
+
+    Maintenance ends after its time, or when a server of another zone fails.
+    """
     present = {worker.store for worker in live.values()}
-    elsewhere = any(
-        name not in present and server.zone != state.maintenance and now - server.seen >= timing.patience
-        for name, server in state.servers.items()
-    )
-    if state.maintenance and (now >= state.maintenance_until or elsewhere):
+    for name, server in state.servers.items():
+        if name in present or server.zone == state.maintenance:
+            server.seen, server.failed = now, False
+    if state.maintenance and now >= state.maintenance_until:
         state.maintenance, state.maintenance_until = "", 0.0
+    for server in state.servers.values():
+        if not server.failed and now - server.seen >= timing.patience:
+            server.failed = True
+            state.maintenance, state.maintenance_until = "", 0.0
 
 
 def first(state: State, able: dict[str, str], number: int) -> Shard:
@@ -155,13 +161,12 @@ def balance(state: State, able: dict[str, str]) -> None:
             return
 
 
-def replicas(state: State, live: dict[str, Worker]) -> int:
-    """Return the lowest number of available replicas of any shard, including excluded ones."""
-    present = {worker.store for worker in live.values()}
+def replicas(state: State, counted: set[str]) -> int:
+    """Return the lowest number of replicas of any shard on the counted servers, including excluded ones."""
     if not state.shards:
         return 0
     return min(
-        len({state.servers[name].zone for name in shard.holders if name in present and name in state.servers})
+        len({state.servers[name].zone for name in shard.holders if name in counted and name in state.servers})
         for shard in state.shards
     )
 

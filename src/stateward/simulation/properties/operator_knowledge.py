@@ -77,7 +77,7 @@ def known_processes(ensemble: Ensemble, at: float, seen: frozenset[str]) -> Data
     live = ensemble.cluster.live(ensemble.clock())
     there = frozenset(worker.locality["instance_id"] for worker in live.values())
     coordinators = frozenset(host.partition(".")[0].removesuffix("-0") for host in ensemble.cluster.state.coordinators)
-    tolerance = bearable(ensemble.cluster.state, live)
+    tolerance = bearable(ensemble.cluster.state, live, {worker.store for worker in live.values()})
     state = ensemble.cluster.state
     return DatabaseKnowledge(
         at=at,

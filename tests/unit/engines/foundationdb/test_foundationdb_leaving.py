@@ -12,6 +12,8 @@ from stateward.engines.foundationdb.database.exclusion import missing_data_probl
 from stateward.engines.foundationdb.database.status import Status
 from stateward.planning.model.observation import Database
 from stateward.simulation.foundationdb.commandline import FULL
+from stateward.simulation.foundationdb.recovery import Timing
+from stateward.simulation.foundationdb.state import State
 from tests.unit.engines.foundationdb_model import Model, cluster
 
 
@@ -230,9 +232,26 @@ async def test_a_member_with_an_unknown_address_stays_while_the_database_misses_
 ) -> None:
     await unaddressed(model)
     model.ensemble.end(model.addresses["ledger-storage-3"])
+    assert model.ensemble.cluster is not None
+    model.ensemble.cluster.timing = Timing(moving=2.0**18)
+    await model.settle(model.ensemble.timing.patience + 1)
     found = why(await model.seen(**forgotten(model, 1.0)))
     assert found is not None
     assert "replicated" in found or "1 of its storage servers" in found
+
+
+async def test_a_member_with_an_unknown_address_stays_while_its_zone_is_in_maintenance(model: Model) -> None:
+    """It has data, which the database does not miss before the maintenance ends."""
+    await model.run("bank/any", "maintenance on z4 3600", 10)
+    found = await unaddressed(model)
+    held = {store for shard in state(model).shards for store in shard.holders}
+    assert any(state(model).servers[store].address == model.addresses[GONE] for store in held)
+    assert "zone z4 is in maintenance, and the database does not report what is missing there" in (why(found) or "")
+
+
+def state(model: Model) -> State:
+    assert model.ensemble.cluster is not None
+    return model.ensemble.cluster.state
 
 
 @pytest.mark.parametrize("earlier", ["10.9.9.9:4500", ""])

@@ -8,6 +8,13 @@ import stateward.simulation.foundationdb as model
 from stateward.simulation.foundationdb.state import from_json, to_json
 from tests.unit.simulation.foundationdb.model_processes import ModelProcesses
 
+HEALTHY = {
+    "primary": True,
+    "in_flight_bytes": 0,
+    "unhealthy_servers": 0,
+    "state": {"healthy": True, "min_replicas_remaining": 1, "name": "healthy"},
+}
+
 
 async def part(group: ModelProcesses) -> Any:
     return (await group.status())["cluster"]
@@ -15,13 +22,66 @@ async def part(group: ModelProcesses) -> Any:
 
 async def test_a_server_that_is_gone_for_long_has_its_data_recreated() -> None:
     group = await ModelProcesses().made()
+    patience = group.ensemble.timing.patience
     group.ensemble.end("10.0.0.4:4500")
-    group.now += 5
+    group.now += patience + 1
     assert (await part(group))["data"]["state"]["name"] == "healing"
     group.now += 40
     found = await part(group)
     assert found["full_replication"]
     assert found["fault_tolerance"]["max_zone_failures_without_losing_data"] == 1
+
+
+async def test_what_is_lost_is_not_reported_before_its_servers_count_as_failed() -> None:
+    group = await ModelProcesses().made("single")
+    group.ensemble.end("10.0.0.4:4500")
+    group.now += group.ensemble.timing.patience - 1
+    assert (await part(group))["data"]["team_trackers"][0] == HEALTHY
+    group.now += 2
+    found = (await part(group))["data"]["team_trackers"][0]
+    assert (found["state"]["name"], found["unhealthy_servers"]) == ("missing_data", 1)
+
+
+async def test_in_a_zone_in_maintenance_nothing_counts_as_lost_before_it_ends_and_then_it_takes_as_long_again() -> None:
+    group = await ModelProcesses().made("single")
+    patience = group.ensemble.timing.patience
+    group.ensemble.end("10.0.0.4:4500")
+    group.now += patience + 1
+    assert not (await part(group))["full_replication"]
+    await group.run("maintenance on z1 600")
+    group.now += 590
+    found = await part(group)
+    team = found["data"]["team_trackers"][0]
+    assert (team["state"]["healthy"], team["state"]["min_replicas_remaining"], team["unhealthy_servers"]) == (
+        True,
+        1,
+        0,
+    )
+    assert found["fault_tolerance"]["max_zone_failures_without_losing_data"] == -1
+    group.now += 10 + patience / 2
+    found = await part(group)
+    assert ("maintenance_zone" in found, found["full_replication"]) == (False, True)
+    group.now += patience / 2 + 1
+    assert not (await part(group))["full_replication"]
+
+
+async def test_an_exclusion_by_locality_concerns_no_server_that_cannot_be_reached() -> None:
+    group = await ModelProcesses().made("single")
+    group.ensemble.end("10.0.0.4:4500")
+    await group.run("exclude no_wait locality_instance_id:storage-4")
+    assert (await part(group))["data"]["team_trackers"][0] == HEALTHY
+    await group.run("exclude no_wait 10.0.0.4:4500")
+    assert (await part(group))["data"]["team_trackers"][0]["unhealthy_servers"] == 1
+
+
+async def test_maintenance_begins_also_while_a_server_of_another_zone_has_failed_already() -> None:
+    group = await ModelProcesses().made("single")
+    group.ensemble.end("10.0.0.4:4500")
+    group.now += group.ensemble.timing.patience + 1
+    await part(group)
+    await group.run("maintenance on z2 600")
+    group.now += 60
+    assert (await part(group))["maintenance_zone"] == "z2"
 
 
 async def test_one_that_comes_back_in_time_has_moved_nothing() -> None:

@@ -43,6 +43,9 @@ async def played(ensemble: type[Ensemble], event: str) -> ModelProcesses:
         found.ensemble.cut("10.0.0.4:4500")
     elif event == "a log ends":
         found.ensemble.end("10.0.0.7:4500")
+    elif event == "a server of a zone in maintenance is lost":
+        cluster.ask({"op": "maintenance", "zone": "z1", "seconds": 300.0}, found.now)
+        found.ensemble.cut("10.0.0.4:4500")
     elif event == "a server is excluded":
         cluster.ask({"op": "exclude", "targets": ["10.0.0.5:4500"], "failed": False, "force": False}, found.now)
     else:
@@ -55,7 +58,14 @@ async def played(ensemble: type[Ensemble], event: str) -> ModelProcesses:
 
 
 @pytest.mark.parametrize(
-    "event", ["a storage server is lost", "a log ends", "a server is excluded", "the redundancy changes"]
+    "event",
+    [
+        "a storage server is lost",
+        "a log ends",
+        "a server of a zone in maintenance is lost",
+        "a server is excluded",
+        "the redundancy changes",
+    ],
 )
 async def test_both_models_end_the_same(event: str) -> None:
     small, large = await played(Ensemble, event), await played(EventfulEnsemble, event)
